@@ -1148,7 +1148,7 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
-    "refund.failed": {
+    "refund.pending": {
         parameters: {
             query?: never;
             header?: never;
@@ -1158,10 +1158,30 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * refund.failed
-         * @description Sent when the event `refund.failed` happens to a refund.
+         * refund.pending
+         * @description Sent when the event `refund.pending` happens to a refund.
          */
-        post: operations["onRefundFailed"];
+        post: operations["onRefundPending"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "refund.requires_action": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * refund.requires_action
+         * @description Sent when the event `refund.requires_action` happens to a refund.
+         */
+        post: operations["onRefundRequiresAction"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1188,6 +1208,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "refund.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * refund.failed
+         * @description Sent when the event `refund.failed` happens to a refund.
+         */
+        post: operations["onRefundFailed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "refund.declined": {
         parameters: {
             query?: never;
@@ -1202,6 +1242,26 @@ export interface webhooks {
          * @description Sent when the event `refund.declined` happens to a refund.
          */
         post: operations["onRefundDeclined"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "refund.canceled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * refund.canceled
+         * @description Sent when the event `refund.canceled` happens to a refund.
+         */
+        post: operations["onRefundCanceled"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1276,7 +1336,7 @@ export interface components {
              *       "*"
              *     ]
              */
-            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined")[];
+            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled")[];
             /** @description Free text, for people. */
             description?: string | null;
         };
@@ -1554,7 +1614,7 @@ export interface components {
              * @description What happened.
              * @enum {string}
              */
-            type: "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined";
+            type: "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled";
             data: {
                 object: components["schemas"]["Refund"];
             };
@@ -1607,10 +1667,10 @@ export interface components {
              */
             currency: string;
             /**
-             * @description The status of the refund. `processing`: the refund is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `failed`: the refund stopped and is proved not to have moved money; a retry of the request that created it resumes it. `succeeded` and `declined` are final.
+             * @description The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.
              * @enum {string}
              */
-            status: "processing" | "unknown" | "failed" | "succeeded" | "declined";
+            status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
             /** @description The reason for the refund. */
             reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
             /**
@@ -3717,10 +3777,10 @@ export interface components {
             /** @constant */
             object: "ledger_transaction";
             /**
-             * @description What moved the money.
+             * @description What moved the money. `refund_failure` returns the money of a refund that failed or was canceled.
              * @enum {string}
              */
-            kind: "capture" | "refund";
+            kind: "capture" | "refund" | "refund_failure";
             /**
              * @description The payment whose money moved.
              * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
@@ -3786,7 +3846,7 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined")[];
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled")[];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
@@ -3838,7 +3898,7 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined")[];
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled")[];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
@@ -6451,7 +6511,7 @@ export interface operations {
         parameters: {
             query?: {
                 payment?: string;
-                kind?: "capture" | "refund";
+                kind?: "capture" | "refund" | "refund_failure";
                 currency?: string;
                 created_from?: string;
                 created_before?: string;
@@ -6525,7 +6585,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.failed" | "refund.succeeded" | "refund.declined";
+                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled";
                 payment?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
@@ -8932,7 +8992,7 @@ export interface operations {
             };
         };
     };
-    onRefundFailed: {
+    onRefundPending: {
         parameters: {
             query?: never;
             header: {
@@ -8952,7 +9012,75 @@ export interface operations {
                  * @example {
                  *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
                  *       "object": "event",
-                 *       "type": "refund.failed",
+                 *       "type": "refund.pending",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "refund",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 500,
+                 *           "currency": "usd",
+                 *           "status": "succeeded",
+                 *           "reason": "requested_by_customer",
+                 *           "metadata": {},
+                 *           "failure": null,
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": "order-1042"
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RefundEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onRefundRequiresAction: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "refund.requires_action",
                  *       "data": {
                  *         "object": {
                  *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
@@ -9068,6 +9196,74 @@ export interface operations {
             };
         };
     };
+    onRefundFailed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "refund.failed",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "refund",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 500,
+                 *           "currency": "usd",
+                 *           "status": "succeeded",
+                 *           "reason": "requested_by_customer",
+                 *           "metadata": {},
+                 *           "failure": null,
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": "order-1042"
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RefundEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onRefundDeclined: {
         parameters: {
             query?: never;
@@ -9089,6 +9285,74 @@ export interface operations {
                  *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
                  *       "object": "event",
                  *       "type": "refund.declined",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "refund",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 500,
+                 *           "currency": "usd",
+                 *           "status": "succeeded",
+                 *           "reason": "requested_by_customer",
+                 *           "metadata": {},
+                 *           "failure": null,
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": "order-1042"
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RefundEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onRefundCanceled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "refund.canceled",
                  *       "data": {
                  *         "object": {
                  *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",

@@ -8,8 +8,10 @@ import type { FinalOutcome } from '../domain/operations/outcome.ts'
 import type { FinalAnswer } from '../domain/operations/stored-response.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Refund } from '../domain/payments/refund.ts'
+import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { CallName, CallRequest, CallValue } from '../provider/payment-provider.ts'
+import type { LookName, PhaseCall } from './provider-call.ts'
 
 /** The next recovery point of a phase, or its final answer, together with the writes. */
 export type Step<Point extends string, Subject, Written extends Writes = Writes> = {
@@ -48,10 +50,14 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
   ): Step<Point, Subject>
 }
 
-/** A phase that reads where the payment stands at the provider, and executes nothing there. */
-interface LookPhase<Point extends string, Subject> {
-  readonly call: 'retrieve'
-  record(subject: Subject, outcome: FinalOutcome<Standing>, fees: FeeSchedule): Step<Point, Subject>
+/** A phase that reads where its object stands at the provider, and executes nothing there. */
+interface LookPhase<Point extends string, Subject, Name extends LookName> {
+  readonly call: Name
+  record(
+    subject: Subject,
+    outcome: FinalOutcome<{ retrieve: Standing; retrieveRefund: RefundStanding }[Name]>,
+    fees: FeeSchedule,
+  ): Step<Point, Subject>
 }
 
 /**
@@ -74,7 +80,8 @@ type CallPhases<Point extends string, Subject> = {
 
 type Phase<Point extends string, Subject> =
   | CallPhases<Point, Subject>[keyof CallPhases<Point, Subject>]
-  | LookPhase<Point, Subject>
+  | LookPhase<Point, Subject, 'retrieve'>
+  | LookPhase<Point, Subject, 'retrieveRefund'>
   | LocalPhase<Point, Subject>
 
 /** The part of an operation's row that is read when the operation is claimed or reopened. */
@@ -112,7 +119,7 @@ export interface OperationResource<Subject> {
 
 /** A phase with its types erased, as the engine runs it. */
 interface AnyPhase {
-  readonly call?: CallName | 'retrieve' | undefined
+  readonly call?: PhaseCall | undefined
   record(
     subject: unknown,
     outcome?: FinalOutcome<unknown>,

@@ -2,6 +2,7 @@
 // file of the engine calls the provider.
 import type { Outcome } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
+import type { Refund } from '../domain/payments/refund.ts'
 import type {
   CallIdentity,
   CallName,
@@ -10,8 +11,15 @@ import type {
   Trace,
 } from '../provider/payment-provider.ts'
 
-/** A provider call of a phase table; `retrieve` executes nothing. */
-export type PhaseCall = CallName | 'retrieve'
+/** A provider call of a phase table that executes nothing, but reads where its object stands. */
+export type LookName = 'retrieve' | 'retrieveRefund'
+
+/** A provider call of a phase table. */
+export type PhaseCall = CallName | LookName
+
+export function isLook(name: PhaseCall): name is LookName {
+  return name === 'retrieve' || name === 'retrieveRefund'
+}
 
 export function executeCall(
   provider: PaymentProvider,
@@ -19,7 +27,7 @@ export function executeCall(
   subject: unknown,
   identity: CallIdentity,
 ): Promise<Outcome<unknown>> {
-  if (name === 'retrieve') return readStanding(provider, subject as { payment: Payment })
+  if (isLook(name)) return readStanding(provider, name, subject)
   return callNamed(provider, name).execute(subject, identity)
 }
 
@@ -30,16 +38,18 @@ export function findCall(
   subject: unknown,
   trace: Trace,
 ): Promise<Outcome<unknown>> {
-  if (name === 'retrieve') return readStanding(provider, subject as { payment: Payment })
+  if (isLook(name)) return readStanding(provider, name, subject)
   return callNamed(provider, name).find(subject, trace)
 }
 
 /** Serves both `executeCall` and `findCall`, because reading can be repeated. */
 function readStanding(
   provider: PaymentProvider,
-  { payment }: { payment: Payment },
+  name: LookName,
+  subject: unknown,
 ): Promise<Outcome<unknown>> {
-  return provider.retrieve(payment)
+  const { payment, refund } = subject as { payment: Payment; refund: Refund }
+  return name === 'retrieve' ? provider.retrieve(payment) : provider.retrieveRefund(refund)
 }
 
 /** `defineOperation` guarantees that the subject is the request of the call. */

@@ -13,6 +13,7 @@ import { createPayment } from './create-payment/phases.ts'
 import { createRefundEndpoint } from './create-refund/endpoint.ts'
 import { createRefund } from './create-refund/phases.ts'
 import { followPayment } from './follow-payment/phases.ts'
+import { followRefund } from './follow-refund/phases.ts'
 
 interface Entry {
   readonly operation: Operation
@@ -27,6 +28,7 @@ const entries: readonly Entry[] = [
   { operation: createRefund, endpoint: createRefundEndpoint },
   { operation: adjustPayment, endpoint: adjustPaymentEndpoint },
   { operation: followPayment },
+  { operation: followRefund },
 ]
 
 /** The phase tables, for the engine. */

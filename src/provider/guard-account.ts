@@ -61,6 +61,11 @@ export function guardAccount(
       if (reason === undefined) return await provider.retrieve(payment)
       return { outcome: 'not_executed', ...exchangeOf('retrieve', reason) }
     },
+    async retrieveRefund(refund) {
+      const reason = await objection()
+      if (reason === undefined) return await provider.retrieveRefund(refund)
+      return { outcome: 'not_executed', ...exchangeOf('retrieveRefund', reason) }
+    },
     listPayments: (...asked) => afterCheck(() => provider.listPayments(...asked)),
     listRefunds: (...asked) => afterCheck(() => provider.listRefunds(...asked)),
     listMovements: (...asked) => afterCheck(() => provider.listMovements(...asked)),

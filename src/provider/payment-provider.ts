@@ -2,7 +2,9 @@
 // harmless. It never retries, never throws because of an answer of the provider, and returns one
 // outcome.
 import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
+import type { LedgerKind } from '../domain/ledger/ledger.ts'
 import type { Payment } from '../domain/payments/payment.ts'
+import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 
@@ -19,11 +21,6 @@ export type Authorization =
 /** The captured part of the held money, in minor units. */
 export interface Capture {
   readonly amountCapturedMinor: number
-}
-
-/** Money on its way back to the customer. */
-export interface RefundAcceptance {
-  readonly providerRefundId: string
 }
 
 /** Where to look for the effect of a call whose answer was lost. */
@@ -57,7 +54,8 @@ export interface ProviderRefund {
   readonly providerPaymentId: string | null
   readonly amountMinor: number
   readonly currency: string
-  readonly status: 'succeeded' | 'pending' | 'failed' | 'undecided'
+  /** Undefined in a state that no refund of ours can have. */
+  readonly standing: RefundStanding | undefined
   readonly createdAt: Date
   readonly correlation: Correlation | null
 }
@@ -65,12 +63,13 @@ export interface ProviderRefund {
 /** Money that moved on the provider's balance; positive amounts in minor units, before fees. */
 export interface ProviderMovement {
   readonly movementId: string
-  readonly kind: 'capture' | 'refund'
+  /** `refund_failure` returns the money of a refund that failed or was canceled. */
+  readonly kind: LedgerKind
   readonly amountMinor: number
   readonly currency: string
   /** The payment that was captured or refunded. */
   readonly providerPaymentId: string | null
-  /** Null unless the movement is a refund. */
+  /** Null for a capture. */
   readonly providerRefundId: string | null
   readonly createdAt: Date
   /** From the metadata of the charge or refund that moved. */
@@ -151,7 +150,7 @@ export interface ProviderCalls {
   /** Returns exactly the refund's amount to the customer, from the captured money. */
   readonly refund: ProviderCall<
     { readonly payment: Payment; readonly refund: Refund },
-    RefundAcceptance
+    RefundStanding
   >
 }
 
@@ -179,6 +178,8 @@ export interface PaymentProvider {
   readonly calls: ProviderCalls
   /** Reads the state of the payment. Executes nothing, so it is `done` or `not_executed`. */
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
+  /** Reads the state of the refund, in the same way. */
+  retrieveRefund(refund: Refund): Promise<Done<RefundStanding> | NotExecuted>
 
   /**
    * The account whose records the secret key sees, and its mode, such as `acct_1 live`. Undefined if

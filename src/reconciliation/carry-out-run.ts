@@ -12,7 +12,7 @@ import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { comparePayments, compareUnseenPayments } from './compare-payments.ts'
-import { compareRefunds, compareUnseenRefunds } from './compare-refunds.ts'
+import { compareRefunds, compareUnseenRefunds, compareWaitingRefunds } from './compare-refunds.ts'
 import {
   newCounts,
   RunCompleted,
@@ -65,6 +65,7 @@ async function compare(comparison: Comparison): Promise<void> {
   await compareRefunds(comparison)
   await compareUnseenPayments(comparison)
   await compareUnseenRefunds(comparison)
+  await compareWaitingRefunds(comparison)
   await compareUnmatchedEvents(comparison)
   // After payments and refunds, because differences of those explain differences of their
   // movements.

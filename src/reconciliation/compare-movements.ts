@@ -15,11 +15,12 @@ import {
 import { findReported } from '../db/reconciliation/reported-findings.ts'
 import {
   recordCompared,
-  seenCapture,
-  seenRefund,
+  seenMovement,
   notComparedAmong,
-  walkMissingLedgerMovements,
 } from '../db/reconciliation/reconciliation-progress.ts'
+import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
+import type { LedgerKind } from '../domain/ledger/ledger.ts'
+import { compareRefund } from './compare-refunds.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
 import {
@@ -51,6 +52,9 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
       const ours = ledgerMovementOf(movement)
       if (verdicts[index]?.verdict === 'unknown' && ours) await requestCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
+      if (verdicts[index]?.verdict === 'moved_on') {
+        await compareRefund(comparison, movement.providerRefundId ?? '')
+      }
     }
     // Repetitions are detected by the recorded names, so both are part of one transaction.
     await inTransaction(parts.store.sql, async (tx) => {
@@ -69,10 +73,9 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
   })
 }
 
-/** The name of the captured payment or of the refund, which both sides know. */
+/** The name of the movement by its captured payment or its refund, which both sides know. */
 function nameOf(movement: ProviderMovement): string {
-  const id = subjectOfMovement(movement) ?? ''
-  return movement.kind === 'capture' ? seenCapture(id) : seenRefund(id)
+  return seenMovement(movement.kind, subjectOfMovement(movement) ?? '')
 }
 
 function namesToRecord(movement: ProviderMovement): string[] {
@@ -126,20 +129,27 @@ async function findLedgerMovements(
     page.filter((movement) => movement.kind === kind).flatMap(comparedIdOf)
   const payments = await findPaymentsOf(sql, run.provider, idsOfKind('capture'))
   const refunds = await findRefundsOf(sql, run.provider, idsOfKind('refund'))
+  const failed = await findRefundsOf(sql, run.provider, idsOfKind('refund_failure'))
   const ledgerMovements = [
     ...(await findLedgerCaptures(sql, payments)),
-    ...(await findLedgerRefunds(sql, refunds)),
+    ...(await findLedgerRefunds(sql, refunds, 'refund')),
+    ...(await findLedgerRefunds(sql, failed, 'refund_failure')),
   ]
   const byName = new Map(ledgerMovements.map((entry) => [nameOfOurs(entry), entry]))
   const byOurId = new Map(
-    ledgerMovements.map((entry) => [entry.refundId ?? entry.paymentId, entry]),
+    ledgerMovements.map((entry) => [ourName(entry.kind, entry.refundId ?? entry.paymentId), entry]),
   )
-  return (movement) => byName.get(nameOf(movement)) ?? byOurId.get(ourIdIn(movement) ?? '')
+  return (movement) =>
+    byName.get(nameOf(movement)) ?? byOurId.get(ourName(movement.kind, ourIdIn(movement)))
 }
 
-function nameOfOurs({ objectId, refundId }: LedgerMovement): string | null {
-  if (objectId === null) return null
-  return refundId === null ? seenCapture(objectId) : seenRefund(objectId)
+function nameOfOurs({ kind, objectId }: LedgerMovement): string | null {
+  return objectId === null ? null : seenMovement(kind, objectId)
+}
+
+/** The name of a movement by our id of its payment or refund. */
+function ourName(kind: LedgerKind, id: string | null): string {
+  return `${kind} ${id ?? ''}`
 }
 
 /** The payment or refund of ours that the provider's record names. */
@@ -175,7 +185,7 @@ export async function compareUnseenLedgerMovements(comparison: Comparison): Prom
 }
 
 function nameOfTransaction({ kind, objectId }: LedgerTransactionMovement): string {
-  return kind === 'capture' ? seenCapture(objectId) : seenRefund(objectId)
+  return seenMovement(kind, objectId)
 }
 
 /** The clocks of the provider and of our database may differ by this much. */

@@ -3,10 +3,8 @@
 import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
 import { findPayment } from '../db/payments/payments.ts'
 import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
-import {
-  recordCompared,
-  walkMissingPayments,
-} from '../db/reconciliation/reconciliation-progress.ts'
+import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
+import { walkMissingPayments } from '../db/reconciliation/missing-records.ts'
 import { comparisonOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'

@@ -1,8 +1,10 @@
-// Compares refunds, in the same way as payments. Reconciliation repairs no refund: its outcome is
-// recorded by its operation, or by the outcome resolver.
+// Compares refunds, in the same way as payments.
 import { findRefundsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
-import { recordCompared, walkMissingRefunds } from '../db/reconciliation/reconciliation-progress.ts'
+import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
+import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
+import { walkMissingRefunds, walkWaitingRefunds } from '../db/reconciliation/missing-records.ts'
 import { findRefund } from '../db/payments/refunds.ts'
+import { comparisonOfRefund } from '../domain/events/provider-event.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
 import {
@@ -13,7 +15,7 @@ import {
   throwIfEnded,
   type Comparison,
 } from './comparison.ts'
-import { judgeRefund, missingRefund } from './judge-refund.ts'
+import { evidenceOf, judgeRefund, missingRefund } from './judge-refund.ts'
 import type { Difference } from './verdict.ts'
 
 /** Compares every refund that the provider created in the window with ours. */
@@ -45,6 +47,25 @@ export async function compareUnseenRefunds(comparison: Comparison): Promise<void
       counts.refunds += 1
     }
   }
+}
+
+/** Compares refunds from before the window that wait for the provider. */
+export async function compareWaitingRefunds(comparison: Comparison): Promise<void> {
+  const { parts, run, counts, signal } = comparison
+  for await (const page of walkWaitingRefunds(parts.store.sql, run)) {
+    for (const { providerRefundId } of page) {
+      signal.throwIfAborted()
+      if (providerRefundId === null) continue
+      await compareRefund(comparison, providerRefundId)
+      counts.refunds += 1
+    }
+  }
+}
+
+/** Reads the provider's record of a refund, and compares it. */
+export async function compareRefund(comparison: Comparison, id: string): Promise<void> {
+  const theirs = await comparison.parts.provider.readRefund(id)
+  if (theirs !== undefined) await judgePage(comparison, [theirs])
 }
 
 async function judgePage(comparison: Comparison, page: readonly ProviderRefund[]): Promise<void> {
@@ -79,6 +100,9 @@ async function act(
     await requestCheck(comparison, ours)
     return []
   }
+  if (ours !== undefined && verdict.verdict === 'moved_on') {
+    return await follow(comparison, ours, theirs)
+  }
   if (verdict.verdict !== 'differs') {
     comparison.counts.in_motion += 1
     return []
@@ -109,6 +133,22 @@ async function judgeAgain(
   }
   comparison.counts.in_motion += 1
   return []
+}
+
+/** Makes `refund.follow` record the change. If it has failed to do so before, it is a difference. */
+async function follow(
+  { parts, run, counts }: Comparison,
+  ours: Refund,
+  theirs: ProviderRefund,
+): Promise<Difference[]> {
+  const { sql } = parts.store
+  const status = theirs.standing?.status ?? ''
+  const their = { provider: run.provider, providerPaymentId: theirs.providerPaymentId, status }
+  const event = comparisonOfRefund(ours, their, parts.clock.now())
+  const isNew = await storeProviderEvent(sql, event)
+  if (isNew) counts.repaired += 1
+  if (isNew || (await findProviderEvent(sql, event))?.status === 'pending') return []
+  return [{ kind: 'status_differs', ...evidenceOf(ours, theirs) }]
 }
 
 async function actOnMissing(

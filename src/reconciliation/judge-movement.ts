@@ -5,7 +5,14 @@ import { showPaymentId } from '../domain/payments/payment.ts'
 import { showRefundId } from '../domain/payments/refund.ts'
 import type { LedgerMovement, LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
 import type { ProviderMovement } from '../provider/payment-provider.ts'
-import { differsIn, inMotion, outcomeUnknown, type Difference, type Verdict } from './verdict.ts'
+import {
+  differsIn,
+  inMotion,
+  movedOn,
+  outcomeUnknown,
+  type Difference,
+  type Verdict,
+} from './verdict.ts'
 
 /**
  * The provider's id of what a movement captured or refunded; null when the provider does not name
@@ -34,14 +41,21 @@ export function judgeMovement(
   if (objectId !== null && objectId !== subjectOfMovement(movement)) {
     return differsIn(['missing_here'], evidence)
   }
-  // A waiting payment first follows the provider; only then is anything posted.
+  // A waiting payment or refund first follows the provider; only then is anything posted.
   if (MOVING.has(status)) return inMotion
+  if (amountMinor === 0 && WAITING.has(status)) {
+    return movement.kind === 'refund_failure' ? movedOn : inMotion
+  }
+  if (amountMinor === 0 && movement.kind === 'refund_failure' && status === 'succeeded') {
+    return movedOn
+  }
   if (amountMinor === 0) return differsIn(['missing_here'], evidence)
   const same = amountMinor === movement.amountMinor && currencies.join() === movement.currency
   return differsIn(same ? [] : ['ledger_differs'], evidence)
 }
 
-const MOVING = new Set(['processing', 'requires_action', 'requires_capture'])
+const MOVING = new Set(['processing', 'requires_capture'])
+const WAITING = new Set(['requires_action', 'pending'])
 
 /** Judges a second movement of money that can only move once. */
 export function repeatedMovement(

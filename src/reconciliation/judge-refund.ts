@@ -1,27 +1,23 @@
 // Compares a refund of the provider with ours. Pure, as for payments.
 import type { FindingKind } from '../domain/operations/finding.ts'
 import { showPaymentId } from '../domain/payments/payment.ts'
-import { showRefundId, type Refund, type RefundStatus } from '../domain/payments/refund.ts'
+import {
+  hasReturned,
+  refundHasMovedOn,
+  type RefundStanding,
+} from '../domain/payments/refund-standing.ts'
+import { showRefundId, type Refund } from '../domain/payments/refund.ts'
 import type { ProviderRefund } from '../provider/payment-provider.ts'
 import { describeCorrelation } from './judge-payment.ts'
 import {
   agrees,
   differsIn,
   inMotion,
+  movedOn,
   outcomeUnknown,
   type Difference,
   type Verdict,
 } from './verdict.ts'
-
-type ComparableStatus = Exclude<RefundStatus, 'processing' | 'unknown'>
-
-/** The provider's statuses that agree with each status of ours. */
-const agreeing: Readonly<Record<ComparableStatus, readonly ProviderRefund['status'][]>> = {
-  // A pending refund is accepted by the provider, and we wait for no more than that.
-  succeeded: ['succeeded', 'pending'],
-  declined: ['failed'],
-  failed: ['failed'],
-}
 
 /**
  * @param ours the refund that names the provider's, otherwise the refund that the provider's names.
@@ -35,8 +31,23 @@ export function judgeRefund(ours: Refund | undefined, theirs: ProviderRefund): V
   const kinds: FindingKind[] = []
   if (ours.amountMinor !== theirs.amountMinor) kinds.push('amount_differs')
   if (ours.currency !== theirs.currency) kinds.push('currency_differs')
-  if (!agreeing[ours.status].includes(theirs.status)) kinds.push('status_differs')
+  if (kinds.length === 0 && theirs.standing !== undefined) {
+    if (refundHasMovedOn(ours, theirs.standing)) return movedOn
+  }
+  // Versions before these statuses took a pending refund for a successful one.
+  if (ours.status === 'succeeded' && isWaiting(theirs.standing)) return inMotion
+  if (!agreesOnStatus(ours, theirs.standing)) kinds.push('status_differs')
   return differsIn(kinds, evidence)
+}
+
+function isWaiting(standing: RefundStanding | undefined): boolean {
+  return standing?.status === 'pending' || standing?.status === 'requires_action'
+}
+
+function agreesOnStatus({ status }: Refund, standing: RefundStanding | undefined): boolean {
+  // Both gave the customer nothing.
+  if (status === 'declined') return standing !== undefined && hasReturned(standing)
+  return status === standing?.status
 }
 
 /** Judges a provider's refund that names our refund, while ours does not name it. */
@@ -45,7 +56,7 @@ function judgeStray(
   theirs: ProviderRefund,
   evidence: Omit<Difference, 'kind'>,
 ): Verdict {
-  if (theirs.status === 'failed') return agrees
+  if (theirs.standing !== undefined && hasReturned(theirs.standing)) return agrees
   if (ours.providerRefundId !== null) return differsIn(['refunded_twice'], evidence)
   return ours.status === 'processing' ? inMotion : differsIn(['status_differs'], evidence)
 }
@@ -59,7 +70,10 @@ export function missingRefund(ours: Refund & { providerRefundId: string }): Verd
   return differsIn(['missing_there'], evidence)
 }
 
-function evidenceOf(ours: Refund | undefined, theirs: ProviderRefund): Omit<Difference, 'kind'> {
+export function evidenceOf(
+  ours: Refund | undefined,
+  theirs: ProviderRefund,
+): Omit<Difference, 'kind'> {
   return {
     objectId: theirs.providerRefundId,
     subject: ours === undefined ? null : subjectOf(ours),
@@ -86,7 +100,7 @@ function describeOurs(refund: Refund): Record<string, unknown> {
 function describeTheirs(theirs: ProviderRefund): Record<string, unknown> {
   const refundId = theirs.correlation?.refundId ?? null
   return {
-    status: theirs.status,
+    status: theirs.standing?.status ?? 'undecided',
     amount: theirs.amountMinor,
     currency: theirs.currency,
     created_at: theirs.createdAt.toISOString(),

@@ -27,6 +27,7 @@ import { guardOf, type Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
+import { isLook } from '../engine/provider-call.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
@@ -130,7 +131,7 @@ function isProvedAbsent(
 
 function isGuardedByKey(engine: Engine, check: DueCheck): boolean {
   const name = operationNamed(engine, check.operation).phases[check.recoveryPoint]?.call
-  return name !== undefined && name !== 'retrieve' && guardOf[name] === 'key'
+  return name !== undefined && !isLook(name) && guardOf[name] === 'key'
 }
 
 /**

@@ -248,7 +248,9 @@ describe('inserts a valid row:', () => {
     ['a refund of one minor unit', 'refunds', { amount_minor: 1 }],
     ['a refund that succeeded', 'refunds', refunded],
     ['a refund that was declined', 'refunds', declined],
-    ['a refund that failed', 'refunds', failed],
+    ['a refund that was given up', 'refunds', failed],
+    ['a refund that failed', 'refunds', { ...failed, failure_code: 'unknown' }],
+    ['a pending refund', 'refunds', { ...refunded, status: 'pending', provider_refund_id: 're_2' }],
     ['a refund with a reason', 'refunds', { reason: 'requested_by_customer' }],
     ['a posting of a capture', 'ledger_postings', {}],
     ['an event of a payment', 'events', {}],
@@ -313,6 +315,7 @@ describe('inserts a valid row:', () => {
 
   test.each<[string, Table, Row]>([
     ['a posting of a refund', 'ledger_postings', { kind: 'refund' }],
+    ['a posting of a failed refund', 'ledger_postings', { kind: 'refund_failure' }],
     ['an event of a refund', 'events', { type: 'refund.succeeded' }],
     ['a key of a refund', 'idempotency_keys', { operation: 'refund.create' }],
     ['a tombstone of a refund', 'key_tombstones', {}],
@@ -613,7 +616,7 @@ describe('a check constraint refuses', () => {
       'reconciliation_findings',
       { [column]: randomUUID() },
     ]),
-    ['refunds_status', 'an invalid status', 'refunds', { status: 'canceled' }],
+    ['refunds_status', 'an invalid status', 'refunds', { status: 'paid' }],
     [
       'refunds_step',
       'a new refund with status succeeded',
@@ -641,12 +644,24 @@ describe('a check constraint refuses', () => {
       'refunds',
       { ...refunded, provider_refund_id: null },
     ],
+    [
+      'refunds_provider_refund',
+      'a pending refund without a provider refund',
+      'refunds',
+      { ...refunded, status: 'pending', provider_refund_id: null },
+    ],
     ['ledger_postings_kind', 'an invalid kind', 'ledger_postings', { kind: 'gift' }],
     [
       'ledger_postings_refund_named',
       'a posting of a refund without refund_id',
       'ledger_postings',
       { kind: 'refund' },
+    ],
+    [
+      'ledger_postings_refund_named',
+      'a posting of a failed refund without refund_id',
+      'ledger_postings',
+      { kind: 'refund_failure' },
     ],
     ['ledger_postings_debit', 'an invalid debit account', 'ledger_postings', { debit: 'pocket' }],
     [

@@ -1,6 +1,7 @@
 // Tests the verdict for each status of a refund of ours with each status at the provider.
 import { expect, test } from '@jest/globals'
 import { refundStatuses, type Refund, type RefundStatus } from '../../src/domain/payments/refund.ts'
+import type { RefundStanding } from '../../src/domain/payments/refund-standing.ts'
 import type { ProviderRefund } from '../../src/provider/payment-provider.ts'
 import { judgeRefund, missingRefund } from '../../src/reconciliation/judge-refund.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
@@ -19,6 +20,7 @@ function ours(fields: Partial<Refund> = {}): Refund {
     metadata: {},
     failure: null,
     providerRefundId: 're_1',
+    moved: true,
     createdAt: created,
     ...fields,
   }
@@ -30,11 +32,15 @@ function theirs(fields: Partial<ProviderRefund> = {}): ProviderRefund {
     providerPaymentId: 'pi_1',
     amountMinor: 400,
     currency: 'usd',
-    status: 'succeeded',
+    standing: standingOf('succeeded'),
     createdAt: created,
     correlation: null,
     ...fields,
   }
+}
+
+function standingOf(status: RefundStanding['status'], moved = true): RefundStanding {
+  return { providerRefundId: 're_1', status, moved }
 }
 
 const said = (verdict: Verdict) =>
@@ -42,25 +48,36 @@ const said = (verdict: Verdict) =>
     ? verdict.differences.map(({ kind }) => kind).join()
     : verdict.verdict
 
-const statuses = ['succeeded', 'pending', 'failed', 'undecided'] as const
+const statuses = ['succeeded', 'pending', 'requires_action', 'failed', 'canceled'] as const
 
-const differs = 'status_differs'
+const [same, differs, busy] = ['agrees', 'status_differs', 'in_motion']
 // prettier-ignore
 const table: Record<RefundStatus, readonly string[]> = {
-  //            succeeded    pending      failed       undecided
-  processing: ['in_motion', 'in_motion', 'in_motion', 'in_motion'],
-  unknown:    ['unknown',   'unknown',   'unknown',   'unknown'],
-  succeeded:  ['agrees',    'agrees',    differs,     differs],
-  declined:   [differs,     differs,     'agrees',    differs],
-  failed:     [differs,     differs,     'agrees',    differs],
+  //                succeeded   pending     requires_action failed      canceled    none of these
+  processing:      [busy,       busy,       busy,           busy,       busy,       busy],
+  unknown:         ['unknown',  'unknown',  'unknown',      'unknown',  'unknown',  'unknown'],
+  pending:         ['moved_on', same,       'moved_on',     'moved_on', 'moved_on', differs],
+  requires_action: ['moved_on', 'moved_on', same,           'moved_on', 'moved_on', differs],
+  succeeded:       [same,       busy,       busy,           'moved_on', 'moved_on', differs],
+  declined:        [differs,    differs,    differs,        same,       same,       differs],
+  failed:          [differs,    differs,    differs,        same,       differs,    differs],
+  canceled:        [differs,    differs,    differs,        differs,    same,       differs],
 }
 
 test.each(refundStatuses)('a refund that is %s', (status) => {
-  const verdicts = statuses.map((their) =>
-    said(judgeRefund(ours({ status }), theirs({ status: their }))),
+  const standings = [...statuses.map((their) => standingOf(their)), undefined]
+
+  const verdicts = standings.map((standing) =>
+    said(judgeRefund(ours({ status }), theirs({ standing }))),
   )
 
   expect(verdicts).toEqual(table[status])
+})
+
+test('a pending refund whose money has moved since', () => {
+  const waiting = ours({ status: 'pending', moved: false })
+
+  expect(said(judgeRefund(waiting, theirs({ standing: standingOf('pending') })))).toBe('moved_on')
 })
 
 test.each([
@@ -71,7 +88,7 @@ test.each([
   [
     'a second one that failed',
     ours({ providerRefundId: 're_2' }),
-    theirs({ status: 'failed' }),
+    theirs({ standing: standingOf('failed') }),
     'agrees',
   ],
   [

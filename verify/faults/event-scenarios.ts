@@ -1,6 +1,6 @@
-// Scenarios of a payment with 3-D Secure, which continues when its cardholder has authenticated at
-// the provider. Only the provider's events tell the service of that: in the usual order, or in the
-// order that a run is about.
+// Scenarios of what happens at the provider alone, and of which only its events tell the service: a
+// cardholder authenticates, with the events in the usual order or in the order that a run is about;
+// a refund fails after it succeeded.
 import { setTimeout as wait } from 'node:timers/promises'
 import { unwrap } from '../../client/errors.ts'
 import { isStoreUnavailable } from '../../src/db/connection/store-errors.ts'
@@ -13,7 +13,7 @@ import {
 } from './event-orders.ts'
 import type { Injection } from './case.ts'
 import { makeEventsDue, hasWork } from './lane-jobs.ts'
-import { SECURE } from './payments.ts'
+import { AUTOMATIC, SECURE } from './payments.ts'
 import { EventRelay, type SignedEvent } from './event-relay.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenarios.ts'
@@ -27,6 +27,16 @@ export const follow: Scenario = {
   prepare: async (merchant) => (await merchant.pay(SECURE)).resource.id ?? '',
   act: followAsUsual,
   check: compareWithProvider,
+}
+
+export const followFailedRefund: Scenario = {
+  name: 'refund.follow',
+  async prepare(merchant) {
+    const { resource } = await merchant.pay(AUTOMATIC)
+    return (await merchant.refund(resource.id ?? '', 1_000)).resource.id ?? ''
+  },
+  act: failRefund,
+  check: checkFailedRefund,
 }
 
 export const eventScenarios: readonly Scenario[] = [
@@ -66,6 +76,42 @@ async function followAsUsual(merchant: Merchant): Promise<void> {
   } finally {
     await relay.close()
   }
+}
+
+/** The bank returns the money of the refund, and the provider tells of it. */
+async function failRefund(merchant: Merchant): Promise<void> {
+  const { lane, history } = merchant
+  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: REFUND_FAILED })
+  try {
+    const { refundId } = await findRefund(merchant)
+    await lane.provider.control('POST', `refunds/${refundId}/settle`, { status: 'failed' })
+    await relay.untilAccepted(REFUND_FAILED, EVENT_LIMIT_MS)
+    const isFollowed = async () => (await findRefund(merchant)).status === 'failed'
+    await until(merchant, isFollowed, 'the refund did not reach the state of its object')
+  } finally {
+    await relay.close()
+  }
+}
+
+const REFUND_FAILED = 'refund.failed'
+
+async function findRefund({ lane: { owner }, tenant }: Merchant) {
+  const [row] = await retryWhileDown(
+    () => owner.sql<{ status: string; refundId: string }[]>`
+      select status, provider_refund_id as "refundId" from refunds where tenant_id = ${tenant.id}
+    `,
+  )
+  if (row === undefined) throw new Error('there is no refund')
+  return row
+}
+
+/** The customer has not got the money, so all of it can be refunded again. */
+async function checkFailedRefund({ sender }: Merchant): Promise<Violation[]> {
+  const { data } = unwrap(await sender.client.GET('/v1/payments'))
+  const refunded = data[0]?.amount_refunded
+  return refunded === 0
+    ? []
+    : [{ invariant: 5, what: `${refunded} is refunded, although the refund has failed` }]
 }
 
 /** Longer than the delivery of five events, shorter than the timeout of a call. */
@@ -191,21 +237,30 @@ const POLL_MS = 40
  */
 const IDLE_POLLS = 25
 
-/** Waits until payment and intent agree. If they never do, that is a violation. */
+/** Waits until payment and intent agree. */
 async function untilAgreed(merchant: Merchant): Promise<void> {
+  const agree = async () => {
+    const { status, intentId } = await findPayment(merchant)
+    return compareStates(await readIntentStatus(merchant, intentId), status).length === 0
+  }
+  await until(merchant, agree, 'the payment did not reach the state of its intent')
+}
+
+/** Waits for a state. If it is never reached, that is a violation. */
+async function until(
+  merchant: Merchant,
+  isReached: () => Promise<boolean>,
+  what: string,
+): Promise<void> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   let idlePolls = 0
   while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
-    const { status, intentId } = await findPayment(merchant)
-    if (compareStates(await readIntentStatus(merchant, intentId), status).length === 0) return
+    if (await isReached()) return
     idlePolls = (await retryWhileDown(() => hasWork(merchant.lane))) ? 0 : idlePolls + 1
     await retryWhileDown(() => makeEventsDue(merchant.lane))
     await wait(POLL_MS, undefined, { signal: merchant.signal })
   }
-  merchant.violations.push({
-    invariant: 7,
-    what: 'the payment did not reach the state of its intent',
-  })
+  merchant.violations.push({ invariant: 7, what })
 }
 
 /** Checks that the payment agrees with its intent, and that the provider has nothing left to do. */

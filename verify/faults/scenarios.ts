@@ -3,7 +3,7 @@
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { contests } from './contests.ts'
-import { eventScenarios, follow } from './event-scenarios.ts'
+import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
 import type { Injection } from './case.ts'
 import { reaperContests } from './reaper-contests.ts'
@@ -47,6 +47,7 @@ export const scenarios: readonly Scenario[] = [
     act: (merchant, id) => merchant.refund(id, 1_000),
   },
   follow,
+  followFailedRefund,
   ...fixtures.filter(({ operation }) => !OWN_SCENARIOS.includes(operation)).map(scenarioOf),
 ]
 

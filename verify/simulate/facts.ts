@@ -22,6 +22,11 @@ export function ofKind(executed: readonly Executed[], kind: string): Executed[] 
   return executed.filter((entry) => entry.kind === kind)
 }
 
+/** What the refunds took from the captured money at the provider, in minor units. */
+export function refundedAt(executed: readonly Executed[]): number {
+  return sumOf(ofKind(executed, 'refund.create')) - sumOf(ofKind(executed, 'refund.fail'))
+}
+
 export function sumOf(executed: readonly Executed[]): number {
   return executed.reduce((sum, { amount }) => sum + amount, 0)
 }

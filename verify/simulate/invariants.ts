@@ -2,7 +2,7 @@
 // answers that the clients got, and the lists of the API. The checks are pure: they neither read
 // nor wait.
 import type { Payment } from '../../client/index.ts'
-import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
+import { ofKind, refundedAt, sumOf, type Facts, type Verdict } from './facts.ts'
 import { isDone, isFinal, LABEL_FIELD, type History, type Operation } from './history.ts'
 import { checkBalances, checkLedger } from './ledger-invariants.ts'
 import type { Executed } from './provider.ts'
@@ -103,14 +103,26 @@ function isUnpaid({ status, amount_captured: captured }: Payment, executed: read
   return status === 'declined' ? held === 0 : true
 }
 
+const GIVEN_STATUSES = ['succeeded', 'pending', 'requires_action']
+
+/** The refunds whose money the provider has returned, because they failed. */
+function returnedRefunds(executed: readonly Executed[]): Set<string> {
+  const failed = ofKind(executed, 'refund.fail')
+  return new Set(failed.map(({ metadata }) => metadata['atomic_refund'] ?? ''))
+}
+
 function checkRefunds({ records }: Facts) {
+  const returned = returnedRefunds(records.executed)
   const executed = ofKind(records.executed, 'refund.create')
   const byRefund = Map.groupBy(executed, ({ metadata }) => metadata['atomic_refund'])
   const recorded = new Map(records.refunds.map((refund) => [refund.id, refund]))
   const onRecord = records.refunds.flatMap((refund) => {
     const own = byRefund.get(refund.id) ?? []
     const isExact = own.length === 1 && own[0]?.amount === refund.amount
-    if (refund.status === 'succeeded' ? isExact : own.length === 0) return []
+    const hasReturned = returned.has(refund.id)
+    const isGiven = GIVEN_STATUSES.includes(refund.status) && !hasReturned
+    const isBack = refund.status === 'failed' && hasReturned
+    if (isGiven || isBack ? isExact : own.length === 0) return []
     return [`${refund.id}: ${refund.status}, ${refund.amount} on record, ${showAll(own)}`]
   })
   const unrecorded = executed.flatMap((entry) => {
@@ -126,7 +138,7 @@ function checkRefundedAmounts({ records, executedFor }: Facts) {
   )
   const broken = refunded.flatMap(({ id }) => {
     const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
-    const refundedMinor = sumOf(ofKind(executedFor(id), 'refund.create'))
+    const refundedMinor = refundedAt(executedFor(id))
     return refundedMinor <= captured
       ? []
       : [`${id}: ${captured} captured, ${refundedMinor} refunded`]
@@ -177,18 +189,25 @@ function checkClientAnswers({ history, records }: Facts) {
   const known = new Map(
     [...records.payments, ...records.refunds].map((one) => [one.id, one.status]),
   )
+  const returned = returnedRefunds(records.executed)
   const done = history.operations.filter((operation) => isDone(operation))
   const broken = done.flatMap(({ key, answers: [first] }) => {
     const { id = 'nothing', status } = first?.resource ?? {}
     const now = known.get(id)
-    // A payment in an open status may change later. All other statuses must stay as answered.
-    const isSame = OPEN_STATUSES.includes(status) ? now !== undefined : now === status
+    // A payment in an open status may change later, and a refund can fail after it succeeded. All
+    // other statuses must stay as answered.
+    const mayChange = OPEN_STATUSES.includes(status) || returned.has(id)
+    const isSame = mayChange ? now !== undefined : now === status
     return isSame ? [] : [`${id}, key ${key}: answered ${status}, is ${now ?? 'not on record'}`]
   })
   return { checked: done.length, broken }
 }
 
-const OPEN_STATUSES: readonly (string | undefined)[] = ['requires_capture', 'requires_action']
+const OPEN_STATUSES: readonly (string | undefined)[] = [
+  'requires_capture',
+  'requires_action',
+  'pending',
+]
 const PENDING_STATUSES = ['processing', 'unknown']
 
 function checkFinal({ history, records }: Facts) {

@@ -1,13 +1,13 @@
 // Checks the promises of the ledger: it matches the provider's log for each payment, and the
 // balances are the sum of its entries.
-import { ofKind, sumOf, type Facts, type Verdict } from './facts.ts'
+import { ofKind, refundedAt, sumOf, type Facts, type Verdict } from './facts.ts'
 import type { LedgerBalance } from './records.ts'
 
 export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'promise'> {
   const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
   const broken = records.payments.flatMap(({ id, currency }) => {
     const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
-    const refunded = sumOf(ofKind(executedFor(id), 'refund.create'))
+    const refunded = refundedAt(executedFor(id))
     const posted = balancesOf((byPayment.get(id) ?? []).flatMap(({ entries }) => entries))
     const at = (account: string) => posted.get(`${account} ${currency}`) ?? 0
     const isOfIts = [...posted.keys()].every((name) => name.endsWith(` ${currency}`))

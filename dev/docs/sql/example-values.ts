@@ -58,6 +58,7 @@ export const refund: Refund = {
   amountMinor: 500,
   currency: 'usd',
   status: 'processing',
+  moved: false,
   reason: null,
   metadata: {},
   failure: null,

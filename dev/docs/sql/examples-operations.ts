@@ -44,7 +44,7 @@ import {
   requestCheckOfPayment,
 } from '../../../src/db/operations/unknown-outcomes.ts'
 import { insertPayment, markProcessingIfIn } from '../../../src/db/payments/payments.ts'
-import { insertRefund } from '../../../src/db/payments/refunds.ts'
+import { insertRefund, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../../src/domain/payments/payment.ts'
@@ -102,6 +102,11 @@ export const idempotencyExamples: readonly Example[] = [
     (sql) => reserveWithResource(sql, refundIntent, insertRefund(sql, refundRequest)),
     { ...RESERVED, variant: 'For a new refund.' },
   ),
+  example(
+    reserveWithResource,
+    (sql) => reserveWithResource(sql, refundIntent, lockRefundIfIn(sql, ['succeeded'])),
+    { ...RESERVED, variant: 'For an operation on an existing refund.' },
+  ),
   example(findIdempotencyKey, (sql) => findIdempotencyKey(sql, ID, KEY)),
   example(findIdle, (sql) => findIdle(sql, [REF])),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
@@ -147,7 +152,7 @@ export const operationExamples: readonly Example[] = [
         runs: [phaseRun],
         writes: {
           payment: captured,
-          ledger: entryOfCapture(captured, claim.fees),
+          ledger: [entryOfCapture(captured, claim.fees)],
           reminder: reminderOf(payment, NOW),
         },
       }),
@@ -161,7 +166,7 @@ export const operationExamples: readonly Example[] = [
     (sql) =>
       finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
         runs: [phaseRun],
-        writes: { refund: refunded, ledger: entryOfRefund(refunded) },
+        writes: { refund: refunded, ledger: [entryOfRefund(refunded)] },
       }),
     { variant: 'For a refund, with a ledger entry.' },
   ),

@@ -4,6 +4,7 @@ import {
   closeProviderEventIfPending,
   findProviderEvent,
   findProviderPaymentIds,
+  findRefundOfObject,
   storeProviderEvent,
 } from '../../../src/db/events/provider-events.ts'
 import {
@@ -97,6 +98,7 @@ export const eventExamples: readonly Example[] = [
   example(closeProviderEventIfPending, (sql) =>
     closeProviderEventIfPending(sql, providerEvent, 'applied'),
   ),
+  example(findRefundOfObject, (sql) => findRefundOfObject(sql, payment, 're_1')),
   example(findProviderPaymentIds, (sql) => findProviderPaymentIds(sql, payment)),
   example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER)),
   example(
@@ -113,7 +115,7 @@ export const eventExamples: readonly Example[] = [
 
 export const ledgerExamples: readonly Example[] = [
   example(findLedgerCaptures, (sql) => findLedgerCaptures(sql, [REF])),
-  example(findLedgerRefunds, (sql) => findLedgerRefunds(sql, [REF])),
+  example(findLedgerRefunds, (sql) => findLedgerRefunds(sql, [REF], 'refund')),
   example(findLedgerTransaction, (sql) => findLedgerTransaction(sql, ID, ID)),
   example(
     listLedgerTransactions,

@@ -41,10 +41,13 @@ import {
   deleteProgress,
   notComparedAmong,
   recordCompared,
+} from '../../../src/db/reconciliation/reconciliation-progress.ts'
+import {
   walkMissingLedgerMovements,
   walkMissingPayments,
   walkMissingRefunds,
-} from '../../../src/db/reconciliation/reconciliation-progress.ts'
+  walkWaitingRefunds,
+} from '../../../src/db/reconciliation/missing-records.ts'
 import { findOpenAmong, findReported } from '../../../src/db/reconciliation/reported-findings.ts'
 import {
   beginRunUnlessCompleted,
@@ -148,6 +151,10 @@ export const reconciliationExamples: readonly Example[] = [
   example(deleteProgress, (sql) => deleteProgress(sql, ID)),
   example(walkMissingPayments, (sql) => walkMissingPayments(sql, run), WALKED),
   example(walkMissingRefunds, (sql) => walkMissingRefunds(sql, run), WALKED),
+  example(walkWaitingRefunds, (sql) => walkWaitingRefunds(sql, run), {
+    ...WALKED,
+    answers: [[{ id: ID }], []],
+  }),
   example(walkMissingLedgerMovements, (sql) => walkMissingLedgerMovements(sql, run), WALKED),
   example(requestReconciliation, (sql) => requestReconciliation(sql, request), RUN),
   example(insertRun, (sql) => insertRun(sql, request), RUN),

@@ -6,6 +6,8 @@ import type {
   ProviderEventStatus,
 } from '../../domain/events/provider-event.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { withoutFence } from '../operations/fence.ts'
 import { insertJobs } from '../queue/jobs.ts'
@@ -131,4 +133,27 @@ export async function findProviderPaymentIds(
     order by max(received_at) desc
   `
   return rows.map((row) => row.provider_payment_id)
+}
+
+/**
+ * Finds the refund of a payment that an object of the provider is. If no refund names the object
+ * yet, one that does not know its object yet.
+ */
+export async function findRefundOfObject(
+  sql: Sql,
+  { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
+  objectId: string,
+): Promise<Refund | undefined> {
+  const [row] = await sql<{ refund: RefundRow }[]>`
+    select to_jsonb(refunds) as refund from refunds
+    where ${seesTenant(sql, tenantId)}
+      and tenant_id = ${tenantId} and payment_id = ${paymentId}
+      and (
+        provider_refund_id = ${objectId}
+        or provider_refund_id is null and status in ('processing', 'unknown')
+      )
+    order by provider_refund_id nulls last
+    limit 1
+  `
+  return row && refundFromRow(row.refund)
 }

@@ -5,6 +5,7 @@ import { seesTenants } from '../connection/row-security.ts'
 
 /** The posted amount of a capture or a refund; 0 when nothing is posted. */
 export interface LedgerMovement {
+  readonly kind: LedgerKind
   /** The provider's id of the captured payment, or of the refund; null while it is unknown. */
   readonly objectId: string | null
   readonly tenantId: string
@@ -68,13 +69,14 @@ export async function findLedgerCaptures(
     ) as posted
     where ${seesTenants(sql, payments)}
   `
-  return rows.map(movementFromRow)
+  return rows.map((row) => movementFromRow(row, 'capture'))
 }
 
-/** The posted amounts of these refunds. */
+/** The posted amounts of these refunds, or of their failures. */
 export async function findLedgerRefunds(
   sql: Sql,
   refunds: readonly OurRef[],
+  kind: 'refund' | 'refund_failure',
 ): Promise<LedgerMovement[]> {
   const rows = await sql<MovementRow[]>`
     select
@@ -88,11 +90,11 @@ export async function findLedgerRefunds(
         coalesce(array_agg(distinct currency), '{}') as currencies
       from ledger_postings
       where tenant_id = refunds.tenant_id and payment_id = refunds.payment_id
-        and refund_id = refunds.id and credit = 'provider_receivable'
+        and refund_id = refunds.id and kind = ${kind}
     ) as posted
     where ${seesTenants(sql, refunds)}
   `
-  return rows.map(movementFromRow)
+  return rows.map((row) => movementFromRow(row, kind))
 }
 
 function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
@@ -102,8 +104,9 @@ function ourRefs(sql: Sql, refs: readonly OurRef[]): Fragment {
   `
 }
 
-function movementFromRow(row: MovementRow): LedgerMovement {
+function movementFromRow(row: MovementRow, kind: LedgerKind): LedgerMovement {
   return {
+    kind,
     objectId: row.object_id,
     tenantId: row.tenant_id,
     paymentId: row.payment_id,

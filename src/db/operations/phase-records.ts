@@ -28,8 +28,8 @@ export type ResourceChange =
 
 /** All writes of a phase. */
 export type Writes = ResourceChange & {
-  /** The ledger transaction to insert. */
-  readonly ledger?: LedgerEntry
+  /** The ledger transactions to insert. */
+  readonly ledger?: readonly LedgerEntry[]
   /** An internal event, which makes a worker look at the payment again later. */
   readonly reminder?: ProviderEvent
 }
@@ -141,13 +141,16 @@ async function recordIfOwner(
 }
 
 function partsOf(sql: Sql | Transaction, claim: Claim, { runs, writes }: PhaseRecord): Fragment[] {
-  const { payment, refund, ledger, reminder } = writes
+  const { payment, refund, ledger = [], reminder } = writes
   const { key } = claim
   return [
     sql`runs as (${insertPhaseRunsIfOwner(sql, claim, runs)})`,
     ...(payment === undefined ? [] : [changePaymentIfOwner(sql, payment, key)]),
     ...(refund === undefined ? [] : [changeRefundIfOwner(sql, refund, key)]),
-    ...(ledger === undefined ? [] : [sql`postings as (${insertPostingsIfOwner(sql, ledger)})`]),
+    ...ledger.map((entry, index) => {
+      const name = index === 0 ? sql`postings` : sql(`postings_${index}`)
+      return sql`${name} as (${insertPostingsIfOwner(sql, entry)})`
+    }),
     ...(reminder === undefined ? [] : [storeProviderEventIfOwner(sql, reminder, REMINDERS_QUEUE)]),
   ]
 }

@@ -10,6 +10,7 @@ import {
   type RefundReason,
   type RefundStatus,
 } from '../../domain/payments/refund.ts'
+import { waitingRefundStatuses } from '../../domain/payments/refund-standing.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertEventOfChange } from '../events/event-records.ts'
 import { withoutFence } from '../operations/fence.ts'
@@ -32,6 +33,7 @@ export interface RefundRow {
   failure_decline_code: string | null
   failure_message: string | null
   provider_refund_id: string | null
+  moved: boolean
   created_at: string
 }
 
@@ -47,6 +49,8 @@ export function refundFromRow(row: RefundRow): Refund {
     metadata: row.metadata,
     failure: failureFromRow(row),
     providerRefundId: row.provider_refund_id,
+    // A version before this column did not write it.
+    moved: row.moved || row.status === 'succeeded',
     createdAt: new Date(row.created_at),
   }
 }
@@ -88,6 +92,24 @@ export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
         reservation.currency, ${refund.reason}::text, ${JSON.stringify(refund.metadata)}::jsonb
       from reserved, reservation
       returning *
+    )
+  `
+}
+
+/**
+ * The part `resource` of an intent statement: the refund of the operation in `reserved`, unchanged,
+ * if it is in one of the statuses.
+ */
+export function lockRefundIfIn(sql: Sql, statuses: readonly RefundStatus[]): Fragment {
+  return sql`
+    resource as (
+      select
+        refunds.tenant_id, refunds.id, refunds.payment_id, refunds.status,
+        refunds.status as previous_status
+      from refunds
+      join reserved on refunds.tenant_id = reserved.tenant_id and refunds.id = reserved.refund_id
+      where refunds.status = any(${[...statuses]}::text[])
+      for update of refunds
     )
   `
 }
@@ -149,9 +171,8 @@ export async function changeRefund(
 
 /**
  * The part `changed` of a statement, with the parts of its payment's amounts and its event: changes
- * the refund if the CTE `fenced` is not empty and the refund is still in its previous status. When
- * `changed` is empty, the statement has to fail, so that the changed amounts of the payment roll
- * back.
+ * the refund if the CTE `fenced` is not empty and the refund is still in its previous status. The
+ * refund is locked first, because an event can change it at the same time.
  */
 export function changeRefundIfOwner(
   sql: Sql | Transaction,
@@ -159,32 +180,39 @@ export function changeRefundIfOwner(
   idempotencyKey: string,
 ): Fragment {
   const { failure } = refund
-  const reservedMinor =
-    (reservedBy(refund.status) - reservedBy(refund.previousStatus)) * refund.amountMinor
-  const refundedMinor = refund.status === 'succeeded' ? refund.amountMinor : 0
+  const { amountMinor, status, previousStatus } = refund
+  const reservedMinor = (reservedBy(status) - reservedBy(previousStatus)) * amountMinor
+  const refundedMinor = (givenBy(status) - givenBy(previousStatus)) * amountMinor
   return sql`
+    unchanged as (
+      select refunds.payment_id from refunds, fenced
+      where refunds.tenant_id = ${refund.tenantId} and refunds.id = ${refund.id}
+        and refunds.status = ${previousStatus}
+      for update of refunds
+    ),
     paid as (
       update payments set
         amount_refunding_minor = amount_refunding_minor + ${reservedMinor}::bigint,
         amount_refunded_minor = amount_refunded_minor + ${refundedMinor}::bigint,
         updated_at = now()
-      from fenced
-      where payments.tenant_id = ${refund.tenantId} and payments.id = ${refund.paymentId}
+      from unchanged
+      where payments.tenant_id = ${refund.tenantId} and payments.id = unchanged.payment_id
         and amount_refunding_minor + ${reservedMinor}::bigint
-          <= amount_captured_minor - amount_refunded_minor
+          <= amount_captured_minor - amount_refunded_minor - ${refundedMinor}::bigint
       returning payments.id
     ),
     changed as (
       update refunds set
-        status = ${refund.status},
+        status = ${status},
         previous_status = refunds.status,
         failure_code = ${failure?.code ?? null},
         failure_decline_code = ${failure?.declineCode ?? null},
         failure_message = ${failure?.message ?? null},
         provider_refund_id = coalesce(${refund.providerRefundId}, provider_refund_id),
+        moved = ${refund.moved},
         updated_at = now()
       where tenant_id = ${refund.tenantId} and id = ${refund.id}
-        and status = ${refund.previousStatus} and exists (select from paid)
+        and exists (select from paid)
       returning *
     ),
     ${insertEventOfChange(sql, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
@@ -193,5 +221,10 @@ export function changeRefundIfOwner(
 
 /** 1 when a refund in this status reserves its amount, else 0. */
 function reservedBy(status: RefundStatus): number {
-  return status === 'processing' || status === 'unknown' ? 1 : 0
+  return ['processing', 'unknown', ...waitingRefundStatuses].includes(status) ? 1 : 0
+}
+
+/** 1 when a refund in this status has given its amount to the customer, else 0. */
+function givenBy(status: RefundStatus): number {
+  return status === 'succeeded' ? 1 : 0
 }

@@ -56,7 +56,7 @@ export const ledgerPostings = pgTable(
     index('ledger_postings_by_transaction').on(table.tenantId, table.transactionId),
     index('ledger_postings_by_payment').on(table.tenantId, table.paymentId),
     check('ledger_postings_kind', sql`kind in (${oneOf(ledgerKinds)})`),
-    check('ledger_postings_refund_named', sql`(kind = 'refund') = (refund_id is not null)`),
+    check('ledger_postings_refund_named', sql`(kind <> 'capture') = (refund_id is not null)`),
     check('ledger_postings_debit', sql`debit in (${oneOf(ledgerAccounts)})`),
     check('ledger_postings_credit', sql`credit in (${oneOf(ledgerAccounts)})`),
     check('ledger_postings_moves', sql`debit <> credit and amount_minor > 0`),

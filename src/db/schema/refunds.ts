@@ -2,6 +2,7 @@
 // constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
 import {
+  boolean,
   check,
   foreignKey,
   index,
@@ -13,6 +14,10 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
+import {
+  followedRefundStatuses,
+  waitingRefundStatuses,
+} from '../../domain/payments/refund-standing.ts'
 import { refundReasons, refundStatuses, refundTransitions } from '../../domain/payments/refund.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
@@ -35,6 +40,7 @@ export const refunds = pgTable(
     failureDeclineCode: text('failure_decline_code'),
     failureMessage: text('failure_message'),
     providerRefundId: text('provider_refund_id'),
+    moved: boolean('moved').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
     updatedAt: moment('updated_at').notNull().defaultNow(),
   },
@@ -54,8 +60,18 @@ export const refunds = pgTable(
     check('refunds_step', takesStepOf(refundTransitions)),
     check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),
     check('refunds_amount', sql`amount_minor between 1 and ${sql.raw(String(AMOUNT_MAX_MINOR))}`),
-    check('refunds_failure', sql`(status = 'declined') = (failure_code is not null)`),
-    check('refunds_provider_refund', sql`status <> 'succeeded' or provider_refund_id is not null`),
+    // For the daily look at the refunds that wait.
+    index('refunds_waiting')
+      .on(table.tenantId, table.id)
+      .where(sql`status in (${oneOf(waitingRefundStatuses)})`),
+    check(
+      'refunds_failure',
+      sql`case status when 'declined' then failure_code is not null when 'failed' then true else failure_code is null end`,
+    ),
+    check(
+      'refunds_provider_refund',
+      sql`status not in (${oneOf([...followedRefundStatuses, 'canceled'])}) or provider_refund_id is not null`,
+    ),
     seenByItsTenant(),
   ],
 )

@@ -1,6 +1,7 @@
 // Events that a provider sends. An event is only a hint that something happened: when it is
 // applied, the service reads the actual state from the provider.
 import type { Payment } from '../payments/payment.ts'
+import type { Refund } from '../payments/refund.ts'
 
 /**
  * `pending`: not applied yet. `applied`: it started an operation, which has completed. `ignored`:
@@ -57,6 +58,23 @@ export function comparisonOf(payment: Payment, standing: string, now: Date): Pro
     ...reminderOf(payment, now),
     id: `${COMPARISON}_${payment.id}_${standing}`,
     type: COMPARISON,
+  }
+}
+
+/** An internal event: reconciliation found that the provider's refund is further along than ours. */
+export function comparisonOfRefund(
+  { tenantId, id, paymentId, providerRefundId }: Refund,
+  theirs: { provider: string; providerPaymentId: string | null; status: string },
+  now: Date,
+): ProviderEvent {
+  return {
+    provider: theirs.provider,
+    id: `${COMPARISON}_${id}_${theirs.status}`,
+    type: COMPARISON,
+    objectId: providerRefundId ?? '',
+    providerPaymentId: theirs.providerPaymentId,
+    subject: { tenantId, paymentId },
+    occurredAt: now,
   }
 }
 

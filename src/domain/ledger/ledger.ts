@@ -15,7 +15,7 @@ export const ledgerAccounts = [
 ] as const
 export type LedgerAccount = (typeof ledgerAccounts)[number]
 
-export const ledgerKinds = ['capture', 'refund'] as const
+export const ledgerKinds = ['capture', 'refund', 'refund_failure'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
 /**
@@ -64,6 +64,19 @@ export function entryOfRefund({
   amountMinor,
 }: Pick<Refund, 'currency' | 'amountMinor'>): LedgerEntry {
   return { kind: 'refund', currency, postings: postingsOfRefund(amountMinor) }
+}
+
+/** The ledger entry for a refund that failed or was canceled after its money had moved. */
+export function entryOfFailedRefund({
+  currency,
+  amountMinor,
+}: Pick<Refund, 'currency' | 'amountMinor'>): LedgerEntry {
+  const postings = postingsOfRefund(amountMinor).map(({ debit, credit, ...posting }) => ({
+    ...posting,
+    debit: credit,
+    credit: debit,
+  }))
+  return { kind: 'refund_failure', currency, postings }
 }
 
 /** The provider owes us the captured amount; we owe it to the merchant, minus the fee. */

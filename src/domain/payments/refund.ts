@@ -4,15 +4,30 @@ import { parseId, showId } from '../resource-id.ts'
 import { showPaymentId } from './payment.ts'
 
 /**
- * Every status of a refund, with the statuses that may follow it. They mean the same as for
- * payments.
+ * Every status of a refund, with the statuses that may follow it. `processing` and `unknown` mean
+ * the same as for payments. The others are Stripe's, and follow the provider: a refund can fail
+ * weeks after it succeeded. `failed` without a failure is a refund that the service gave up; a retry
+ * of its request continues it.
+ *
+ * @see https://docs.stripe.com/refunds#failed-refunds
  */
 export const refundTransitions = {
-  processing: ['succeeded', 'declined', 'failed', 'unknown'],
+  processing: [
+    'pending',
+    'requires_action',
+    'succeeded',
+    'declined',
+    'failed',
+    'canceled',
+    'unknown',
+  ],
   unknown: ['processing'],
+  pending: ['pending', 'requires_action', 'succeeded', 'failed', 'canceled'],
+  requires_action: ['requires_action', 'pending', 'succeeded', 'failed', 'canceled'],
+  succeeded: ['failed', 'canceled'],
   failed: ['processing'],
-  succeeded: [],
   declined: [],
+  canceled: [],
 } as const satisfies Record<string, readonly string[]>
 
 export type RefundStatus = keyof typeof refundTransitions
@@ -34,14 +49,17 @@ export interface Refund {
   readonly metadata: Readonly<Record<string, string>>
   readonly failure: Failure | null
   readonly providerRefundId: string | null
+  /** Whether the money has left the balance at the provider; a failed refund has returned it. */
+  readonly moved: boolean
   readonly createdAt: Date
 }
 
 /** A change of a refund. Missing members stay as they are, except `failure`, which is cleared. */
 export interface RefundChange {
   readonly status: RefundStatus
-  readonly failure?: Failure
+  readonly failure?: Failure | undefined
   readonly providerRefundId?: string
+  readonly moved?: boolean
 }
 
 /** A refund after a change, with the status before it. */
@@ -54,6 +72,7 @@ export function refundAfter(refund: Refund, change: RefundChange): ChangedRefund
     previousStatus: refund.status,
     failure: change.failure ?? null,
     providerRefundId: change.providerRefundId ?? refund.providerRefundId,
+    moved: change.moved ?? refund.moved,
   }
 }
 

@@ -17,7 +17,10 @@ export const ledgerTransactionSchema = z
   .object({
     id: idField('ltx', 'The id of the ledger transaction.'),
     object: z.literal('ledger_transaction'),
-    kind: z.enum(ledgerKinds).meta({ description: 'What moved the money.' }),
+    kind: z.enum(ledgerKinds).meta({
+      description:
+        'What moved the money. `refund_failure` returns the money of a refund that failed or was canceled.',
+    }),
     payment: idField('pay', 'The payment whose money moved.'),
     refund: idField('re', 'The refund that moved the money. Null for a capture.').nullable(),
     entries: z

@@ -117,7 +117,7 @@ export const refundSchema = z
     currency: shownCurrency,
     status: z.enum(refundStatuses).meta({
       description:
-        'The status of the refund. `processing`: the refund is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `failed`: the refund stopped and is proved not to have moved money; a retry of the request that created it resumes it. `succeeded` and `declined` are final.',
+        'The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.',
     }),
     reason: z.enum(refundReasons).nullable().meta({ description: 'The reason for the refund.' }),
     metadata: metadataSchema,

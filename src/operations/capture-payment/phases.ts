@@ -60,6 +60,6 @@ function recordCapture(
   }
   const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'succeeded', amountCapturedMinor })
-  const ledger = entryOfCapture(captured, fees)
+  const ledger = [entryOfCapture(captured, fees)]
   return finishWithPayment(200, captured, { payment: captured, ledger })
 }

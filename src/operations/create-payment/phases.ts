@@ -45,7 +45,7 @@ export function recordCapture(
   if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
   const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'processing', amountCapturedMinor })
-  const ledger = entryOfCapture(captured, fees)
+  const ledger = [entryOfCapture(captured, fees)]
   return advanceTo('captured', { payment: captured }, { payment: captured, ledger })
 }
 

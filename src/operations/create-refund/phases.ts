@@ -1,10 +1,9 @@
 // The operation `refund.create`: returns money of a captured payment to the customer. The intent
 // reserves the amount, so that concurrent refunds never exceed the capture.
 import { changeRefund } from '../../db/payments/refunds.ts'
-import { entryOfRefund } from '../../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
-import { resourceResponse } from '../../domain/operations/stored-response.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
+import { resourceResponse, type Refusal } from '../../domain/operations/stored-response.ts'
+import type { Failure, Payment } from '../../domain/payments/payment.ts'
 import {
   presentRefund,
   refundAfter,
@@ -13,13 +12,17 @@ import {
   type RefundStatus,
 } from '../../domain/payments/refund.ts'
 import {
+  hasReturned,
+  writesOfStanding,
+  type RefundStanding,
+} from '../../domain/payments/refund-standing.ts'
+import {
   defineOperation,
   finish,
   type Marking,
   type OperationInput,
   type Step,
 } from '../../engine/define-operation.ts'
-import type { RefundAcceptance } from '../../provider/payment-provider.ts'
 import { stripeError } from '../payment-answers.ts'
 
 // prettier-ignore
@@ -40,19 +43,31 @@ function subject({ payment, refund }: OperationInput): Subject {
 
 function recordRefund(
   { refund }: Subject,
-  outcome: FinalOutcome<RefundAcceptance>,
+  outcome: FinalOutcome<RefundStanding>,
 ): Step<never, never> {
   if (outcome.outcome === 'declined') {
     const { failure } = outcome
     const declined = refundAfter(refund, { status: 'declined', failure })
-    const extensions = { refund: presentRefund(declined), error: stripeError(failure) }
-    const refusal = { type: 'refund-declined', detail: failure.message, extensions } as const
-    return finish(refusal, { refund: declined })
+    return finish(refusal(declined, failure), { refund: declined })
   }
-  const { providerRefundId } = outcome.value
-  const given = refundAfter(refund, { status: 'succeeded', providerRefundId })
-  const answer = resourceResponse(201, refundPath(given.id), presentRefund(given))
-  return finish(answer, { refund: given, ledger: entryOfRefund(given) })
+  const writes = writesOfStanding(refund, outcome.value)
+  if (hasReturned(outcome.value)) {
+    const { failure = canceledAtOnce } = outcome.value
+    return finish(refusal(writes.refund, failure), writes)
+  }
+  const answer = resourceResponse(201, refundPath(refund.id), presentRefund(writes.refund))
+  return finish(answer, writes)
+}
+
+const canceledAtOnce: Failure = {
+  code: 'refund_canceled',
+  declineCode: null,
+  message: 'The refund has been canceled.',
+}
+
+function refusal(refund: Refund, failure: Failure): Refusal {
+  const extensions = { refund: presentRefund(refund), error: stripeError(failure) }
+  return { type: 'refund-declined', detail: failure.message, extensions }
 }
 
 function mark(status: RefundStatus) {

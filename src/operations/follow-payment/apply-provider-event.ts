@@ -1,7 +1,7 @@
-// Applies an event of the provider. The event is only a hint: the state of its payment is looked
-// up, and if it has changed, the operation `payment.follow` records the change. The event acts as
-// the client of that operation: it waits for the result and retries. So lost, repeated, reordered
-// and early events all lead to the same state.
+// Applies an event of the provider. The event is only a hint: the state of its payment or refund is
+// looked up, and if it has changed, `payment.follow` or `refund.follow` records the change. The event
+// acts as the client of that operation: it waits for the result and retries. So lost, repeated,
+// reordered and early events all lead to the same state.
 import { hash, randomUUIDv7 } from 'node:crypto'
 import {
   findIdempotencyKey,
@@ -10,16 +10,21 @@ import {
   type Intent,
 } from '../../db/idempotency/idempotency-keys.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import type { Fragment } from '../../db/connection/client.ts'
+import { lockRefundIfIn } from '../../db/payments/refunds.ts'
 import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import {
   findProviderEvent,
+  findRefundOfObject,
   closeProviderEventIfPending,
   type StoredProviderEvent,
 } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
 import { isFinal, waitingStatuses } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund, RefundStatus } from '../../domain/payments/refund.ts'
+import { followedRefundStatuses, refundHasMovedOn } from '../../domain/payments/refund-standing.ts'
 import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'
 import {
   isReminder,
@@ -28,6 +33,7 @@ import {
   type ProviderEventStatus,
 } from '../../domain/events/provider-event.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { followRefund } from '../follow-refund/phases.ts'
 import { followPayment } from './phases.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 
@@ -64,6 +70,8 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   // Too early: the provider's id of the payment is not recorded yet.
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
   if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
+  const refund = await findRefundOfObject(engine.store.sql, payment, event.objectId)
+  if (refund !== undefined) return await followRefundOf(engine, event, refund)
   if (isFinal(payment.status)) return 'ignored'
   // A worker or the outcome resolver owns the payment, and may have read it before this change.
   if (!isFollowed(payment.status)) return 'pending'
@@ -98,29 +106,52 @@ async function follow(
   if (!hasMovedOn(payment, looked.value)) {
     return isReminder(event) && payment.status === 'requires_action' ? 'pending' : 'ignored'
   }
-  const { sql } = engine.store
-  try {
-    const resource = markProcessingIfIn(sql, waitingStatuses)
-    await reserveIntent(sql, reservationOf(engine, payment, keyOfProviderEvent(event)), resource)
-  } catch (error) {
-    // Another operation was faster. Once it is completed, the payment's status decides.
-    if (!(error instanceof IntentRefusedError)) throw error
-  }
-  return 'pending'
+  const operation = { operation: followPayment.name, paymentId: payment.id, refundId: null }
+  const resource = markProcessingIfIn(engine.store.sql, waitingStatuses)
+  return await start(engine, event, { tenantId: payment.tenantId, ...operation }, resource)
 }
 
-function reservationOf({ settings }: Engine, payment: Payment, key: string): Intent {
-  return {
-    tenantId: payment.tenantId,
+async function followRefundOf(
+  engine: Engine,
+  event: StoredProviderEvent,
+  refund: Refund,
+): Promise<EventResult> {
+  const followed: readonly RefundStatus[] = followedRefundStatuses
+  // Its operation works on it, and may have read it before this change.
+  if (refund.status === 'processing' || refund.status === 'unknown') return 'pending'
+  if (!followed.includes(refund.status)) return 'ignored'
+  const looked = await engine.provider.retrieveRefund(refund)
+  if (looked.outcome !== 'done') return 'pending'
+  if (!refundHasMovedOn(refund, looked.value)) return 'ignored'
+  const { tenantId, id: refundId, paymentId } = refund
+  const operation = { operation: followRefund.name, paymentId, refundId }
+  const resource = lockRefundIfIn(engine.store.sql, followedRefundStatuses)
+  return await start(engine, event, { tenantId, ...operation }, resource)
+}
+
+/** Starts the operation that records the change, which a later look at the event waits for. */
+async function start(
+  { store, settings }: Engine,
+  event: StoredProviderEvent,
+  operation: Pick<Intent, 'tenantId' | 'operation' | 'paymentId' | 'refundId'>,
+  resource: Fragment,
+): Promise<EventResult> {
+  const key = keyOfProviderEvent(event)
+  const intent: Intent = {
+    ...operation,
     id: randomUUIDv7(),
     key,
     fingerprint: hash('sha256', key, 'buffer'),
-    operation: followPayment.name,
-    paymentId: payment.id,
-    refundId: null,
     parameters: {},
     retentionSeconds: settings.KEY_RETENTION_SECONDS,
   }
+  try {
+    await reserveIntent(store.sql, intent, resource)
+  } catch (error) {
+    // Another operation was faster. Once it is completed, the status decides.
+    if (!(error instanceof IntentRefusedError)) throw error
+  }
+  return 'pending'
 }
 
 /** Waits for the operation that this event started, and retries it as a client would. */

@@ -3,8 +3,7 @@
 import Stripe from 'stripe'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import type { Refund } from '../../domain/payments/refund.ts'
-import type { Authorization, Capture, RefundAcceptance } from '../payment-provider.ts'
+import type { Authorization, Capture } from '../payment-provider.ts'
 import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
 import {
   classifyStripeError,
@@ -62,7 +61,7 @@ function isClientSecret(value: unknown): value is string {
   return typeof value === 'string' && /^\w{8,500}$/.test(value)
 }
 
-const MISMATCH = 'the answer does not match the request'
+export const MISMATCH = 'the answer does not match the request'
 
 export function confirmCapture(
   payment: Payment,
@@ -168,30 +167,4 @@ function refusedIntent(error: unknown) {
     error instanceof Stripe.errors.StripeInvalidRequestError && error.code === UNEXPECTED_STATE
   const intent = unexpected ? error.payment_intent : undefined
   return unexpected && intent !== undefined ? { error, intent } : undefined
-}
-
-/** A pending refund is accepted: the money is on its way. */
-const REFUND_ACCEPTED = new Set(['succeeded', 'pending'])
-
-export function confirmRefund(
-  refund: Refund,
-  answer: Stripe.Response<Stripe.Refund>,
-  asked: CallDescription,
-): Outcome<RefundAcceptance> {
-  const answered = {
-    status: answer.lastResponse?.statusCode,
-    request_id: fitTextOrNothing(answer.lastResponse?.requestId),
-    refund_id: fitTextOrNothing(answer.id),
-    refund_status: fitTextOrNothing(answer.status),
-    amount: typeof answer.amount === 'number' ? answer.amount : undefined,
-  }
-  const isAboutIt =
-    answer.object === 'refund' &&
-    isObjectId(answer.id) &&
-    answer.amount === refund.amountMinor &&
-    answer.currency === refund.currency
-  if (!isAboutIt || !REFUND_ACCEPTED.has(answer.status ?? '')) {
-    return unknown(asked, answered, MISMATCH)
-  }
-  return { outcome: 'done', value: { providerRefundId: answer.id }, asked, answered }
 }

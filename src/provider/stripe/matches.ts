@@ -91,8 +91,13 @@ async function findInList<Value>(
   )
 }
 
-/** @throws Error when the object has no metadata, which Stripe never sends. */
+/**
+ * Stripe's types allow null as the metadata of a refund that somebody else made.
+ *
+ * @throws Error when the object has no such member, which Stripe always sends.
+ */
 function hasIds({ id, metadata }: Json, names: Search['names']): 'all' | 'some' | 'none' {
+  if (metadata === null) return 'none'
   if (!isJson(metadata)) throw new Error(`${String(id)} has no metadata`)
   const entries = Object.entries(names)
   const matches = entries.filter(([name, value]) => metadata[name] === value).length

@@ -16,6 +16,7 @@ import { withinTimeLimit, type Connection } from './connection.ts'
 import { isMissing } from './errors.ts'
 import { isInstant, isJson, isUuid, namedId, type Json } from './json.ts'
 import { patientPagesOf } from './pages.ts'
+import { refundStandingOf } from './refund-standing.ts'
 import { standingOf } from './standing.ts'
 
 export async function* listPayments(connection: Connection, window: Window, onRepeat?: OnRepeat) {
@@ -104,26 +105,20 @@ function paymentIn(record: Json): ProviderPayment {
 function refundIn(record: Json): ProviderRefund {
   const { id, object, amount, currency, created, metadata } = record
   const possible = isObjectId(id) && object === 'refund' && isAmount(amount) && isCurrency(currency)
-  if (!possible || !isInstant(created) || !isJson(metadata)) throw malformed(record)
+  if (!possible || !isInstant(created)) throw malformed(record)
   return {
     providerRefundId: id,
     // Stripe's oldest refunds belong to charges without an intent.
     providerPaymentId: namedId(record['payment_intent']),
     amountMinor: amount,
     currency,
-    status: refundStatuses.get(record['status']) ?? 'undecided',
+    // The cast is safe: `refundStandingOf` takes no member for granted.
+    standing: refundStandingOf(record as unknown as Stripe.Refund),
     createdAt: new Date(created * 1_000),
-    correlation: correlationIn(metadata),
+    // Stripe's types allow null.
+    correlation: isJson(metadata) ? correlationIn(metadata) : null,
   }
 }
-
-/** @see https://docs.stripe.com/api/refunds/object#refund_object-status */
-const refundStatuses = new Map<unknown, ProviderRefund['status']>([
-  ['succeeded', 'succeeded'],
-  ['pending', 'pending'],
-  ['failed', 'failed'],
-  ['canceled', 'failed'],
-])
 
 /** @see https://docs.stripe.com/reports/balance-transaction-types */
 const movementKinds = new Map<unknown, ProviderMovement['kind']>([
@@ -132,6 +127,8 @@ const movementKinds = new Map<unknown, ProviderMovement['kind']>([
   ['payment', 'capture'],
   ['refund', 'refund'],
   ['payment_refund', 'refund'],
+  ['refund_failure', 'refund_failure'],
+  ['payment_failure_refund', 'refund_failure'],
 ])
 
 /** Empty for payouts, fees and everything else that is neither a capture nor a refund. */
@@ -146,7 +143,7 @@ function movementIn(record: Json): ProviderMovement[] {
     kind,
     ...amountMoved(record, kind),
     providerPaymentId: isJson(source) ? namedId(source['payment_intent']) : null,
-    providerRefundId: kind === 'refund' ? namedId(source) : null,
+    providerRefundId: kind === 'capture' ? null : namedId(source),
     createdAt: new Date(created * 1_000),
     correlation: sourceCorrelation(source),
   }

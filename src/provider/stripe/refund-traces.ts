@@ -1,11 +1,11 @@
 // Finds the outcome of a refund whose answer was lost: by the refund that the call created.
 import type Stripe from 'stripe'
 import type { Outcome } from '../../domain/operations/outcome.ts'
-import type { Failure, Payment } from '../../domain/payments/payment.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
-import type { RefundAcceptance, Trace } from '../payment-provider.ts'
-import { fitTextOrNothing } from '../provider-text.ts'
-import { confirmRefund } from './answers.ts'
+import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
+import type { Trace } from '../payment-provider.ts'
+import { confirmRefund } from './refund-standing.ts'
 import { providerPaymentIdOf, type Connection } from './connection.ts'
 import { findOne, type Explain } from './matches.ts'
 
@@ -14,7 +14,7 @@ export async function findRefund(
   payment: Payment,
   refund: Refund,
   trace: Trace,
-): Promise<Outcome<RefundAcceptance>> {
+): Promise<Outcome<RefundStanding>> {
   const { refunds } = connection.stripe
   const paymentId = providerPaymentIdOf(payment)
   const search = {
@@ -25,26 +25,13 @@ export async function findRefund(
     within: { payment_id: paymentId },
     list: (page: object) => refunds.list({ ...page, payment_intent: paymentId }),
   } as const
-  return await findOne(connection, search, explainRefund(payment, refund))
+  return await findOne(connection, search, explainRefund(refund))
 }
 
-function explainRefund(payment: Payment, refund: Refund): Explain<RefundAcceptance> {
+function explainRefund(refund: Refund): Explain<RefundStanding> {
   return (object, asked, listed) => {
     const found = object as unknown as Stripe.Response<Stripe.Refund>
     const confirmed = confirmRefund(refund, found, asked)
-    const answered = { ...confirmed.answered, ...listed }
-    if (confirmed.outcome === 'done') return { ...confirmed, answered }
-    const { object: kind, amount, currency, status } = found
-    const isAboutIt =
-      kind === 'refund' && amount === refund.amountMinor && currency === refund.currency
-    if (!isAboutIt || (status !== 'failed' && status !== 'canceled'))
-      return { ...confirmed, answered }
-    const failure: Failure = {
-      code: fitTextOrNothing(found.failure_reason) ?? `refund_${status}`,
-      declineCode: null,
-      message: `The refund has ${status === 'failed' ? 'failed' : 'been canceled'}.`,
-    }
-    const { providerPaymentId } = payment
-    return { outcome: 'declined', failure, providerPaymentId, asked, answered }
+    return { ...confirmed, answered: { ...confirmed.answered, ...listed } }
   }
 }

@@ -65,7 +65,7 @@ function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
 }
 
 /** Turns any failed look into `not_executed`, because a look executes nothing. */
-export function asLook(outcome: Outcome<Standing>): Done<Standing> | NotExecuted {
+export function asLook<Value>(outcome: Outcome<Value>): Done<Value> | NotExecuted {
   if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
   const { asked, answered } = outcome
   const reason = outcome.outcome === 'unknown' ? outcome.reason : outcome.failure.message

@@ -3,6 +3,8 @@
 import Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
 import { type Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import type {
   Authorization,
@@ -10,14 +12,12 @@ import type {
   CallRequest,
   Capture,
   PaymentProvider,
-  RefundAcceptance,
 } from '../payment-provider.ts'
 import {
   confirmAdjustment,
   confirmAuthorization,
   confirmCancel,
   confirmCapture,
-  confirmRefund,
   describeIntent,
   explainRefusedAdjustment,
   explainRefusedCancel,
@@ -29,6 +29,7 @@ import { readAccount } from './account.ts'
 import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
 import { authorizationParameters, refundParameters } from './parameters.ts'
 import { findAdjustment, findAuthorization, findCancel, findCapture } from './payment-traces.ts'
+import { confirmRefund } from './refund-standing.ts'
 import { findRefund } from './refund-traces.ts'
 import { asLook, confirmStanding } from './standing.ts'
 
@@ -70,6 +71,7 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     },
     readAccount: () => readAccount(connection, options.secretKey),
     retrieve: (payment) => retrievePayment(connection, payment),
+    retrieveRefund: (refund) => retrieveRefund(connection, refund),
     listPayments: (...asked) => listPayments(connection, ...asked),
     listRefunds: (...asked) => listRefunds(connection, ...asked),
     listMovements: (...asked) => listMovements(connection, ...asked),
@@ -171,7 +173,7 @@ async function refundPayment(
   connection: Connection,
   { payment, refund }: CallRequest<'refund'>,
   identity: CallIdentity,
-): Promise<Outcome<RefundAcceptance>> {
+): Promise<Outcome<RefundStanding>> {
   const parameters = refundParameters(payment, refund, identity)
   const asked = {
     call: 'refunds.create',
@@ -216,4 +218,17 @@ function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfi
     telemetry: false,
     appInfo: { name: 'atomic-payments' },
   }
+}
+
+async function retrieveRefund(
+  connection: Connection,
+  refund: Refund,
+): Promise<Done<RefundStanding> | NotExecuted> {
+  const { providerRefundId: id } = refund
+  if (id === null) throw new Error(`refund ${refund.id} has no id at the provider`)
+  const asked = { call: 'refunds.retrieve', refund_id: id }
+  const looked = await toOutcome(connection, asked, async () =>
+    confirmRefund(refund, await connection.stripe.refunds.retrieve(id), asked),
+  )
+  return asLook(looked)
 }

@@ -68,7 +68,7 @@ const finish = (claim: Claim, writes: Writes) =>
 /** All that a phase of a payment can write. */
 function everythingOf({ payment }: Claim): Writes {
   const waiting = paymentAfter(payment, { status: 'requires_action', providerPaymentId: idOf() })
-  const ledger = entryOfCapture({ ...waiting, amountCapturedMinor: 1999 }, FEES)
+  const ledger = [entryOfCapture({ ...waiting, amountCapturedMinor: 1999 }, FEES)]
   return { payment: waiting, ledger, reminder: reminderOf(waiting, waiting.createdAt) }
 }
 
@@ -174,7 +174,7 @@ describe('the owner of the lease', () => {
   const refundChanges: [string, RefundChange, Partial<Payment>][] = [
     [
       'given',
-      { status: 'succeeded', providerRefundId: 're_1' },
+      { status: 'succeeded', providerRefundId: 're_1', moved: true },
       { amountRefundedMinor: 500, amountRefundingMinor: 0 },
     ],
     [
@@ -189,7 +189,7 @@ describe('the owner of the lease', () => {
     async (_, change, amounts) => {
       const claim = await claimedRefund()
       const { previousStatus, ...changed } = refundAfter(claim.refund, change)
-      const ledger = change.status === 'succeeded' ? { ledger: entryOfRefund(claim.refund) } : {}
+      const ledger = change.status === 'succeeded' ? { ledger: [entryOfRefund(claim.refund)] } : {}
 
       const refund = { ...changed, previousStatus }
       expect(await finish(claim, { refund, ...ledger })).toBe(true)
@@ -277,7 +277,7 @@ describe('nothing is written', () => {
     const before = await rowsOf(claim)
     const refund = refundAfter(claim.refund, { status: 'succeeded', providerRefundId: 're_2' })
 
-    const written = finish(claim, { refund, ledger: entryOfRefund(refund) })
+    const written = finish(claim, { refund, ledger: [entryOfRefund(refund)] })
 
     await expect(written).rejects.toThrow(StaleResourceError)
     expect(await rowsOf(claim)).toEqual(before)
@@ -301,7 +301,7 @@ describe('the writes of two phases in one statement', () => {
     const authorized = paymentAfter(payment, { status: 'processing', providerPaymentId: 'pi_1' })
     const captured = paymentAfter(authorized, { status: 'unknown', amountCapturedMinor: 1999 })
     const ended = paymentAfter(captured, { status: 'succeeded' })
-    const ledger = entryOfCapture(captured, fees)
+    const ledger = [entryOfCapture(captured, fees)]
 
     const writes = withChange({ payment: captured, ledger }, { payment: ended })
 

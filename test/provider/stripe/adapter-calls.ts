@@ -54,6 +54,7 @@ export function refundOf(payment: Payment, fields: Partial<Refund> = {}): Refund
     metadata: {},
     failure: null,
     providerRefundId: null,
+    moved: false,
     createdAt: new Date(0),
     ...fields,
   }

@@ -62,7 +62,7 @@ describe('a refund', () => {
 
     expect(await find()).toEqual({
       outcome: 'done',
-      value: { providerRefundId: id },
+      value: { providerRefundId: id, status: 'succeeded', moved: true },
       asked: {
         call: 'refunds.list',
         payment_id: payment.providerPaymentId,
@@ -72,28 +72,24 @@ describe('a refund', () => {
     })
   })
 
-  test('that is pending is done', async () => {
-    await plant(await lose(), { status: 'pending' })
-
-    expect((await find()).outcome).toBe('done')
-  })
-
   test.each([
-    [{ status: 'failed', failure_reason: 'lost_or_stolen_card' }, 'lost_or_stolen_card'],
-    [{ status: 'failed' }, 'refund_failed'],
-    [{ status: 'canceled' }, 'refund_canceled'],
-  ])('with %j is declined', async (members, code) => {
+    [{ status: 'pending' }, { moved: true }],
+    [{ status: 'pending', balance_transaction: null }, { moved: false }],
+    [{ status: 'requires_action' }, { moved: true }],
+    [{ status: 'canceled' }, { moved: true }],
+    [
+      { status: 'failed', failure_reason: 'lost_or_stolen_card' },
+      { failure: { code: 'lost_or_stolen_card' } },
+    ],
+    [{ status: 'failed' }, { failure: { code: 'unknown' } }],
+  ])('with %j is done, with its standing', async (members, value) => {
     await plant(await lose(), members)
 
-    expect(await find()).toMatchObject({
-      outcome: 'declined',
-      failure: { code, declineCode: null },
-      providerPaymentId: payment.providerPaymentId,
-    })
+    const { status } = members
+    expect(await find()).toMatchObject({ outcome: 'done', value: { status, ...value } })
   })
 
   test.each([
-    { status: 'requires_action' },
     { status: null },
     { amount: 501 },
     { currency: 'jpy' },

@@ -31,15 +31,58 @@ export const mutantsOfEvents: readonly Mutant[] = [
       },
       {
         file: 'src/engine/provider-call.ts',
-        text: '  return provider.retrieve(payment)\n',
-        replacement:
-          "  return Promise.resolve({ outcome: 'done', value: { status: 'held' } } as never)\n",
+        text: "  return name === 'retrieve' ? provider.retrieve(payment) : provider.retrieveRefund(refund)\n",
+        replacement: `  return name === 'retrieve'
+    ? Promise.resolve({ outcome: 'done', value: { status: 'held' } } as never)
+    : provider.retrieveRefund(refund)
+`,
       },
     ],
     caughtBy: 5,
     shownBy: [
       'payment.follow.events:webhooks-reordered@api/events/requires_action,succeeded#1/before',
     ],
+  },
+  {
+    name: 'failed-refund-final',
+    breaks: 'A refund that succeeded stays so, although it fails later.',
+    patches: [
+      {
+        file: 'src/domain/payments/refund-standing.ts',
+        text: '  const following: readonly string[] = refundTransitions[refund.status]\n',
+        replacement: `  if (refund.status === 'succeeded') return false
+  const following: readonly string[] = refundTransitions[refund.status]
+`,
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['refund.follow'],
+  },
+  {
+    name: 'failed-refund-not-posted',
+    breaks: 'The ledger never learns that the money of a failed refund is back.',
+    patches: [
+      {
+        file: 'src/domain/payments/refund-standing.ts',
+        text: '      ...(moved && hasReturned(standing) ? [entryOfFailedRefund(refund)] : []),\n',
+        replacement: '',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['refund.follow'],
+  },
+  {
+    name: 'failed-refund-keeps-its-amount',
+    breaks: 'The amount of a failed refund can never be refunded again.',
+    patches: [
+      {
+        file: 'src/db/payments/refunds.ts',
+        text: '(givenBy(status) - givenBy(previousStatus)) * amountMinor',
+        replacement: 'givenBy(status) * amountMinor',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['refund.follow'],
   },
   {
     name: 'event-acknowledged-and-not-applied',

@@ -169,6 +169,7 @@ function refundOf(key: number, status: Refund['status']): Refund {
     metadata: {},
     failure: null,
     providerRefundId: null,
+    moved: false,
     createdAt: new Date(0),
   }
 }
@@ -223,7 +224,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
       amountCapturedMinor: 1_000,
     } as const
     const payment = paymentAfter(operation.payment, change)
-    const ledger = entryOfCapture(payment, operation.fees)
+    const ledger = [entryOfCapture(payment, operation.fees)]
     const runs = [{ ...PHASE_RUN, reached: 'finished' }]
     return finishIfOwner(sql, operation, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
   },

@@ -151,7 +151,7 @@ function valueOf(call: CallRequest, count: number): unknown {
     case 'findCapture':
       return { amountCapturedMinor: call.amountMinor }
     default:
-      return { providerRefundId: objectIdOf(call, count) }
+      return { providerRefundId: objectIdOf(call, count), status: 'succeeded', moved: true }
   }
 }
 

@@ -1,0 +1,209 @@
+// Finds our records that a reconciliation run has not compared with the provider's. It reads the
+// window by tenant and by page, so that neither memory nor a statement grows with the window.
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import type { LedgerTransactionMovement } from '../ledger/ledger-movements.ts'
+import type { Fragment, Sql } from '../connection/client.ts'
+import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { isNotCompared } from './reconciliation-progress.ts'
+import type { Run } from './reconciliation-runs.ts'
+import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+
+/** The run whose window is searched for records that the provider lacks. */
+type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
+
+/** Payments of the window whose record at the provider was not compared. */
+export function walkMissingPayments(sql: Sql, run: RunWindow): AsyncGenerator<Payment[]> {
+  return walk(sql, run, {
+    table: 'payments',
+    object: sql`entry.provider_payment_id`,
+    condition: sql`provider = ${run.provider}`,
+    fromRow: (row: PaymentRow) => paymentFromRow(row),
+  })
+}
+
+/** Refunds of the window whose record at the provider was not compared. */
+export function walkMissingRefunds(sql: Sql, run: RunWindow): AsyncGenerator<Refund[]> {
+  return walk(sql, run, {
+    table: 'refunds',
+    object: sql`entry.provider_refund_id`,
+    condition: sql`
+      exists (
+        select from payments
+        where payments.tenant_id = entry.tenant_id and payments.id = entry.payment_id
+          and payments.provider = ${run.provider}
+      )
+    `,
+    fromRow: (row: RefundRow) => refundFromRow(row),
+  })
+}
+
+/**
+ * Refunds from before the window that wait for the provider. Their end causes no movement, so only a
+ * look finds it when the provider's event was lost.
+ */
+export async function* walkWaitingRefunds(
+  sql: Sql,
+  run: Pick<RunWindow, 'provider' | 'from'>,
+): AsyncGenerator<Refund[]> {
+  for await (const tenantId of tenantIds(sql)) {
+    let after = firstIdAt(0)
+    for (;;) {
+      const rows = await sql<{ refund: RefundRow }[]>`
+        select to_jsonb(refunds) as refund
+        from refunds
+        join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
+        where ${seesTenant(sql, tenantId)} and refunds.tenant_id = ${tenantId}
+          and refunds.status in ('pending', 'requires_action') and refunds.id > ${after}
+          and refunds.created_at < ${run.from.toISOString()} and payments.provider = ${run.provider}
+        order by refunds.id
+        limit ${PAGE_ROWS}
+      `
+      const page = rows.map(({ refund }) => refundFromRow(refund))
+      const last = page.at(-1)
+      if (last === undefined) break
+      yield page
+      after = last.id
+    }
+  }
+}
+
+interface LedgerMovementRow {
+  transaction_id: string
+  kind: LedgerTransactionMovement['kind']
+  object_id: string
+  tenant_id: string
+  payment_id: string
+  refund_id: string | null
+  amount_minor: number
+  currency: string
+  requested_at: string
+  created_at: string
+}
+
+/** Captures and refunds that were posted in the window and whose movement was not compared. */
+export function walkMissingLedgerMovements(
+  sql: Sql,
+  run: RunWindow,
+): AsyncGenerator<LedgerTransactionMovement[]> {
+  // The offsets make the planner look up each row, even when it estimates few.
+  const more = {
+    columns: sql`,
+      coalesce(refunds.provider_refund_id, payments.provider_payment_id) as object_id,
+      coalesce(refunds.created_at, payments.created_at) as requested_at, payments.provider`,
+    joins: sql`
+      cross join lateral (
+        select provider, provider_payment_id, created_at from payments
+        where payments.tenant_id = entry.tenant_id and payments.id = entry.payment_id
+        offset 0
+      ) as payments
+      left join lateral (
+        select provider_refund_id, created_at from refunds
+        where refunds.tenant_id = entry.tenant_id and refunds.id = entry.refund_id
+        offset 0
+      ) as refunds on true
+    `,
+  }
+  return walk(sql, run, {
+    table: 'ledger_postings',
+    more,
+    object: sql`entry.kind || ' ' || entry.object_id`,
+    // The one posting of each movement that has the amount the provider moved.
+    condition: sql`
+      provider = ${run.provider}
+        and case kind when 'refund' then credit else debit end = 'provider_receivable'
+    `,
+    fromRow: movementFromRow,
+  })
+}
+
+function movementFromRow(row: LedgerMovementRow): LedgerTransactionMovement {
+  return {
+    transactionId: row.transaction_id,
+    kind: row.kind,
+    objectId: row.object_id,
+    tenantId: row.tenant_id,
+    paymentId: row.payment_id,
+    refundId: row.refund_id,
+    amountMinor: row.amount_minor,
+    currency: row.currency,
+    requestedAt: new Date(row.requested_at),
+    createdAt: new Date(row.created_at),
+  }
+}
+
+interface Walk<Row, Item> {
+  readonly table: 'payments' | 'refunds' | 'ledger_postings'
+  /** Additional columns, and their joins. */
+  readonly more?: { readonly columns: Fragment; readonly joins: Fragment }
+  /**
+   * The name under which `entry` would have been recorded; null when it names no object of the
+   * provider.
+   */
+  readonly object: Fragment
+  readonly condition: Fragment
+  readonly fromRow: (row: Row) => Item
+}
+
+/** The number of rows that a statement reads. */
+const PAGE_ROWS = 500
+
+/**
+ * Ids are UUIDv7 and sort by time, so that the primary key serves the window. The clocks of the
+ * processes that generate them may differ by this much.
+ */
+const CLOCK_SKEW_MS = 60 * 60 * 1_000
+
+async function* walk<Row, Item>(
+  sql: Sql,
+  run: RunWindow,
+  { table, more, object, condition, fromRow }: Walk<Row, Item>,
+): AsyncGenerator<Item[]> {
+  const end = firstIdAt(run.to.getTime() + CLOCK_SKEW_MS)
+  for await (const tenantId of tenantIds(sql)) {
+    let after: string | null = firstIdAt(run.from.getTime() - CLOCK_SKEW_MS)
+    while (after !== null) {
+      const [page]: { last_id: string | null; unseen: Row[] }[] = await sql`
+        with page as (
+          select entry.* ${more?.columns ?? sql``}
+          from ${sql(table)} as entry ${more?.joins ?? sql``}
+          where entry.tenant_id = ${tenantId} and entry.id > ${after} and entry.id < ${end}
+          order by entry.id
+          limit ${PAGE_ROWS}
+        ),
+        unseen as (
+          select * from page as entry
+          where created_at >= ${run.from.toISOString()} and created_at < ${run.to.toISOString()}
+            and ${condition} and ${object} is not null and ${isNotCompared(sql, run.id, object)}
+        )
+        select
+          (select id from page order by id desc limit 1) as last_id,
+          coalesce((select jsonb_agg(to_jsonb(unseen)) from unseen), '[]') as unseen
+        where ${seesTenant(sql, tenantId)}
+      `
+      after = page?.last_id ?? null
+      if (page !== undefined && page.unseen.length > 0) yield page.unseen.map(fromRow)
+    }
+  }
+}
+
+async function* tenantIds(sql: Sql): AsyncGenerator<string> {
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const rows = await sql<{ id: string }[]>`
+      select id from tenants where ${seesEveryTenant(sql)} and id > ${after}
+      order by id limit ${PAGE_ROWS}
+    `
+    for (const { id } of rows) yield id
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.id
+  }
+}
+
+/** The lower bound of all UUIDv7 of that time, in milliseconds since 1970. */
+function firstIdAt(ms: number): string {
+  const time = Math.max(0, ms).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}

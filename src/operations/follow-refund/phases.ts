@@ -1,0 +1,49 @@
+// The operation `refund.follow`: records what became of a refund at the provider after its answer: it
+// ended, or failed although it had succeeded. An event of the provider or the reconciliation starts
+// the operation, but only what a look-up at the provider finds is recorded.
+import type { FinalOutcome } from '../../domain/operations/outcome.ts'
+import { resourceResponse } from '../../domain/operations/stored-response.ts'
+import { presentRefund, refundPath, type Refund } from '../../domain/payments/refund.ts'
+import {
+  refundHasMovedOn,
+  writesOfStanding,
+  type RefundStanding,
+} from '../../domain/payments/refund-standing.ts'
+import {
+  defineOperation,
+  finish,
+  type OperationInput,
+  type Step,
+} from '../../engine/define-operation.ts'
+
+// prettier-ignore
+// recovery point  provider call           its transaction: record, then advance
+export const followRefund = defineOperation('refund.follow', {
+  started:    { call: 'retrieveRefund', record: recordStanding }, // -> finished (200)
+}, { subject, markUnknown: keep, markFailed: keep, markResumed: keep, markReopened: keep })
+
+interface Subject {
+  readonly refund: Refund
+}
+
+function subject({ refund }: OperationInput): Subject {
+  if (refund === null) throw new Error('there is no refund to follow')
+  return { refund }
+}
+
+function recordStanding(
+  { refund }: Subject,
+  outcome: FinalOutcome<RefundStanding>,
+): Step<never, never> {
+  if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
+  const answerWith = (after: Refund) =>
+    resourceResponse(200, refundPath(refund.id), presentRefund(after))
+  if (!refundHasMovedOn(refund, outcome.value)) return finish(answerWith(refund), {})
+  const writes = writesOfStanding(refund, outcome.value)
+  return finish(answerWith(writes.refund), writes)
+}
+
+/** The refund keeps its status while it is looked up: nothing is executed. */
+function keep(): Promise<void> {
+  return Promise.resolve()
+}
