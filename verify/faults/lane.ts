@@ -24,7 +24,7 @@ import { Watch } from './watch.ts'
 
 const IDLE_MS = 2_500
 const POLL_MS = 20
-const STOP_LIMIT_MS = 2_000
+const STOP_LIMIT_MS = 4_000
 /** A resumed process completes the statements and calls that it had begun within this time. */
 const RESUME_MS = 300
 /** After a start that failed because the store is away. */
