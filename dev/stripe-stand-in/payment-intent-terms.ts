@@ -1,4 +1,5 @@
 // Reads what a request asks of a PaymentIntent (https://docs.stripe.com/api/payment_intents/create).
+import { refuseFraction, refuseSmallCharge } from './charge-amounts.ts'
 import {
   captureMethods,
   incrementalSupport,
@@ -27,6 +28,8 @@ export function readTerms(
   if (!/^[a-z]{3}$/.test(currency)) {
     throw invalidParameter('currency', `Invalid currency: ${currency}`)
   }
+  refuseSmallCharge(amount, currency)
+  refuseFraction(amount, currency)
   const allowed = readStrings(params, 'allowed_payment_method_types')
   // The former name of this parameter.
   const types = allowed ?? readStrings(params, 'payment_method_types')

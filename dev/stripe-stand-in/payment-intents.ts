@@ -1,6 +1,7 @@
 // Implements the endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
 import type { Answer, ApiRequest, Endpoint } from './api-request.ts'
 import { saveCapture } from './balance-transactions.ts'
+import { refuseFraction } from './charge-amounts.ts'
 import type { ExecutedKind } from './executed-log.ts'
 import { eventTypeOf } from './event.ts'
 import { listPage } from './list-page.ts'
@@ -64,6 +65,7 @@ export const capturePaymentIntent: Endpoint = (request, records) => {
   const intent = findIntent(request, records)
   refuseUnlessAllowed('capture', intent)
   const amount = requestedAmount ?? intent.amount_capturable
+  refuseFraction(amount, intent.currency, 'amount_to_capture')
   if (amount > intent.amount_capturable) {
     const message =
       'The payment could not be captured because the requested capture amount is greater than ' +
@@ -103,6 +105,7 @@ export const incrementAuthorization: Endpoint = (request, records) => {
       'This PaymentIntent has reached the maximum number of incremental authorizations.'
     throw refusedByState(message, {})
   }
+  refuseFraction(amount, intent.currency)
   const decline = findPaymentMethod(intent.payment_method ?? '')?.increment
   if (decline !== undefined) return declineIncrement(intent, decline)
   const described = { ...intent, metadata: { ...intent.metadata, ...metadata } }

@@ -2,6 +2,7 @@
 // payment never exceed its captured amount.
 import type { Endpoint } from './api-request.ts'
 import { movementOfRefund } from './balance-transaction.ts'
+import { refuseFraction } from './charge-amounts.ts'
 import { chargeOf } from './event.ts'
 import { listPage } from './list-page.ts'
 import type { PaymentIntent } from './payment-intent.ts'
@@ -22,6 +23,7 @@ export const createRefund: Endpoint = (request, records) => {
   const metadata = readMetadata(params)
   const intent = findPayment(params, records)
   const amount = refundableAmount(intent, asked, records)
+  refuseFraction(amount, intent.currency)
   const created = Math.floor(nowMs / 1000)
   const later = findPaymentMethod(intent.payment_method ?? '')?.refund
   const unlinked = newRefund(intent, { amount, reason, metadata, created }, later?.begins)

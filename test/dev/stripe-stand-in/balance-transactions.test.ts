@@ -46,15 +46,15 @@ test('a capture adds the captured amount, less a fee', async () => {
 
 test('an automatic capture moves money at creation, confirmation or authentication', async () => {
   const { paymentIntents } = provider.stripe
-  await paymentIntents.create(payment({ amount: 1 }))
-  const later = await paymentIntents.create(payment({ amount: 2, confirm: false }))
+  await paymentIntents.create(payment({ amount: 100 }))
+  const later = await paymentIntents.create(payment({ amount: 200, confirm: false }))
   await paymentIntents.confirm(later.id)
   const method = { payment_method: 'pm_card_threeDSecureRequired' }
-  const waiting = await paymentIntents.create(payment({ amount: 3, ...method }))
+  const waiting = await paymentIntents.create(payment({ amount: 300, ...method }))
   const route = `/payment_intents/${waiting.id}/authenticate`
   await provider.control('POST', route, { outcome: 'succeed' })
 
-  expect((await movements()).map(({ amount }) => amount)).toEqual([3, 2, 1])
+  expect((await movements()).map(({ amount }) => amount)).toEqual([300, 200, 100])
 })
 
 test('a held, canceled or declined payment moves nothing', async () => {

@@ -207,7 +207,7 @@ describe('retention', () => {
   test('mode ignore executes every request and keeps the stored results', async () => {
     await provider.stripe.paymentIntents.create(payment(), key)
     await provider.control('POST', '/idempotency', { mode: 'ignore' })
-    await provider.stripe.paymentIntents.create(payment({ amount: 5 }), key)
+    await provider.stripe.paymentIntents.create(payment({ amount: 500 }), key)
     await provider.control('POST', '/idempotency', { mode: 'keep' })
 
     const replayed = await provider.stripe.paymentIntents.create(payment(), key)

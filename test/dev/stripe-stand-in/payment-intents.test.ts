@@ -72,7 +72,7 @@ describe('create', () => {
 
   test('executes nothing when not confirmed', async () => {
     const withMethod = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
-    const without = await provider.stripe.paymentIntents.create({ amount: 1, currency: 'EUR' })
+    const without = await provider.stripe.paymentIntents.create({ amount: 50, currency: 'EUR' })
 
     expect(withMethod.status).toBe('requires_confirmation')
     expect(without).toMatchObject({ status: 'requires_payment_method', currency: 'eur' })
@@ -105,7 +105,7 @@ describe('confirm', () => {
   })
 
   test('refuses an intent without a method', async () => {
-    const intent = await provider.stripe.paymentIntents.create({ amount: 1, currency: 'eur' })
+    const intent = await provider.stripe.paymentIntents.create({ amount: 50, currency: 'eur' })
 
     await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
       code: 'payment_intent_unexpected_state',

@@ -145,7 +145,7 @@ test('a late retry with another body is a new operation, too, and the answers na
   await expire(key)
   const headers = { prefer: 'respond-async' }
 
-  const second = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 7 }), {
+  const second = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 700 }), {
     key,
     headers,
   })

@@ -42,7 +42,7 @@ describe('GET /v1/payments', () => {
   beforeAll(async () => {
     owner = await service.createTenant()
     ids = []
-    for (let amount = 1; amount <= 5; amount += 1) {
+    for (let amount = 101; amount <= 105; amount += 1) {
       ids.unshift(idOf(await postPayment(service.apiUrl, owner, paymentBody({ amount }))))
     }
   })

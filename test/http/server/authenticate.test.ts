@@ -178,7 +178,7 @@ describe('scopes', () => {
     expect(await everything()).toEqual(before)
 
     const writer = { id: tenant.id, apiKey: String(able.json['secret']) }
-    const accepted = await postPayment(api.url, writer, paymentBody({ amount: 2 }), { key })
+    const accepted = await postPayment(api.url, writer, paymentBody({ amount: 200 }), { key })
     expect(accepted.status).toBe(202)
   })
 

@@ -167,7 +167,7 @@ test('pages are read to the end of the list, newest first', async () => {
 describe('a window', () => {
   /** Created 0, 10 and 20 seconds after the start. */
   beforeEach(async () => {
-    for (const amount of [1, 2, 3]) {
+    for (const amount of [100, 200, 300]) {
       const paid = await provider.stripe.paymentIntents.create(payment({ amount }))
       await provider.stripe.refunds.create({ payment_intent: paid.id })
       await provider.control('POST', '/clock', { advance_seconds: 10 })
@@ -175,9 +175,9 @@ describe('a window', () => {
   })
 
   test.each([
-    ['has its beginning and not its end', 0, 20_000, [2, 1]],
-    ['that begins within a second has all of it', 10_999, 20_000, [2]],
-    ['that ends within a second has all of it', 5_000, 20_001, [3, 2]],
+    ['has its beginning and not its end', 0, 20_000, [200, 100]],
+    ['that begins within a second has all of it', 10_999, 20_000, [200]],
+    ['that ends within a second has all of it', 5_000, 20_001, [300, 200]],
     ['with nothing in it is empty', 1_000, 10_000, []],
   ])('%s', async (_case, fromMs, toMs, amounts) => {
     const window = { from: new Date(T0_MS + fromMs), to: new Date(T0_MS + toMs) }
