@@ -1273,7 +1273,7 @@ export interface components {
     schemas: {
         CreatePayment: {
             /**
-             * @description The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.
+             * @description The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
              * @example 1999
              */
             amount: number;
@@ -1303,7 +1303,7 @@ export interface components {
             } | null;
         };
         CapturePayment: {
-            /** @description The amount to capture, in minor units. By default all of it; the rest is released. */
+            /** @description The amount to capture, in minor units. By default all of it; the rest is released. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
             amount?: number;
         };
         CancelPayment: {
@@ -1311,7 +1311,7 @@ export interface components {
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned") | null;
         };
         CreateRefund: {
-            /** @description The amount to refund, in minor units. By default all that is left. */
+            /** @description The amount to refund, in minor units. By default all that is left. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
             amount?: number;
             /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
@@ -1321,7 +1321,10 @@ export interface components {
             } | null;
         };
         AdjustPayment: {
-            /** @description The new amount to hold, in minor units. */
+            /**
+             * @description The new amount to hold, in minor units. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
+             * @example 1999
+             */
             amount: number;
         };
         CreateWebhookEndpoint: {
@@ -2491,7 +2494,7 @@ export interface components {
         };
         /**
          * The amount is invalid
-         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. Nothing was executed, and the idempotency key is not used up.
+         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. In some currencies it must be a multiple of 10 or 100, because the provider accepts no fractions there. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/invalid-amount",
          *       "title": "The amount is invalid",
@@ -2525,6 +2528,39 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "invalid_amount";
+                message: string;
+                param?: string;
+            };
+        };
+        /**
+         * The amount is too small
+         * @description The provider charges no less than a minimum, for example 0.50 usd or 50 jpy. `errors` states the minimum of the currency, and openapi.yaml lists all of them. Nothing was executed, and the idempotency key is not used up.
+         * @example {
+         *       "type": "/problems/amount-too-small",
+         *       "title": "The amount is too small",
+         *       "status": 422,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "amount_too_small",
+         *         "message": "The amount is too small"
+         *       }
+         *     }
+         */
+        AmountTooSmallProblem: {
+            /** @constant */
+            type: "/problems/amount-too-small";
+            /** @constant */
+            title: "The amount is too small";
+            /** @constant */
+            status: 422;
+            detail?: string;
+            /** @description The errors in the body, at most the first 20. */
+            errors?: components["schemas"]["FieldError"][];
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "amount_too_small";
                 message: string;
                 param?: string;
             };
@@ -4821,7 +4857,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `unknown-currency`. */
+        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`. */
         "ForeignKey-UnprocessableEntity": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -4838,7 +4874,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["UnknownCurrencyProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6347,7 +6383,7 @@ export interface operations {
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`. */
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`. */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6364,7 +6400,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"];
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"];
                     "application/json": components["schemas"]["StripeError"];
                 };
             };

@@ -6,6 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { parse } from 'yaml'
 import { eventTypes } from '../../src/domain/events/event.ts'
+import { amountSteps, chargeMinimaMinor } from '../../src/domain/payments/amount-rules.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 import { contracts } from '../../src/openapi/contracts.ts'
 import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
@@ -18,7 +19,10 @@ interface OpenapiDocument {
   readonly paths: Record<string, Record<string, Json>>
   readonly webhooks: Record<string, { post: Json }>
   readonly components: {
-    readonly schemas: Record<string, { examples?: unknown[] }>
+    readonly schemas: Record<
+      string,
+      { examples?: unknown[]; properties?: Record<string, { description?: string }> }
+    >
     readonly headers: Json
     readonly responses: Json
   }
@@ -109,6 +113,16 @@ describe('the document', () => {
       { tenant: ['tenantKey'], admin: ['operatorKey'], open: [] }[access ?? 'open'],
     )
   })
+})
+
+test.each(['CreatePayment', 'AdjustPayment'])('%s lists every minimum and step', (name) => {
+  const { amount } = document.components.schemas[name]?.properties ?? {}
+  const rules = [...chargeMinimaMinor, ...amountSteps]
+
+  expect(rules.length).toBeGreaterThan(30)
+  for (const [currency, minor] of rules) {
+    expect(amount?.description).toMatch(new RegExp(`\\W${currency}\\W+${minor}\\b`))
+  }
 })
 
 describe('examples', () => {

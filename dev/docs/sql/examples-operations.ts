@@ -4,6 +4,7 @@ import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-res
 import {
   findIdempotencyKey,
   findIdle,
+  noResource,
   reopenIfFailed,
   reserveWithResource,
 } from '../../../src/db/idempotency/idempotency-keys.ts'
@@ -107,6 +108,10 @@ export const idempotencyExamples: readonly Example[] = [
     (sql) => reserveWithResource(sql, refundIntent, lockRefundIfIn(sql, ['succeeded'])),
     { ...RESERVED, variant: 'For an operation on an existing refund.' },
   ),
+  example(reserveWithResource, (sql) => reserveWithResource(sql, intent, noResource(sql)), {
+    ...RESERVED,
+    variant: 'For an operation with an amount that the provider does not accept.',
+  }),
   example(findIdempotencyKey, (sql) => findIdempotencyKey(sql, ID, KEY)),
   example(findIdle, (sql) => findIdle(sql, [REF])),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),

@@ -81,6 +81,11 @@ export async function reserveWithResource(
   return { key: await findReservedKey(sql, reservation), resource: null }
 }
 
+/** The part `resource` of an intent statement that is refused unless its key is already used. */
+export function noResource(sql: Sql): Fragment {
+  return sql`resource as (select *, null::text as previous_status from reserved where false)`
+}
+
 /**
  * Finds the key that prevented a reservation and was not in its result: a concurrent reservation
  * that committed after our snapshot is visible now.

@@ -51,7 +51,12 @@ export const bodyProblems = {
   'invalid-amount': invalid(
     422,
     'The amount is invalid',
-    'An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. Nothing was executed, and the idempotency key is not used up.',
+    'An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. In some currencies it must be a multiple of 10 or 100, because the provider accepts no fractions there. Nothing was executed, and the idempotency key is not used up.',
+  ),
+  'amount-too-small': invalid(
+    422,
+    'The amount is too small',
+    'The provider charges no less than a minimum, for example 0.50 usd or 50 jpy. `errors` states the minimum of the currency, and openapi.yaml lists all of them. Nothing was executed, and the idempotency key is not used up.',
   ),
   'capture-exceeds-authorization': invalid(
     422,

@@ -32,6 +32,7 @@ const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
   'response-dropped': { location: locationField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
+  'amount-too-small': { errors: errorsField },
   'unknown-currency': { errors: errorsField },
   'invalid-field': { errors: errorsField },
   'capture-exceeds-authorization': { errors: errorsField },

@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
 import type { Fragment, Sql } from '../../db/connection/client.ts'
-import type { Intent } from '../../db/idempotency/idempotency-keys.ts'
+import { noResource, type Intent } from '../../db/idempotency/idempotency-keys.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
@@ -32,6 +32,16 @@ export interface IntentDraft {
   readonly resource: (sql: Sql) => Fragment
   /** Explains why `resource` returned no row. Reads the store again, after the statement. */
   readonly explainRefusal: () => Promise<ProblemError>
+}
+
+/**
+ * The draft, or with a problem one that reserves no key. Use it for rules that may become stricter,
+ * for example the amounts that the provider accepts: unlike an error of `readBeforeKey`, the problem
+ * is only for new operations. A retry of one that was accepted before still gets its response.
+ */
+export function refusing(problem: ProblemError | undefined, draft: IntentDraft): IntentDraft {
+  if (problem === undefined) return draft
+  return { ...draft, resource: noResource, explainRefusal: () => Promise.resolve(problem) }
 }
 
 /** A validated request to do something once. Nothing is written for it yet. */

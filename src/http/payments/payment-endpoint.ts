@@ -8,6 +8,7 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Operation } from '../../engine/define-operation.ts'
 import { keyedEndpoint, type KeyedRoute, type OperationEndpoint } from '../keyed/keyed-endpoint.ts'
+import { refusing } from '../keyed/keyed-intent.ts'
 import { showPayment } from '../keyed/unfinished-answer.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { invalidState } from './invalid-state.ts'
@@ -26,6 +27,8 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
    * looked up. Use it for defaults only; conditions on the payment belong into `requires`.
    */
   readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
+  /** Returns why a new operation is refused, whatever the payment's state: see `refusing`. */
+  readonly refuses?: (body: z.output<Body>, payment: Payment) => ProblemError | undefined
   /** A condition on the row of `payments`, in addition to its status. */
   readonly requires?: (sql: Sql, parameters: Stored) => Fragment
   /** Explains why `requires` was not met; undefined when only the status was wrong. */
@@ -45,7 +48,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       const valid = validateBody(route.body, body)
       const payment = await findRequestedPayment(parts, request, tenantId)
       const parameters = route.parameters(valid, payment)
-      return {
+      return refusing(route.refuses?.(valid, payment), {
         paymentId: payment.id,
         parameters,
         resource: (sql) =>
@@ -55,7 +58,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
           const explained = now && route.explain?.(now, parameters)
           return explained ?? invalidState(now)
         },
-      }
+      })
     },
     showUnfinished: showPayment,
   })

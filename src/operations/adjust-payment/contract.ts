@@ -1,11 +1,11 @@
 // The contract of POST /v1/payments/:id/adjust, and the schema of its body.
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
-import { amountField } from '../../http/requests/body-fields.ts'
 
 export const adjustPaymentBody = z.strictObject({
-  amount: amountField.describe('The new amount to hold, in minor units.'),
+  amount: chargeAmountField('The new amount to hold, in minor units.'),
 })
 
 export const adjustPaymentContract: KeyedContract = {
@@ -18,5 +18,5 @@ export const adjustPaymentContract: KeyedContract = {
   keyed: 'foreign',
   body: { schema: adjustPaymentBody.meta({ id: 'AdjustPayment' }), example: { amount: 2499 } },
   answers: { 200: paymentAnswer('The payment with the new amount.'), 202: acceptedPayment },
-  problems: ['payment-declined', 'invalid-state', 'invalid-amount'],
+  problems: ['payment-declined', 'invalid-state', 'invalid-amount', 'amount-too-small'],
 }

@@ -1,4 +1,5 @@
 // POST /v1/payments/:id/adjust
+import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
 import { adjustPaymentBody, adjustPaymentContract } from './contract.ts'
@@ -10,6 +11,7 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   contract: adjustPaymentContract,
   body: adjustPaymentBody,
   parameters: ({ amount }) => ({ amount_minor: amount }),
+  refuses: ({ amount }, { currency }) => findChargeProblem(amount, currency),
   // With equal amounts, a look-up at the provider could not show whether the call was executed.
   requires: (sql, { amount_minor: amount }) => sql`payments.amount_minor <> ${amount}`,
   explain(now, { amount_minor: amount }) {

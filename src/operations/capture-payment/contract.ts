@@ -1,13 +1,13 @@
 // The contract of POST /v1/payments/:id/capture, and the schema of its body.
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import { partAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
-import { amountField } from '../../http/requests/body-fields.ts'
 
 export const capturePaymentBody = z.strictObject({
-  amount: amountField
-    .optional()
-    .describe('The amount to capture, in minor units. By default all of it; the rest is released.'),
+  amount: partAmountField(
+    'The amount to capture, in minor units. By default all of it; the rest is released.',
+  ).optional(),
 })
 
 export const capturePaymentContract: KeyedContract = {

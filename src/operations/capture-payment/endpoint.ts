@@ -1,4 +1,5 @@
 // POST /v1/payments/:id/capture
+import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
 import { capturePaymentBody, capturePaymentContract } from './contract.ts'
@@ -13,6 +14,7 @@ export const capturePaymentEndpoint = paymentEndpoint({
     amount_minor: amount ?? amountMinor,
     authorized_minor: amountMinor,
   }),
+  refuses: ({ amount }, { currency }) => findPartProblem(amount, currency),
   // Both amounts were read before: another operation may have changed the payment since.
   requires: (sql, { amount_minor: amount, authorized_minor: authorized }) => sql`
     payments.amount_minor = ${authorized} and payments.amount_minor >= ${amount}

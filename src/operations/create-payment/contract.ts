@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import { captureMethods } from '../../domain/payments/payment.ts'
+import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/payments/contract.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
-import { amountField, metadataField, textField } from '../../http/requests/body-fields.ts'
+import { metadataField, textField } from '../../http/requests/body-fields.ts'
 
 const VISIBLE_ASCII = /^[\x21-\x7E]+$/
 
@@ -16,11 +17,9 @@ const providerId = z
 
 /** In optional fields null means absent, because clients without a value often send null. */
 export const createPaymentBody = z.strictObject({
-  amount: amountField.meta({
-    description:
-      'The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.',
-    examples: [1999],
-  }),
+  amount: chargeAmountField(
+    'The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.',
+  ),
   currency: z
     .string()
     .refine(isCurrency, { error: 'Invalid currency: expected an ISO 4217 code in lower case' })
@@ -59,5 +58,5 @@ export const createPaymentContract: KeyedContract = {
     201: paymentAnswer('The payment: charged, or waiting for authentication or capture.'),
     202: acceptedPayment,
   },
-  problems: ['payment-declined', 'invalid-amount', 'unknown-currency'],
+  problems: ['payment-declined', 'invalid-amount', 'amount-too-small', 'unknown-currency'],
 }

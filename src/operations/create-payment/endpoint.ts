@@ -1,8 +1,10 @@
 // POST /v1/payments
 import { randomUUIDv7 } from 'node:crypto'
 import { insertPayment } from '../../db/payments/payments.ts'
+import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
 import type { PaymentRequest } from '../../domain/payments/payment.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
+import { refusing } from '../../http/keyed/keyed-intent.ts'
 import { showPayment } from '../../http/keyed/unfinished-answer.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createPaymentBody, createPaymentContract } from './contract.ts'
@@ -15,13 +17,13 @@ export const createPaymentEndpoint = keyedEndpoint({
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
     const payment = paymentRequestOf(body)
-    return {
+    return refusing(findChargeProblem(payment.amountMinor, payment.currency), {
       paymentId: randomUUIDv7(),
       resource: (sql) => insertPayment(sql, payment, parts.providerName),
       explainRefusal() {
-        throw new Error('a new payment is never refused')
+        throw new Error('the store refuses no new payment')
       },
-    }
+    })
   },
   showUnfinished: showPayment,
 })

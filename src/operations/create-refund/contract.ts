@@ -2,14 +2,15 @@
 import { z } from 'zod'
 import { refundReasons } from '../../domain/payments/refund.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import { partAmountField } from '../../http/payments/amount-fields.ts'
 import { accepted, paymentInPath } from '../../http/payments/contract.ts'
 import { refundSchema } from '../../http/payments/schema.ts'
-import { amountField, metadataField } from '../../http/requests/body-fields.ts'
+import { metadataField } from '../../http/requests/body-fields.ts'
 
 export const createRefundBody = z.strictObject({
-  amount: amountField
-    .optional()
-    .describe('The amount to refund, in minor units. By default all that is left.'),
+  amount: partAmountField(
+    'The amount to refund, in minor units. By default all that is left.',
+  ).optional(),
   reason: z.enum(refundReasons).nullish().describe('The reason, which is sent to the provider.'),
   metadata: metadataField.nullish().describe('Key-value pairs to store with the refund.'),
 })

@@ -2,10 +2,12 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { findPayment } from '../../db/payments/payments.ts'
 import { insertRefund, type RefundRequest } from '../../db/payments/refunds.ts'
+import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { amountLeftMinor, type Payment } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiParts } from '../../http/endpoint.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
+import { refusing } from '../../http/keyed/keyed-intent.ts'
 import { showRefund } from '../../http/keyed/unfinished-answer.ts'
 import { invalidState } from '../../http/payments/invalid-state.ts'
 import { findRequestedPayment } from '../../http/payments/requested-payment.ts'
@@ -22,12 +24,12 @@ export const createRefundEndpoint = keyedEndpoint({
     const { amount, reason, metadata } = validateBody(createRefundBody, body)
     const payment = await findRequestedPayment(parts, request, tenantId)
     const refund = { amountMinor: amount ?? null, reason: reason ?? null, metadata: metadata ?? {} }
-    return {
+    return refusing(findPartProblem(amount, payment.currency), {
       paymentId: payment.id,
       refundId: randomUUIDv7(),
       resource: (sql) => insertRefund(sql, refund),
       explainRefusal: () => explainRefusedRefund(parts, payment, refund),
-    }
+    })
   },
   showUnfinished: showRefund,
 })

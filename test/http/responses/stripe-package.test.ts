@@ -76,6 +76,17 @@ describe.each(flavors)('in the flavor %s', (flavor) => {
     })
   })
 
+  test("throws for a small amount with Stripe's code", async () => {
+    const error = await thrownBy(pay({ ...visa, amount: 49 }))
+
+    expect(error).toMatchObject({
+      type: flavor === 'stripe' ? 'StripeInvalidRequestError' : 'StripeAPIError',
+      rawType: 'invalid_request_error',
+      code: 'amount_too_small',
+      param: 'amount',
+    })
+  })
+
   test('throws for a reused idempotency key, StripeIdempotencyError in the flavor stripe', async () => {
     const key = randomUUID()
     await pay(visa, key)

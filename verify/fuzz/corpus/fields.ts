@@ -50,6 +50,13 @@ const table: Table = {
     'a capture of zero': capture({ amount: 0 }),
     'a capture of a fraction': capture('{"amount":1.0}'),
     'a capture beyond the maximum amount': capture({ amount: 100_000_000 }),
+    'a fraction of a krona': paymentWith({ amount: 550, currency: 'isk' }),
+    'a last digit that is not 0 in dinars': paymentWith({ amount: 5_124, currency: 'kwd' }),
+  },
+  'amount-too-small': {
+    'one cent': paymentWith({ amount: 1 }),
+    'one less than the minimum': paymentWith({ amount: 49 }),
+    'one less than the minimum in forints': paymentWith({ amount: 17_499, currency: 'huf' }),
   },
   'unknown-currency': {
     'an API key as the currency': paymentWith({ currency: '{{tenant-key}}' }),
