@@ -182,13 +182,13 @@ export async function lookUpCall(
   subject: unknown,
   trace: Trace,
 ): Promise<Outcome<unknown>> {
-  return await neverThrows(engine, () =>
+  const look = () =>
     withSpan(checkSpan(operation), async (describe) => {
       const outcome = await findCall(engine.provider, name, subject, trace)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
-    }),
-  )
+    })
+  return await neverThrows(engine, look, { kind: 'look' }, { looked: false })
 }
 
 /** A call for which this process cannot wait any longer. It may still run, or may have run. */
@@ -236,12 +236,14 @@ function identityOf({ id, recoveryPoint, keyGeneration }: Claim) {
 async function neverThrows(
   { log }: Pick<Engine, 'log'>,
   call: () => Promise<Outcome<unknown>>,
+  asked: Readonly<Record<string, unknown>> = { kind: 'call' },
+  answered: Readonly<Record<string, unknown>> = {},
 ): Promise<Outcome<unknown>> {
   try {
     return await call()
   } catch (error) {
     log.error({ err: error }, 'a provider call threw')
     const reason = 'the provider adapter failed'
-    return { outcome: 'unknown', reason, asked: {}, answered: { error: reason } }
+    return { outcome: 'unknown', reason, asked, answered: { error: reason, ...answered } }
   }
 }

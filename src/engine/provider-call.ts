@@ -21,35 +21,65 @@ export function isLook(name: PhaseCall): name is LookName {
   return name === 'retrieve' || name === 'retrieveRefund'
 }
 
-export function executeCall(
+/** The requests of all calls; `defineOperation` guarantees that a subject is one. */
+interface Subject {
+  readonly payment: Payment
+  readonly refund?: Refund
+  readonly amountMinor?: number | undefined
+}
+
+export async function executeCall(
   provider: PaymentProvider,
   name: PhaseCall,
   subject: unknown,
   identity: CallIdentity,
 ): Promise<Outcome<unknown>> {
-  if (isLook(name)) return readStanding(provider, name, subject)
+  const kind = isLook(name) ? 'look' : 'call'
+  return describe(kind, subject as Subject, await execute(provider, name, subject, identity))
+}
+
+function execute(
+  provider: PaymentProvider,
+  name: PhaseCall,
+  subject: unknown,
+  identity: CallIdentity,
+): Promise<Outcome<unknown>> {
+  if (isLook(name)) return readStanding(provider, name, subject as Subject)
   return callNamed(provider, name).execute(subject, identity)
 }
 
 /** Looks up what a call did when its answer was lost. Executes nothing. */
-export function findCall(
+export async function findCall(
   provider: PaymentProvider,
   name: PhaseCall,
   subject: unknown,
   trace: Trace,
 ): Promise<Outcome<unknown>> {
-  if (isLook(name)) return readStanding(provider, name, subject)
-  return callNamed(provider, name).find(subject, trace)
+  const found = isLook(name)
+    ? await readStanding(provider, name, subject as Subject)
+    : await callNamed(provider, name).find(subject, trace)
+  return describe('look', subject as Subject, found)
+}
+
+/** Adds for the timeline whether it was a call or a look, and the amount that it is about. */
+function describe(
+  kind: 'call' | 'look',
+  { payment, refund, amountMinor }: Subject,
+  outcome: Outcome<unknown>,
+): Outcome<unknown> {
+  const amount = refund?.amountMinor ?? amountMinor ?? payment.amountMinor
+  return { ...outcome, asked: { kind, amount, currency: payment.currency, ...outcome.asked } }
 }
 
 /** Serves both `executeCall` and `findCall`, because reading can be repeated. */
 function readStanding(
   provider: PaymentProvider,
   name: LookName,
-  subject: unknown,
+  { payment, refund }: Subject,
 ): Promise<Outcome<unknown>> {
-  const { payment, refund } = subject as { payment: Payment; refund: Refund }
-  return name === 'retrieve' ? provider.retrieve(payment) : provider.retrieveRefund(refund)
+  if (name === 'retrieve') return provider.retrieve(payment)
+  if (refund === undefined) throw new Error(`there is no refund for ${name}`)
+  return provider.retrieveRefund(refund)
 }
 
 /** `defineOperation` guarantees that the subject is the request of the call. */

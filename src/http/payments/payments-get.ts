@@ -21,10 +21,20 @@ export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {
     recovery_point: run.reached,
     attempt: run.attempt,
     lease_epoch: run.leaseEpoch,
-    provider: run.outcome && { outcome: run.outcome, asked: run.asked, answered: run.answered },
+    provider: run.outcome && presentExchange(run.outcome, run),
     started_at: run.startedAt.toISOString(),
     recorded_at: run.recordedAt.toISOString(),
   }
+}
+
+/** The engine describes each call: whether it executes anything, and what it is about. */
+function presentExchange(
+  outcome: NonNullable<PhaseRunRecord['outcome']>,
+  { asked, answered }: PhaseRunRecord,
+): Record<string, unknown> {
+  const { kind = null, ...request } = asked ?? {}
+  const { amount = null, currency = null } = request
+  return { kind, amount, currency, outcome, asked: request, answered }
 }
 
 export const getPayment: TenantEndpoint = async (parts, request, tenantId) => {

@@ -144,6 +144,12 @@ export const phaseRunSchema = z
       .meta({ description: 'The number of the lease under which the attempt ran.' }),
     provider: z
       .object({
+        kind: z.enum(['call', 'look']).nullable().meta({
+          description:
+            'Whether the request could execute something: `call`, or only read: `look`. Null when that was not recorded.',
+        }),
+        amount: shownAmount('The amount that it is about').nullable(),
+        currency: shownCurrency.nullable(),
         outcome: z.enum(['done', 'declined', 'not_executed', 'unknown']).meta({
           description:
             'The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.',

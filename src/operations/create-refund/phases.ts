@@ -31,18 +31,18 @@ export const createRefund = defineOperation('refund.create', {
   started:    { call: 'refund',    record: recordRefund },        // -> finished (201, or 402)
 }, { subject, markUnknown: mark('unknown'), markFailed: mark('failed'), markResumed: mark('processing'), markReopened: mark('processing') })
 
-interface Subject {
+export interface RefundSubject {
   readonly payment: Payment
   readonly refund: Refund
 }
 
-function subject({ payment, refund }: OperationInput): Subject {
+export function subject({ payment, refund }: OperationInput): RefundSubject {
   if (refund === null) throw new Error(`a refund of payment ${payment.id} has no row`)
   return { payment, refund }
 }
 
 function recordRefund(
-  { refund }: Subject,
+  { refund }: RefundSubject,
   outcome: FinalOutcome<RefundStanding>,
 ): Step<never, never> {
   if (outcome.outcome === 'declined') {
@@ -71,6 +71,6 @@ function refusal(refund: Refund, failure: Failure): Refusal {
 }
 
 function mark(status: RefundStatus) {
-  return ({ tx, key }: Marking, { refund }: Subject): Promise<Refund> =>
+  return ({ tx, key }: Marking, { refund }: RefundSubject): Promise<Refund> =>
     changeRefund(tx, refund, { status }, key)
 }

@@ -9,12 +9,8 @@ import {
   writesOfStanding,
   type RefundStanding,
 } from '../../domain/payments/refund-standing.ts'
-import {
-  defineOperation,
-  finish,
-  type OperationInput,
-  type Step,
-} from '../../engine/define-operation.ts'
+import { defineOperation, finish, type Step } from '../../engine/define-operation.ts'
+import { subject, type RefundSubject } from '../create-refund/phases.ts'
 
 // prettier-ignore
 // recovery point  provider call           its transaction: record, then advance
@@ -22,17 +18,8 @@ export const followRefund = defineOperation('refund.follow', {
   started:    { call: 'retrieveRefund', record: recordStanding }, // -> finished (200)
 }, { subject, markUnknown: keep, markFailed: keep, markResumed: keep, markReopened: keep })
 
-interface Subject {
-  readonly refund: Refund
-}
-
-function subject({ refund }: OperationInput): Subject {
-  if (refund === null) throw new Error('there is no refund to follow')
-  return { refund }
-}
-
 function recordStanding(
-  { refund }: Subject,
+  { refund }: RefundSubject,
   outcome: FinalOutcome<RefundStanding>,
 ): Step<never, never> {
   if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
