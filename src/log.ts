@@ -2,6 +2,7 @@
 // that is added to a log line carelessly (a body, a header, a row) is left out until someone adds
 // it to the list.
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { showId, type IdPrefix } from './domain/resource-id.ts'
 
 /** Ids that this service creates, words from its own code, and numbers. */
 const PLAIN_FIELDS: ReadonlySet<string> = new Set(
@@ -14,6 +15,17 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set(
     'host port concurrency inDoubt',
   ].flatMap((names) => names.split(' ')),
 )
+
+/** The fields with ids of resources. They are written in the form that the API shows and accepts. */
+const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
+  tenant: 'tnt',
+  key: 'key',
+  operation: 'op',
+  run: 'rec',
+  delivery: 'wd',
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
 /** Sentences that may contain text from others. */
 const FREE_TEXT_FIELDS: ReadonlySet<string> = new Set(['reason', 'message'])
@@ -63,10 +75,15 @@ function keepNamed(fields: Record<string, unknown>): Record<string, unknown> {
     if (value === undefined || value === null) continue
     if (name === 'err') kept[name] = value
     else if (FREE_TEXT_FIELDS.has(name)) kept[name] = withoutSecrets(textOf(value))
-    else if (mayLeave(name, value)) kept[name] = value
+    else if (mayLeave(name, value)) kept[name] = shownAs(ID_PREFIXES[name], value)
     else unlisted.push(name)
   }
   return unlisted.length === 0 ? kept : { ...kept, unlisted }
+}
+
+function shownAs(prefix: IdPrefix | undefined, value: unknown): unknown {
+  const isId = prefix !== undefined && typeof value === 'string' && UUID.test(value)
+  return isId ? showId(prefix, value) : value
 }
 
 function textOf(value: unknown): string {

@@ -65,7 +65,7 @@ export const layers: readonly Layer[] = [
     packages: ['cli-progress', 'zod', 'node:'] },
   { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['@pg-boss/dashboard', 'node:'] },
-  { files: LOG,                       mayImport: [],
+  { files: LOG,                       mayImport: ['src/domain/resource-id.ts'],
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },

@@ -16,6 +16,19 @@ test('writes the listed fields', () => {
   expect(lineOf(fields)).toMatchObject({ ...fields, msg: 'said', name: 'test' })
 })
 
+test('writes each id in the form that the API shows', () => {
+  const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+  const shown = '01h455vb4pex5vsknk084sn02q'
+
+  expect(lineOf({ operation: id, tenant: id, key: id, run: id, delivery: id })).toMatchObject({
+    operation: `op_${shown}`,
+    tenant: `tnt_${shown}`,
+    key: `key_${shown}`,
+    run: `rec_${shown}`,
+    delivery: `wd_${shown}`,
+  })
+})
+
 test.each([
   ['a header', { headers: { authorization: 'Bearer sk_test_1234567890' } }],
   ['a field of a new name', { apiKey: 'sk_test_1234567890' }],
