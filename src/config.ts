@@ -35,7 +35,8 @@ const delaysSeconds = z
 const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})=)?(adm_[A-Za-z0-9_]{24,200})$/
 
 /**
- * One key without a name, or keys with the names of their operators: `alice=adm_...,bob=adm_...`.
+ * One key without a name, or keys with the names of their operators: `alice=adm_...,bob=adm_...`. An
+ * operator whose key is rotated has two keys, and is one person.
  */
 const operatorKeys = z
   .string()
@@ -52,16 +53,18 @@ const operatorKeys = z
   .refine((operators) => operators.length === 1 || operators.every(({ named }) => named), {
     error: 'must have a name for every operator when there are several',
   })
-  .refine((operators) => new Set(operators.map(({ name }) => name)).size === operators.length, {
-    error: 'must have a different name for each operator',
-  })
   .refine((operators) => operators.every(({ name }) => !RESERVED_NAMES.includes(name)), {
     error: `must not use the reserved names ${RESERVED_NAMES.join(' and ')}`,
   })
   .refine((operators) => new Set(operators.map(({ key }) => key)).size === operators.length, {
-    error: 'must have a different key for each operator',
+    error: 'must have each key once',
   })
   .transform((operators) => operators.map(({ name, key }) => ({ name, key })))
+
+/** How many people the operator keys belong to. */
+function countOperators(keys: readonly { readonly name: string }[] = []): number {
+  return new Set(keys.map(({ name }) => name)).size
+}
 
 const environmentSchema = z
   .object({
@@ -178,7 +181,7 @@ const environmentSchema = z
     error:
       'must be at least twice PROVIDER_TIMEOUT_MS, so that a lease outlasts a call and its record',
   })
-  .refine((env) => !env.ADMIN_DUAL_CONTROL || (env.ADMIN_API_KEY?.length ?? 0) >= 2, {
+  .refine((env) => !env.ADMIN_DUAL_CONTROL || countOperators(env.ADMIN_API_KEY) >= 2, {
     path: ['ADMIN_DUAL_CONTROL'],
     error: 'needs at least two operators with names in ADMIN_API_KEY',
   })

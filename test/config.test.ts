@@ -86,10 +86,20 @@ describe('readConfig', () => {
     ])
   })
 
-  test('dual control needs two operators', () => {
-    const environment = { ADMIN_DUAL_CONTROL: 'true', ADMIN_API_KEY: `alice=adm_${HUNTER}` }
+  test.each([
+    ['one operator', `alice=adm_${HUNTER}`],
+    ['two keys of one operator', twoKeys('alice=', 'alice=')],
+  ])('dual control needs two operators, not %s', (_, keys) => {
+    const environment = { ADMIN_DUAL_CONTROL: 'true', ADMIN_API_KEY: keys }
 
     expect(errorOf(environment)).toContain('ADMIN_DUAL_CONTROL: needs at least two operators')
+  })
+
+  test('accepts two keys of one operator, while they are rotated', () => {
+    expect(readConfig({ ADMIN_API_KEY: twoKeys('bob=', 'bob=') }).ADMIN_API_KEY).toEqual([
+      { name: 'bob', key: `adm_${HUNTER}1` },
+      { name: 'bob', key: `adm_${HUNTER}2` },
+    ])
   })
 
   test('treats empty variables as unset', () => {
@@ -145,7 +155,6 @@ describe('readConfig', () => {
     ['ADMIN_API_KEY', 'a key with other characters', 'adm_hunter2-hunter2-hunter2-hunter2'],
     ['ADMIN_API_KEY', 'a name without a key', `alice=,bob=adm_${'hunter2'.repeat(4)}`],
     ['ADMIN_API_KEY', 'a nameless key among others', twoKeys('', 'bob=')],
-    ['ADMIN_API_KEY', 'two keys of one name', twoKeys('bob=', 'bob=')],
     ['ADMIN_API_KEY', 'one key of two names', `a=adm_${HUNTER},b=adm_${HUNTER}`],
     ['ADMIN_API_KEY', 'a reserved name', `reconciler=adm_${HUNTER}`],
     ['ADMIN_DUAL_CONTROL', 'set without operators', 'true'],
