@@ -599,7 +599,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve an unknown outcome
-         * @description Records what happened to an operation with status `unknown` when the service cannot find out by itself. If it happened, send the provider's id: a worker looks the object up and completes the operation. If it did not happen, send the proof: the client may then retry. With dual control, the first request only makes a proposal, and a second operator must send the same body to apply it.
+         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, whatever you claim. If nobody can look, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
          */
         post: operations["resolveOperation"];
         delete?: never;
@@ -1382,6 +1382,8 @@ export interface components {
             outcome: "did_not_happen";
             /** @description What proves that it did not happen. It is stored in the audit trail. */
             proof: string;
+            /** @description Whether to act on it even if nobody can look at the provider. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys. */
+            unverified?: boolean;
         };
         RedriveDeadLetters: {
             /**
@@ -3340,8 +3342,98 @@ export interface components {
             };
         };
         /**
+         * The provider contradicts this
+         * @description A worker looked at the provider, which shows something else than you claimed. The detail says what. Your claim is not acted on; what the provider shows may have been recorded. Read the operation.
+         * @example {
+         *       "type": "/problems/resolution-contradicted",
+         *       "title": "The provider contradicts this",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "resolution_contradicted",
+         *         "message": "The provider contradicts this"
+         *       }
+         *     }
+         */
+        ResolutionContradictedProblem: {
+            /** @constant */
+            type: "/problems/resolution-contradicted";
+            /** @constant */
+            title: "The provider contradicts this";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "resolution_contradicted";
+                message: string;
+            };
+        };
+        /**
+         * Nobody could look at the provider
+         * @description A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.
+         * @example {
+         *       "type": "/problems/resolution-unverifiable",
+         *       "title": "Nobody could look at the provider",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "resolution_unverifiable",
+         *         "message": "Nobody could look at the provider"
+         *       }
+         *     }
+         */
+        ResolutionUnverifiableProblem: {
+            /** @constant */
+            type: "/problems/resolution-unverifiable";
+            /** @constant */
+            title: "Nobody could look at the provider";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "resolution_unverifiable";
+                message: string;
+            };
+        };
+        /**
+         * It is too late to resolve this without a look at the provider
+         * @description The provider may have forgotten the key of the call, so a retry could execute it a second time. Nothing was changed. Send it without `unverified`: a worker then looks at the provider.
+         * @example {
+         *       "type": "/problems/key-window-passed",
+         *       "title": "It is too late to resolve this without a look at the provider",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "key_window_passed",
+         *         "message": "It is too late to resolve this without a look at the provider"
+         *       }
+         *     }
+         */
+        KeyWindowPassedProblem: {
+            /** @constant */
+            type: "/problems/key-window-passed";
+            /** @constant */
+            title: "It is too late to resolve this without a look at the provider";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "key_window_passed";
+                message: string;
+            };
+        };
+        /**
          * A second operator is needed
-         * @description You have already proposed exactly this. Another operator must send the same body within 24 hours of your proposal. Nothing was changed.
+         * @description You have already proposed exactly this, or only one operator is configured. Another operator must send the same body within 24 hours of the proposal. Nothing was changed.
          * @example {
          *       "type": "/problems/second-operator-needed",
          *       "title": "A second operator is needed",
@@ -3715,6 +3807,10 @@ export interface components {
             lease_epoch: number;
             /** @description The provider call of the step, without secrets. Null when the step made no provider call. */
             provider: {
+                /** @description Whether the request could execute something: `call`, or only read: `look`. Null when that was not recorded. */
+                kind: ("call" | "look") | null;
+                amount: number | null;
+                currency: string | null;
                 /**
                  * @description The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.
                  * @enum {string}
@@ -4347,7 +4443,7 @@ export interface components {
             unknown_at: string | null;
             checked_at: string | null;
             next_check_at: string | null;
-            /** @description What the last look-up found. */
+            /** @description What an operator claims about the outcome, until a look-up has judged it. */
             evidence: {
                 [key: string]: unknown;
             } | null;
@@ -4419,7 +4515,7 @@ export interface components {
             unknown_at: string | null;
             checked_at: string | null;
             next_check_at: string | null;
-            /** @description What the last look-up found. */
+            /** @description What an operator claims about the outcome, until a look-up has judged it. */
             evidence: {
                 [key: string]: unknown;
             } | null;
@@ -4444,10 +4540,114 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /** @description The last claim of an operator about the outcome, and its verdict. */
+            resolution: components["schemas"]["Resolution"] | null;
             /** @description Every attempt of every step of the operation, oldest first. */
             timeline: components["schemas"]["PhaseRun"][];
         };
-        /** @description A proposed resolution. With dual control, it is applied when a second operator sends the same body. */
+        /** @description What an operator claimed about an unknown outcome. */
+        Resolution: {
+            /**
+             * @description The entry of the audit trail with the claim.
+             * @example act_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            claim: string;
+            /** @description What the operator claimed: the body of the request. */
+            claimed: {
+                [key: string]: unknown;
+            };
+            /** @description The operator who claimed it. */
+            claimed_by: string;
+            /** @description The operator who proposed it, when two were needed. */
+            proposed_by: string | null;
+            /**
+             * Format: date-time
+             * @description When it was claimed.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            claimed_at: string;
+            /** @description What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it shows something else. `unverifiable`: it did not answer. Null until a worker has looked. */
+            verdict: ("verified" | "contradicted" | "unverifiable") | null;
+            /** @description Whether the claim was acted on. */
+            taken: boolean | null;
+            /** @description What the provider showed. */
+            shown: string | null;
+        };
+        OperationWithResolution: {
+            /**
+             * @description The id of the operation.
+             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "operation";
+            /**
+             * @description The tenant that the operation belongs to.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /** @description The client's idempotency key. Null when no client began the operation. */
+            idempotency_key: string | null;
+            /**
+             * @description The kind of operation.
+             * @example payment.create
+             */
+            operation: string;
+            /**
+             * @description The status of the operation.
+             * @enum {string}
+             */
+            status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+            /** @description The last step that was recorded; work resumes after it. */
+            recovery_point: string;
+            /**
+             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
+             * @enum {string}
+             */
+            resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
+            /** @description How many times work on the operation has started. */
+            attempts: number;
+            /** @description The number of the current lease; each new lease increments it. */
+            lease_epoch: number;
+            lease_expires_at: string | null;
+            /** @description Whether a provider call of the current step may have run without a known result. */
+            in_doubt: boolean;
+            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
+            phase_age_seconds: number | null;
+            /** @description The error of the last attempt. */
+            last_error: string | null;
+            unknown_at: string | null;
+            checked_at: string | null;
+            next_check_at: string | null;
+            /** @description What an operator claims about the outcome, until a look-up has judged it. */
+            evidence: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The open finding about the operation. */
+            finding: {
+                /**
+                 * @description The id of the finding.
+                 * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: string;
+                /**
+                 * @description The kind of finding.
+                 * @enum {string}
+                 */
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
+            } | null;
+            payment: string | null;
+            refund: string | null;
+            /**
+             * Format: date-time
+             * @description When the operation was accepted.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description The last claim of an operator about the outcome, and its verdict. */
+            resolution: components["schemas"]["Resolution"] | null;
+        };
+        /** @description A proposed resolution. It counts when a second operator sends the same body. */
         ResolutionProposal: {
             /** @constant */
             object: "resolution_proposal";
@@ -4693,10 +4893,10 @@ export interface components {
             id: string;
             /** @constant */
             object: "admin_action";
-            /** @description The name of the operator. */
+            /** @description The name of the operator, or `reconciler` for the verdict on what an operator claimed. */
             actor: string;
             /**
-             * @description What the operator did.
+             * @description What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it.
              * @example operation.resume
              */
             action: string;
@@ -5589,8 +5789,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Conflict: `operation-not-unknown`, `second-operator-needed`. */
-        "Admin-OperationNotUnknownOrSecondOperatorNeeded": {
+        /** @description Conflict: `operation-not-unknown`, `resolution-contradicted`, `resolution-unverifiable`, `key-window-passed`, `second-operator-needed`. */
+        "Admin-Conflict": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
@@ -5598,7 +5798,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperationNotUnknownProblem"] | components["schemas"]["SecondOperatorNeededProblem"];
+                "application/problem+json": components["schemas"]["OperationNotUnknownProblem"] | components["schemas"]["ResolutionContradictedProblem"] | components["schemas"]["ResolutionUnverifiableProblem"] | components["schemas"]["KeyWindowPassedProblem"] | components["schemas"]["SecondOperatorNeededProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -7537,7 +7737,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The operation did not happen. Its client may retry it. */
+            /** @description The claim is acted on: `resolution` has the verdict. After a verified `happened` the operation may still be on its way to its response. */
             200: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7545,10 +7745,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Operation"];
+                    "application/json": components["schemas"]["OperationWithResolution"];
                 };
             };
-            /** @description The operation happened, and a worker looks it up. With dual control: the resolution is proposed. */
+            /** @description Nobody has looked yet: read the `resolution` of the operation later. Or the resolution is proposed, and needs a second operator. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -7556,13 +7756,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Operation"] | components["schemas"]["ResolutionProposal"];
+                    "application/json": components["schemas"]["OperationWithResolution"] | components["schemas"]["ResolutionProposal"];
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-OperationNotUnknownOrSecondOperatorNeeded"];
+            409: components["responses"]["Admin-Conflict"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];

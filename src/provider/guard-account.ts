@@ -43,7 +43,8 @@ export function guardAccount(
     find: async (request, trace) => {
       const reason = await objection()
       if (reason === undefined) return await call.find(request, trace)
-      return { outcome: 'unknown', ...exchangeOf(name, reason) }
+      const { answered, ...exchange } = exchangeOf(name, reason)
+      return { outcome: 'unknown', ...exchange, answered: { ...answered, looked: false } }
     },
   })
 

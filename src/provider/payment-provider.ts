@@ -113,7 +113,8 @@ export interface ProviderCall<Request, Value> {
   /**
    * Executes nothing. `done` and `declined`: the outcome of the executed call. `not_executed`: a
    * complete listing, or the state of its object, proves that it has had no effect so far; the
-   * caller allows for a call that is still on its way. `unknown`: neither can be proved now.
+   * caller allows for a call that is still on its way. `unknown`: neither can be proved now;
+   * `answered` has `looked: false` if the provider did not answer.
    */
   readonly find: (request: Request, trace: Trace) => Promise<Outcome<Value>>
 }

@@ -13,24 +13,21 @@ import {
 import {
   claimDueChecks,
   claimIfUnknown,
+  giveBackInDoubtIfOwner,
   type DueCheck,
   type UnknownRef,
 } from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
-import {
-  isFinalOutcome,
-  type Outcome,
-  type FinalOutcome,
-  type OpenOutcome,
-} from '../domain/operations/outcome.ts'
-import { guardOf, type Trace } from '../provider/payment-provider.ts'
+import { isFinalOutcome, type Outcome, type FinalOutcome } from '../domain/operations/outcome.ts'
+import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
-import { isLook } from '../engine/provider-call.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
+import { absenceOf } from './absence.ts'
+import { recordVerdict } from './record-verdict.ts'
 
 /** The results of one round of checks. */
 export interface ResolverCounts extends Record<string, number> {
@@ -99,39 +96,20 @@ async function resolveOne(engine: Engine, check: DueCheck): Promise<Result> {
   const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
   if (outcome === undefined || isFinalOutcome(outcome))
     return await recordFound(engine, check, outcome, run)
-  const { reason } = outcome
-  if (isProvedAbsent(engine, check, outcome)) {
-    const why = check.evidence?.proved_absent ? `proved absent by ${check.evidence.by}` : reason
-    return (await markAbsent(engine, check, why, [run])) ? 'absent' : 'unclear'
+  const absence = absenceOf(engine, check, outcome)
+  if (absence !== undefined) {
+    const isTaken = outcome.outcome === 'unknown'
+    const record = (tx: Transaction) => recordVerdict(tx, check, outcome, isTaken)
+    const options = { ...absence, runs: [run], record }
+    return (await markAbsent(engine, check, absence.reason, options)) ? 'absent' : 'unclear'
   }
-  await inTransaction(engine.store.sql, (tx) => appendPhaseRuns(tx, ownerOf(check), [run]))
+  await inTransaction(engine.store.sql, async (tx) => {
+    await appendPhaseRuns(tx, ownerOf(check), [run])
+    await recordVerdict(tx, check, outcome)
+  })
+  const { reason } = outcome
   log.warn({ operation: check.id, phase: check.recoveryPoint, reason }, 'the outcome stays unknown')
   return 'unclear'
-}
-
-/**
- * Whether it is proved that the call never happened. An operator's proof replaces the waiting time,
- * and a look-up that the provider did not answer. It never overrides something that was found.
- *
- * No waiting time proves it of a call whose failure the provider keeps: the provider may complete
- * it at any time. If nothing but its key guards such a call, only an operator can tell.
- *
- * @see https://docs.stripe.com/error-low-level
- */
-function isProvedAbsent(
-  engine: Engine,
-  check: DueCheck,
-  { outcome, answered }: OpenOutcome,
-): boolean {
-  const proved = check.evidence?.proved_absent === true
-  if (outcome === 'unknown') return proved && answered['looked'] === false
-  const isSettled = check.unknownForSeconds >= engine.settings.PROVIDER_SETTLE_SECONDS
-  return proved || (isSettled && !(check.failureKept && isGuardedByKey(engine, check)))
-}
-
-function isGuardedByKey(engine: Engine, check: DueCheck): boolean {
-  const name = operationNamed(engine, check.operation).phases[check.recoveryPoint]?.call
-  return name !== undefined && !isLook(name) && guardOf[name] === 'key'
 }
 
 /**
@@ -169,7 +147,11 @@ async function recordFound(
 ): Promise<Result> {
   const { settings, clock, store } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
-  const claim = await inTransaction(store.sql, (tx) => claimUnknown(tx, engine, check))
+  const claim = await inTransaction(store.sql, async (tx) => {
+    const claimed = await claimUnknown(tx, engine, check)
+    if (claimed !== undefined) await recordVerdict(tx, check, outcome)
+    return claimed
+  })
   if (claim === undefined) {
     engine.log.warn({ operation: check.id }, 'looked up, but another owner took over meanwhile')
     return 'unclear'
@@ -208,18 +190,24 @@ export async function claimUnknown(
 }
 
 /**
- * Marks an operation as failed whose call is proved to have done nothing; its client's next retry
- * runs it again. Returns false when the operation is no longer unknown, or has changed since it was
- * seen.
+ * Marks an operation as failed whose call counts as not executed; its client's next retry runs it
+ * again. Returns false when the operation is no longer unknown, or has changed since it was seen.
  *
- * @param runs the look-ups that prove it.
+ * @param options.runs the look-ups that show it.
+ * @param options.keepsDoubt whether it may have been executed nevertheless.
+ * @param options.record what else to record in the same transaction.
  */
 export async function markAbsent(
   engine: ResolverParts & Pick<Engine, 'store'>,
   seen: UnknownRef,
   reason: string,
-  runs: readonly PhaseRun[] = [],
+  options: {
+    readonly runs?: readonly PhaseRun[]
+    readonly keepsDoubt?: boolean
+    readonly record?: (tx: Transaction) => Promise<void>
+  } = {},
 ): Promise<boolean> {
+  const { runs = [], keepsDoubt = false, record } = options
   return await inTransaction(engine.store.sql, async (tx) => {
     const claim = await claimUnknown(tx, engine, seen)
     if (claim === undefined) return false
@@ -228,8 +216,12 @@ export async function markAbsent(
     await operation.markFailed(marking, operation.subject(claim))
     const status = 'failed_retryable'
     const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
-    if (!(await giveBackIfOwner(tx, claim, to))) throw new LeaseLostError(claim)
+    const isGivenBack = keepsDoubt
+      ? await giveBackInDoubtIfOwner(tx, claim, reason)
+      : await giveBackIfOwner(tx, claim, to)
+    if (!isGivenBack) throw new LeaseLostError(claim)
     await appendPhaseRuns(tx, claim, runs)
+    await record?.(tx)
     return true
   })
 }

@@ -1,5 +1,5 @@
-// Stores an operator's evidence about an unknown outcome. Evidence is not simply believed: before
-// the outcome resolver acts on it, it looks at the provider once more.
+// Stores what an operator claims about an unknown outcome. It is evidence, not truth: the outcome
+// resolver looks at the provider, and judges it.
 import type { Transaction } from '../db/connection/client.ts'
 import { requestCheckIfUnknown, type Evidence } from '../db/operations/unknown-outcomes.ts'
 import type { OperationOverview } from '../db/operators/operation-overviews.ts'
@@ -7,7 +7,19 @@ import type { OperationOverview } from '../db/operators/operation-overviews.ts'
 /** An operator's statement about an unknown outcome. */
 export type Resolution =
   | { readonly outcome: 'happened'; readonly provider_id: string; readonly note: string }
-  | { readonly outcome: 'did_not_happen'; readonly proof: string }
+  | {
+      readonly outcome: 'did_not_happen'
+      readonly proof: string
+      readonly unverified?: boolean | undefined
+    }
+
+/** Who claims it. */
+export interface Claimant {
+  /** The operator, or both. */
+  readonly by: string
+  /** The public id of the entry of the audit trail. */
+  readonly claim: string
+}
 
 /** Whether the operation creates a refund, so that its provider object is a refund. */
 export function concernsRefund({ refundId }: Pick<OperationOverview, 'refundId'>): boolean {
@@ -15,27 +27,30 @@ export function concernsRefund({ refundId }: Pick<OperationOverview, 'refundId'>
 }
 
 /**
- * Stores the evidence, and requests a look-up at once. `happened`: the resolver looks up the
- * provider's id and completes the operation accordingly. `did_not_happen`: unless the resolver
- * finds something, the operation runs again on its client's next retry. Returns false when the
- * operation is no longer unknown.
- *
- * @param by the operator.
+ * Stores the claim, and requests a look-up at once. `happened`: the resolver looks up the
+ * provider's id and completes the operation accordingly. `did_not_happen`: if the resolver finds
+ * nothing, the operation runs again on its client's next retry. Returns false when the operation is
+ * no longer unknown.
  */
 export async function resolveIfUnknown(
   tx: Transaction,
   operation: OperationOverview,
   resolution: Resolution,
-  by: string,
+  claimant: Claimant,
 ): Promise<boolean> {
-  return await requestCheckIfUnknown(tx, operation, evidenceOf(operation, resolution, by))
+  return await requestCheckIfUnknown(tx, operation, evidenceOf(operation, resolution, claimant))
 }
 
-function evidenceOf(operation: OperationOverview, resolution: Resolution, by: string): Evidence {
+function evidenceOf(
+  operation: OperationOverview,
+  resolution: Resolution,
+  { by, claim }: Claimant,
+): Evidence {
   if (resolution.outcome === 'did_not_happen') {
-    return { proved_absent: true, by, note: resolution.proof }
+    const { proof: note, unverified } = resolution
+    return { claim, proved_absent: true, ...(unverified === true && { unverified }), by, note }
   }
   const { provider_id: id, note } = resolution
   const named = concernsRefund(operation) ? { provider_refund_id: id } : { provider_payment_id: id }
-  return { ...named, by, note }
+  return { claim, ...named, by, note }
 }

@@ -106,7 +106,7 @@ describe.each([
   test('proves no absence: a look-up is unknown, and a comparison fails', async () => {
     const provider = guarded(secretKey)
 
-    expect((await find(provider)).outcome).toBe('unknown')
+    expect(await find(provider)).toMatchObject({ outcome: 'unknown', answered: { looked: false } })
     await expect(pagesOf(provider)).rejects.toThrow(WrongAccountError)
     await expect(provider.readPayment('pi_1')).rejects.toThrow(WrongAccountError)
     await expect(provider.readRefund('re_1')).rejects.toThrow(WrongAccountError)

@@ -10,6 +10,7 @@ import { showId } from '../../src/domain/resource-id.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
 import { resolveDue, markAbsent } from '../../src/recovery/outcome-resolver.ts'
+import { reap } from '../../src/recovery/reaper.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
@@ -334,6 +335,7 @@ describe('a refund whose failure the provider keeps', () => {
     const match = { method: 'POST', path: '/v1/refunds' }
     await t.provider.addFault({ match, fault: 'error_500_before' })
     await runOperation(t.engine, ref)
+    await t.letTimePass(ref, 60)
     await requestCheckIfUnknown(t.engine.store.sql, ref, wrongProof)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
     const late = refundParameters(await t.readPayment(payment), await t.readRefund(ref), {
@@ -353,6 +355,7 @@ describe('a refund whose failure the provider keeps', () => {
   test('runs again under a new provider key when an operator has proved its absence', async () => {
     const ref = await failed()
     const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+    await t.letTimePass(ref, 60)
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
 
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
@@ -361,6 +364,24 @@ describe('a refund whose failure the provider keeps', () => {
 
     expect(await executedOf('refund.create', ref)).toHaveLength(1)
     expect(await t.readPayment(ref)).toMatchObject({ amountRefundedMinor: 500 })
+  })
+
+  // The call may still be on its way, and then nothing but its key guards it.
+  test('keeps its provider key when an operator states its absence before the settling time', async () => {
+    const ref = await failed()
+    const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+    expect(await reopenOperation(t.engine, ref)).toBe(true)
+    expect(await runOperation(t.engine, ref)).toBe('gave_up')
+
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'unknown',
+      failure_kept: true,
+      key_generation: 0,
+    })
+    expect(await executedOf('refund.create', ref)).toEqual([])
   })
 })
 
@@ -509,20 +530,114 @@ describe('evidence about an unknown outcome', () => {
   })
 
   const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+  const unverified = { ...proof, unverified: true, by: 'alice and bob' } as const
+  const lostLook = { match: lookUp, fault: 'hang_before', times: 1 }
 
-  test.each([
-    ['at once, although it may still be under way', 'unavailable', 0],
-    ['also when the provider does not answer', 'unavailable', 1],
-  ])('a proof of absence leaves it to its client %s', async (_title, fault, times) => {
-    const ref = await madeUnknown(authorization, fault)
-    if (times > 0) await t.provider.addFault({ match: lookUp, fault: 'unavailable', times })
+  test('a proof of absence leaves it to its client at once, although it may still be under way', async () => {
+    const ref = await madeUnknown(authorization, 'unavailable')
 
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
 
     expect(await t.readKey(ref)).toMatchObject({
       status: 'failed_retryable',
-      last_error: 'proved absent by alice',
+      last_error: 'not found, and did not happen according to alice',
+    })
+  })
+
+  // The provider has authorized, but does not answer the look-up.
+  test('a proof of absence is not believed when nobody could look', async () => {
+    const ref = await stale('nonsense_body')
+    await t.provider.addFault(lostLook)
+
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
+    expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
+  })
+
+  test('a proof that was not believed counts for no later look-up', async () => {
+    const ref = await madeUnknown(authorization, 'unavailable')
+    await t.provider.addFault({ ...lostLook, fault: 'unavailable' })
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await resolveDue(t.engine)
+
+    await requestCheckIfUnknown(t.engine.store.sql, ref)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+  })
+
+  describe('of two operators, without a look', () => {
+    const toldAbsent = async () => {
+      const ref = await madeUnknown(authorization, 'nonsense_body')
+      await t.provider.addFault({ ...lostLook, fault: 'unavailable' })
+      await requestCheckIfUnknown(t.engine.store.sql, ref, unverified)
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+      expect(await t.readKey(ref)).toMatchObject({
+        status: 'failed_retryable',
+        in_doubt: false,
+        last_error: 'not looked up; did not happen according to alice and bob',
+      })
+      return ref
+    }
+
+    test('leaves it to its client, and a wrong word charges once', async () => {
+      const ref = await toldAbsent()
+
+      expect(await reopenOperation(t.engine, ref)).toBe(true)
+      expect(await t.readKey(ref)).toMatchObject({ status: 'pending', in_doubt: true })
+      expect(await runOperation(t.engine, ref)).toBe('finished')
+
+      expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
+    })
+
+    test('charges once when the client retries after the provider has forgotten the key', async () => {
+      const ref = await toldAbsent()
+      await t.provider.control('POST', '/idempotency', { mode: 'forget' })
+      await letTimePassEverywhere(ref, 30 * 3_600)
+
+      await reopenOperation(t.engine, ref)
+      expect(await runOperation(t.engine, ref)).toBe('gave_up')
+      expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+      await requestCheckIfUnknown(t.engine.store.sql, ref)
+      expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
+
+      expect(await executedOf('payment_intent.create', ref)).toHaveLength(1)
+    })
+
+    test('gets no final timeout from the reaper, but a finding', async () => {
+      const ref = await toldAbsent()
+      await t.engine.store.sql`
+        update idempotency_keys set expires_at = now() - interval '1 hour' where id = ${ref.id}
+      `
+
+      const settings = { TOMBSTONE_RETENTION_SECONDS: 86_400, REAP_BATCH_SIZE: 10 }
+      const reaperSettings = { ...t.engine.settings, ...settings, STORE_TIMEOUT_MS: 5_000 }
+      expect(await reap(t.engine, reaperSettings)).toMatchObject({ timed_out: 0, abandoned: 1 })
+
+      expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
+      expect(await findingsOf(ref)).toMatchObject([{ status: 'open' }])
+    })
+
+    test('is not believed past the key window', async () => {
+      const ref = await stale('nonsense_body')
+      await t.provider.addFault({ ...lostLook, fault: 'unavailable' })
+
+      await requestCheckIfUnknown(t.engine.store.sql, ref, unverified)
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
+
+      expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+    })
+
+    test('is not believed when the look-up shows something that makes no sense', async () => {
+      const ref = await madeUnknown(authorization, 'nonsense_body')
+      const [intent] = await executedOf('payment_intent.create', ref)
+      await t.provider.control('POST', `/objects/${intent?.id}`, { amount: 1 })
+
+      await requestCheckIfUnknown(t.engine.store.sql, ref, unverified)
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
     })
   })
 

@@ -44,6 +44,8 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
       DATABASE_URL: t.databaseUrl,
       DATABASE_POOL_SIZE: '3',
       WAIT_SECONDS: '0',
+      // No worker looks while a request waits, except in tests that say so.
+      WAIT_MAX_SECONDS: '0',
       ADMIN_API_KEY: Object.entries(OPERATORS).join(',').replaceAll(',adm', '=adm'),
       ...own,
     }

@@ -41,6 +41,8 @@ import {
 import {
   claimDueChecks,
   claimIfUnknown,
+  dropEvidenceIfSame,
+  giveBackInDoubtIfOwner,
   requestCheckIfUnknown,
   requestCheckOfPayment,
 } from '../../../src/db/operations/unknown-outcomes.ts'
@@ -199,4 +201,6 @@ export const operationExamples: readonly Example[] = [
   ),
   example(requestCheckIfUnknown, (sql) => requestCheckIfUnknown(sql, REF)),
   example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS)),
+  example(dropEvidenceIfSame, (sql) => dropEvidenceIfSame(sql, REF, { by: 'alice', note: '' })),
+  example(giveBackInDoubtIfOwner, (sql) => giveBackInDoubtIfOwner(sql, claim, 'not looked up')),
 ]

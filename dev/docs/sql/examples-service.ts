@@ -8,6 +8,7 @@ import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
 import {
   appendAdminAction,
   findLastProposal,
+  findLastResolution,
   listAdminActions,
 } from '../../../src/db/operators/admin-actions.ts'
 import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
@@ -125,6 +126,7 @@ export const operatorExamples: readonly Example[] = [
     variant: FILTERED,
   }),
   example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
+  example(findLastResolution, (sql) => findLastResolution(sql, ID)),
   example(readHealthFigures, (sql) => readHealthFigures(sql), { answers: [[], [{ queues: [] }]] }),
   example(listOperationOverviews, (sql) => listOperationOverviews(sql, 'stuck', PAGE), {
     variant: `The view \`stuck\`. The views differ in the last conditions. ${LATER_PAGE}`,

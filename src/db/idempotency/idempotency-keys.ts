@@ -174,7 +174,8 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
 
 /**
  * Reopens an operation that is proved to have executed nothing, for its client's retry. One of
- * several concurrent retries wins; the others get false.
+ * several concurrent retries wins; the others get false. If operators only stated that its call did
+ * not happen, the time of the call is still there, and the call is in doubt again.
  */
 export async function reopenIfFailed(
   tx: Transaction,
@@ -184,7 +185,8 @@ export async function reopenIfFailed(
   const { count } = await tx`
     with reserved as (
       update idempotency_keys
-      set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid()
+      set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid(),
+        in_doubt = (phase_began_at is not null)
       where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
       returning *
     )

@@ -132,6 +132,16 @@ export async function deleteIfTombstoned(
   return count
 }
 
+/** `phase_began_at` is the time of a call that only operators said did not happen. */
+const hasNoEffect = (sql: Sql): Fragment => sql`
+  status = 'failed_retryable' and recovery_point = 'started' and phase_began_at is null
+  and expires_at < now()
+`
+const mayHaveEffect = (sql: Sql | Transaction): Fragment => sql`
+  status = 'failed_retryable' and (recovery_point <> 'started' or phase_began_at is not null)
+  and expires_at < now()
+`
+
 /**
  * Completes operations that failed before any effect and whose clients did not retry in time. The
  * stored response tells a late retry. Their resources stay as they are.
@@ -152,11 +162,11 @@ export async function timeOutIfAbandoned(
       expires_at = now() + ${retentionSeconds} * interval '1 second'
     where ${seesEveryTenant(sql)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
-      where status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()
+      where ${hasNoEffect(sql)}
       order by expires_at
       limit ${limit}
     )
-    and status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()
+    and ${hasNoEffect(sql)}
   `
   return count
 }
@@ -186,11 +196,11 @@ export async function keepIfPartlyExecuted(
     set expires_at = now() + ${retentionSeconds} * interval '1 second'
     where ${seesEveryTenant(tx)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
-      where status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
+      where ${mayHaveEffect(tx)}
       order by expires_at
       limit ${limit}
     )
-    and status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
+    and ${mayHaveEffect(tx)}
     returning
       tenant_id as "tenantId", id, operation, payment_id as "paymentId", refund_id as "refundId",
       recovery_point as "recoveryPoint", last_error as reason

@@ -1,7 +1,8 @@
 // Resolves unknown outcomes, for the outcome resolver: claims the checks that are due, requests
-// one, and resumes an operation whose outcome is known.
+// one, and resumes an operation whose outcome is known or stated.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { isOwner, type Fence } from './fence.ts'
 import { nextCheckAt, type Claim } from './leases.ts'
 import {
   operationFromRow,
@@ -13,10 +14,15 @@ import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /**
  * What an operator stated about an unknown outcome: the id of the created object, or that there is
- * none.
+ * none. The next look-up judges it, and it is dropped then.
  */
 export interface Evidence {
+  /** The entry of the audit trail with the statement. Processes of older versions name none. */
+  readonly claim?: string
+  /** It did not happen. Not a proof by itself: the look-up decides. */
   readonly proved_absent?: true
+  /** Two operators state that it did not happen, even if nobody can look. */
+  readonly unverified?: true
   readonly provider_payment_id?: string
   readonly provider_refund_id?: string
   readonly by: string
@@ -170,4 +176,40 @@ export async function claimIfUnknown(
     ${selectOperation(tx, tx`claimed`)} where ${seesTenant(tx, ref.tenantId)}
   `
   return row && operationFromRow(row)
+}
+
+/** Drops an operator's statement that was judged, unless another one has replaced it. */
+export async function dropEvidenceIfSame(
+  tx: Transaction,
+  { tenantId, id }: OperationRef,
+  evidence: Evidence,
+): Promise<void> {
+  await tx`
+    update idempotency_keys set evidence = null
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = 'unknown' and evidence = ${JSON.stringify(evidence)}::jsonb
+  `
+}
+
+/**
+ * Gives an operation back to its client's next retry on an operator's word, while its call may have
+ * been executed. It keeps the time of the call and the provider key: a retry is in doubt again, and
+ * repeats the call under the same key, within the key window only.
+ */
+export async function giveBackInDoubtIfOwner(
+  tx: Transaction,
+  fence: Fence,
+  reason: string,
+): Promise<boolean> {
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'failed_retryable',
+      lease_expires_at = null,
+      in_doubt = false,
+      unknown_at = null,
+      evidence = null,
+      last_error = ${reason}
+    where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
+  `
+  return count === 1
 }

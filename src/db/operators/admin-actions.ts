@@ -1,9 +1,13 @@
 // Appends to the audit trail of operators, and reads it.
 import { randomUUIDv7 } from 'node:crypto'
+import type { Verdict } from '../../domain/operations/verdict.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 
 export interface NewAdminAction {
+  /** A UUIDv7, when something else names the entry; by default a new one. */
+  readonly id?: string
+  /** The operator, or the part of the service that answers one. */
   readonly actor: string
   readonly action: string
   /**
@@ -31,12 +35,12 @@ interface ActionRow {
 /** Appends an action of an operator to the audit trail. */
 export async function appendAdminAction(
   sql: Sql | Transaction,
-  { actor, action, subject, details }: NewAdminAction,
+  { id = randomUUIDv7(), actor, action, subject, details }: NewAdminAction,
 ): Promise<void> {
   await sql`
     insert into admin_actions (id, actor, action, subject, details)
     values (
-      ${randomUUIDv7()}, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)}::jsonb
+      ${id}, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)}::jsonb
     )
   `
 }
@@ -62,8 +66,14 @@ function actionFromRow(row: ActionRow): AdminAction {
   return { id, actor, action, subject, details, happenedAt: new Date(row.happened_at) }
 }
 
+/** The action of stating the outcome of an operation. */
+export const RESOLUTION = 'operation.resolve'
+
+/** The action of judging such a statement by the look-up that followed. */
+export const VERDICT = `${RESOLUTION}.verdict`
+
 /** The action of proposing. A second operator confirms a proposal from the audit trail. */
-export const PROPOSAL = 'operation.resolve.propose'
+export const PROPOSAL = `${RESOLUTION}.propose`
 
 /** How long a proposal waits for a second operator. */
 export const PROPOSAL_HOURS = 24
@@ -88,4 +98,41 @@ export async function findLastProposal(
     limit 1
   `
   return row
+}
+
+/** What an operator claimed about an operation, and the verdict. */
+export interface ClaimedResolution {
+  /** The public id of the entry with the claim. */
+  readonly claim: string
+  readonly claimedBy: string
+  readonly proposedBy: string | null
+  readonly claimed: Readonly<Record<string, unknown>>
+  readonly claimedAt: Date
+  /** Null while nobody has looked. */
+  readonly verdict: {
+    readonly verdict: Verdict
+    readonly taken: boolean
+    readonly shown: string
+  } | null
+}
+
+/** The last claim about the outcome of an operation, with its verdict. */
+export async function findLastResolution(
+  sql: Sql,
+  subject: string,
+): Promise<ClaimedResolution | undefined> {
+  const [row] = await sql<(Omit<ClaimedResolution, 'claimedAt'> & { claimed_at: string })[]>`
+    select
+      claim.details ->> 'claim' as claim, claim.actor as "claimedBy",
+      claim.details ->> 'proposed_by' as "proposedBy", claim.details -> 'resolution' as claimed,
+      claim.happened_at as claimed_at, verdict.details as verdict
+    from admin_actions as claim
+    left join admin_actions as verdict
+      on verdict.subject = claim.subject and verdict.action = ${VERDICT}
+      and verdict.details ->> 'claim' = claim.details ->> 'claim'
+    where claim.subject = ${subject} and claim.action = ${RESOLUTION} and claim.details ? 'claim'
+    order by claim.happened_at desc, claim.id desc
+    limit 1
+  `
+  return row && { ...row, claimedAt: new Date(row.claimed_at) }
 }

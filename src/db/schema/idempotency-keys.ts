@@ -138,7 +138,8 @@ export const idempotencyKeys = pgTable(
     index('idempotency_keys_given_up')
       .on(table.expiresAt)
       .where(sql`status = 'failed_retryable'`),
-    // An operation may be retried only when the provider is proved to have executed nothing.
+    // An operation may be retried only when the provider is proved to have executed nothing, or when
+    // operators said so: then `phase_began_at` stays, and the retry is in doubt again.
     check(
       'idempotency_keys_doubt',
       sql`case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end`,

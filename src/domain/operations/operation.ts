@@ -3,9 +3,9 @@
 
 /**
  * Who may act on an operation. `pending`: it waits for a worker. `processing`: a worker owns its
- * lease. `completed`: its response is stored. `failed_retryable`: it is proved that nothing
- * happened; it runs again when its client retries. `unknown`: it may have happened; only the
- * outcome resolver may act.
+ * lease. `completed`: its response is stored. `failed_retryable`: it is proved, or operators said,
+ * that nothing happened; it runs again when its client retries. `unknown`: it may have happened;
+ * only the outcome resolver may act.
  */
 export const operationStatuses = [
   'pending',
@@ -43,7 +43,7 @@ export const operationMoves: readonly OperationMove[] = [
   { from: 'failed_retryable', to: 'pending',          by: 'the client or an operator, by a retry' },
   { from: 'failed_retryable', to: 'completed',        by: 'the reaper, with a timeout, when nothing was executed' },
   { from: 'unknown',          to: 'processing',       by: 'the outcome resolver, when it finds the outcome' },
-  { from: 'unknown',          to: 'failed_retryable', by: 'the outcome resolver or an operator, when absence is proved' },
+  { from: 'unknown',          to: 'failed_retryable', by: 'the outcome resolver, when absence is proved or operators state it' },
   { from: 'completed',        to: 'gone',             by: 'the reaper, after the retention period' },
 ]
 

@@ -19,6 +19,21 @@ export const operatorProblems = {
     'The outcome is not unknown',
     'Only an operation in status `unknown` can be resolved. Nothing was changed. Read the operation.',
   ),
+  'resolution-contradicted': invalid(
+    409,
+    'The provider contradicts this',
+    'A worker looked at the provider, which shows something else than you claimed. The detail says what. Your claim is not acted on; what the provider shows may have been recorded. Read the operation.',
+  ),
+  'resolution-unverifiable': invalid(
+    409,
+    'Nobody could look at the provider',
+    'A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.',
+  ),
+  'key-window-passed': invalid(
+    409,
+    'It is too late to resolve this without a look at the provider',
+    'The provider may have forgotten the key of the call, so a retry could execute it a second time. Nothing was changed. Send it without `unverified`: a worker then looks at the provider.',
+  ),
   'operation-not-completed': invalid(
     409,
     'The operation is not completed',
@@ -37,6 +52,6 @@ export const operatorProblems = {
   'second-operator-needed': invalid(
     409,
     'A second operator is needed',
-    'You have already proposed exactly this. Another operator must send the same body within 24 hours of your proposal. Nothing was changed.',
+    'You have already proposed exactly this, or only one operator is configured. Another operator must send the same body within 24 hours of the proposal. Nothing was changed.',
   ),
 } as const satisfies Record<string, ProblemDefinition>

@@ -21,8 +21,11 @@ export interface Attempt {
 
 /** The result of a command, for the audit trail and for the operator. */
 export interface CommandResult {
-  readonly answer: Answer
+  /** The answer, or what makes it after the commit. */
+  readonly answer: Answer | (() => Promise<Answer>)
   readonly details: Readonly<Record<string, unknown>>
+  /** The id of the entry of the audit trail, when the work refers to it. */
+  readonly entry?: string
   /** Replaces the action of the attempt when the command did something else. */
   readonly action?: string
   /** Replaces the subject of the attempt when it is known only after the work. */
@@ -69,7 +72,7 @@ export function adminCommand<Schema extends z.ZodType>(
       )
       const answer = await withinStoreTimeout(parts, work)
       command.after?.(parts)
-      return answer
+      return typeof answer === 'function' ? await answer() : answer
     })
   }
 }
@@ -92,11 +95,13 @@ async function doAudited(
   { store }: ApiParts,
   attempt: Attempt,
   work: (tx: Transaction) => Promise<CommandResult>,
-): Promise<Answer> {
+): Promise<CommandResult['answer']> {
   return await inTransaction(store.sql, async (tx) => {
-    const { answer, details, action = attempt.action, subject = attempt.subject } = await work(tx)
-    await appendAdminAction(tx, { actor: attempt.actor, action, subject, details })
-    return answer
+    const result = await work(tx)
+    const { entry: id, details, action = attempt.action, subject = attempt.subject } = result
+    const entry = { actor: attempt.actor, action, subject, details }
+    await appendAdminAction(tx, id === undefined ? entry : { id, ...entry })
+    return result.answer
   })
 }
 

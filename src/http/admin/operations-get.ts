@@ -1,5 +1,5 @@
-// GET /admin/operations and GET /admin/operations/:id: list uncompleted operations, and return one
-// with its timeline.
+// GET /admin/operations and GET /admin/operations/:id: list uncompleted operations, and return one with its
+// timeline and with what operators claimed about it.
 import {
   listOperationOverviews,
   operationViews,
@@ -10,7 +10,9 @@ import { oneOfFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 import { parseOperationId, findRequestedOperation } from './operations-find.ts'
-import { presentOperation } from './operations-show.ts'
+import { presentOperation, showOperationId } from './operations-show.ts'
+import { presentResolution } from './operations-verdict.ts'
+import { findLastResolution } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
@@ -34,7 +36,10 @@ export const getOperation: AdminEndpoint = async (parts, request) => {
   const lookup = findRequestedOperation(parts.store.sql, request)
   const operation = await withinStoreTimeout(parts, lookup)
   const timeline = await withinStoreTimeout(parts, readTimeline(parts, operation))
-  return showJson({ ...presentOperation(parts, operation), timeline })
+  const subject = showOperationId(operation.id)
+  const claimed = await withinStoreTimeout(parts, findLastResolution(parts.store.sql, subject))
+  const resolution = presentResolution(claimed)
+  return showJson({ ...presentOperation(parts, operation), resolution, timeline })
 }
 
 async function readTimeline(

@@ -1,10 +1,18 @@
-// POST /admin/operations/:id/resolve: records the outcome of an operation with status `unknown`.
-// With dual control it needs the same request of two operators.
+// POST /admin/operations/:id/resolve: states the outcome of an operation with status `unknown`. A
+// worker looks at the provider, and the answer is its verdict. What nobody can verify needs the
+// same request of two operators; with dual control, everything does.
+import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
-import { findLastProposal, PROPOSAL, PROPOSAL_HOURS } from '../../db/operators/admin-actions.ts'
+import {
+  findLastProposal,
+  PROPOSAL,
+  PROPOSAL_HOURS,
+  RESOLUTION,
+} from '../../db/operators/admin-actions.ts'
 import type { Transaction } from '../../db/connection/client.ts'
 import { lockIfUnknown, type OperationOverview } from '../../db/operators/operation-overviews.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { showId } from '../../domain/resource-id.ts'
 import {
   concernsRefund,
   resolveIfUnknown,
@@ -14,7 +22,9 @@ import { jsonType, type Answer } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
 import { adminCommand, type CommandResult } from './admin-commands.ts'
 import { findRequestedOperation, namedOperation } from './operations-find.ts'
-import { showOperation, showOperationId } from './operations-show.ts'
+import { showOperationId } from './operations-show.ts'
+import { answerVerdict } from './operations-verdict.ts'
+import type { ApiParts } from '../endpoint.ts'
 
 export const resolveOperationBody = z.discriminatedUnion('outcome', [
   z.strictObject({
@@ -34,11 +44,17 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
     proof: textField({ min: 10, max: 500 }).describe(
       'What proves that it did not happen. It is stored in the audit trail.',
     ),
+    unverified: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether to act on it even if nobody can look at the provider. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys.',
+      ),
   }),
 ])
 
 export const resolveOperation = adminCommand({
-  action: 'operation.resolve',
+  action: RESOLUTION,
   subject: namedOperation,
   body: resolveOperationBody,
   async work(parts, tx, { request, body, operator }) {
@@ -47,21 +63,45 @@ export const resolveOperation = adminCommand({
     const unknownAt = await lockIfUnknown(tx, operation)
     if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
     refuseOtherKind(operation, body)
-    const proposer = parts.settings.ADMIN_DUAL_CONTROL
-      ? await findProposer(tx, operation, { body, operator, unknownAt })
-      : undefined
-    if (parts.settings.ADMIN_DUAL_CONTROL && proposer === undefined) {
-      return propose(operation, body, operator)
+    refusePastKeyWindow(parts, operation, body)
+    let proposer: string | undefined
+    if (needsTwo(parts, body)) {
+      proposer = await findProposer(tx, operation, { body, operator, unknownAt })
+      if (proposer === undefined) return propose(parts, operation, body, operator)
     }
     const by = proposer === undefined ? operator : `${proposer} and ${operator}`
-    if (!(await resolveIfUnknown(tx, operation, body, by))) {
+    const entry = randomUUIDv7()
+    const claim = showId('act', entry)
+    if (!(await resolveIfUnknown(tx, operation, body, { by, claim }))) {
       throw new ProblemError('operation-not-unknown')
     }
-    const now = await findRequestedOperation(tx, request)
-    const details = { result: 'resolved', resolution: body, proposed_by: proposer ?? null }
-    return { answer: showOperation(parts, now, 202), details }
+    const resolution = { result: 'claimed', claim, resolution: body }
+    return {
+      answer: () => answerVerdict(parts, request, operation, claim),
+      details: { ...resolution, proposed_by: proposer ?? null },
+      entry,
+    }
   },
 })
+
+function needsTwo({ settings }: ApiParts, resolution: Resolution): boolean {
+  return settings.ADMIN_DUAL_CONTROL || isUnverified(resolution)
+}
+
+function isUnverified(resolution: Resolution): boolean {
+  return resolution.outcome === 'did_not_happen' && resolution.unverified === true
+}
+
+/** Within the window a retry repeats the call with the same provider key, which is harmless. */
+function refusePastKeyWindow(
+  { settings }: ApiParts,
+  { phaseAgeMs }: OperationOverview,
+  resolution: Resolution,
+): void {
+  const windowMs = settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+  const isPast = phaseAgeMs === null || phaseAgeMs >= windowMs
+  if (isPast && isUnverified(resolution)) throw new ProblemError('key-window-passed')
+}
 
 /**
  * A refund is resolved by the id of a refund, every other operation by the id of a payment intent.
@@ -95,7 +135,18 @@ async function findProposer(
   return last.actor
 }
 
-function propose({ id }: OperationOverview, body: Resolution, operator: string): CommandResult {
+/** @throws ProblemError second-operator-needed when there is no other operator. */
+function propose(
+  { settings }: ApiParts,
+  { id }: OperationOverview,
+  body: Resolution,
+  operator: string,
+): CommandResult {
+  const hasAnother = settings.ADMIN_API_KEY?.some(({ name }) => name !== operator)
+  if (hasAnother !== true) {
+    const detail = 'ADMIN_API_KEY has only one operator.'
+    throw new ProblemError('second-operator-needed', { detail })
+  }
   return {
     action: PROPOSAL,
     details: { result: 'proposed', proposed: body },

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { deadLetterQueues } from '../../db/queue/dead-letters.ts'
 import { findingKinds, findingStatuses, runStatuses } from '../../domain/operations/finding.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
+import { verdicts } from '../../domain/operations/verdict.ts'
 import { anyMembers, idField, listOf, timeField } from '../contracts/fields.ts'
 import { phaseRunSchema } from '../payments/schema.ts'
 
@@ -45,7 +46,9 @@ const operationShape = z.object({
   unknown_at: timeField('When the outcome became unknown.').nullable(),
   checked_at: timeField('When the outcome was last looked up at the provider.').nullable(),
   next_check_at: timeField('When the outcome is looked up next.').nullable(),
-  evidence: anyMembers.nullable().meta({ description: 'What the last look-up found.' }),
+  evidence: anyMembers.nullable().meta({
+    description: 'What an operator claims about the outcome, until a look-up has judged it.',
+  }),
   finding: z
     .object({
       id: idField('fnd', 'The id of the finding.'),
@@ -60,8 +63,38 @@ const operationShape = z.object({
 
 export const operationSchema = operationShape.meta({ id: 'Operation' })
 
+const resolutionSchema = z
+  .object({
+    claim: idField('act', 'The entry of the audit trail with the claim.'),
+    claimed: anyMembers.meta({
+      description: 'What the operator claimed: the body of the request.',
+    }),
+    claimed_by: z.string().meta({ description: 'The operator who claimed it.' }),
+    proposed_by: z
+      .string()
+      .nullable()
+      .meta({ description: 'The operator who proposed it, when two were needed.' }),
+    claimed_at: timeField('When it was claimed.'),
+    verdict: z.enum(verdicts).nullable().meta({
+      description:
+        'What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it shows something else. `unverifiable`: it did not answer. Null until a worker has looked.',
+    }),
+    taken: z.boolean().nullable().meta({ description: 'Whether the claim was acted on.' }),
+    shown: z.string().nullable().meta({ description: 'What the provider showed.' }),
+  })
+  .meta({ id: 'Resolution', description: 'What an operator claimed about an unknown outcome.' })
+
+const lastResolution = resolutionSchema
+  .nullable()
+  .meta({ description: 'The last claim of an operator about the outcome, and its verdict.' })
+
+export const operationWithResolutionSchema = operationShape
+  .extend({ resolution: lastResolution })
+  .meta({ id: 'OperationWithResolution' })
+
 export const operationWithTimelineSchema = operationShape
   .extend({
+    resolution: lastResolution,
     timeline: z
       .array(phaseRunSchema)
       .meta({ description: 'Every attempt of every step of the operation, oldest first.' }),
@@ -78,8 +111,7 @@ export const resolutionProposalSchema = z
   })
   .meta({
     id: 'ResolutionProposal',
-    description:
-      'A proposed resolution. With dual control, it is applied when a second operator sends the same body.',
+    description: 'A proposed resolution. It counts when a second operator sends the same body.',
   })
 
 export const deadLetterSchema = z
@@ -182,10 +214,15 @@ export const adminActionSchema = z
   .object({
     id: idField('act', 'The id of the entry.'),
     object: z.literal('admin_action'),
-    actor: z.string().meta({ description: 'The name of the operator.' }),
-    action: z
-      .string()
-      .meta({ description: 'What the operator did.', examples: ['operation.resume'] }),
+    actor: z.string().meta({
+      description:
+        'The name of the operator, or `reconciler` for the verdict on what an operator claimed.',
+    }),
+    action: z.string().meta({
+      description:
+        'What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it.',
+      examples: ['operation.resume'],
+    }),
     subject: z
       .string()
       .nullable()

@@ -138,7 +138,7 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   },
   'the outcome resolver, when it finds the outcome': async (ref) =>
     inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asOwner(ref))),
-  'the outcome resolver or an operator, when absence is proved': async (ref) =>
+  'the outcome resolver, when absence is proved or operators state it': async (ref) =>
     markAbsent({ store, ...engineParts }, await asOwner(ref), 'not there'),
   'the reaper, after the retention period': async (ref) => {
     await expire(ref)

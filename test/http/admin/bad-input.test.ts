@@ -98,6 +98,11 @@ describe.each(names)('%s', (name) => {
 })
 
 test('every problem that only operators get says that nothing was changed', () => {
-  const own = ['nothing-to-resume', 'operation-not-unknown', 'second-operator-needed'] as const
+  const own = [
+    'nothing-to-resume',
+    'operation-not-unknown',
+    'second-operator-needed',
+    'key-window-passed',
+  ] as const
   for (const type of own) expect(problems[type].meaning).toMatch(/Nothing was changed/)
 })

@@ -1,6 +1,6 @@
-// How operators resolve unknown outcomes: what happened is verified at the provider, what did not
-// happen needs a proof, and dual control needs two operators.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+// How operators resolve unknown outcomes: a look-up at the provider judges what they claim, what
+// nobody can verify needs two operators, and with dual control everything does.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
@@ -16,8 +16,11 @@ import {
   startAdminApi,
   type AdminApi,
 } from '../../support/admin.ts'
+import { read, type ApiResponse } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
 import type { Accepted } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { until } from '../../support/until.ts'
 import { expectProblem } from '../payments.ts'
 
 const path = (ref: Accepted) => `/admin/operations/${shownId(ref)}/resolve`
@@ -57,17 +60,34 @@ describe('by one operator', () => {
 
     expect(answer).toMatchObject({ status: 202, json: { id: shownId(ref), status: 'unknown' } })
     expect(evidence).toEqual({
+      claim: expect.stringMatching(/^act_/),
       provider_payment_id: providerObject?.id,
       by: 'alice',
       note: 'seen in the dashboard',
     })
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
     expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
+    const [entry] = (await api.get(`/admin/actions?subject=${shownId(ref)}&actor=alice`)).json[
+      'data'
+    ] as { id: string }[]
+    const claim = entry?.id
     expect(await api.trailOf(shownId(ref))).toEqual([
       {
         actor: 'alice',
         action: 'operation.resolve',
-        details: { result: 'resolved', resolution: body, proposed_by: null },
+        details: { result: 'claimed', claim, resolution: body, proposed_by: null },
+      },
+      {
+        actor: 'reconciler',
+        action: 'operation.resolve.verdict',
+        details: {
+          claim,
+          claimed_by: 'alice',
+          verdict: 'verified',
+          taken: true,
+          shown: 'it happened',
+          found: expect.objectContaining({ payment_id: providerObject?.id }),
+        },
       },
     ])
   })
@@ -120,16 +140,17 @@ describe('by one operator', () => {
     expect(answer).toMatchObject({ status: 202, json: { status: 'unknown' } })
     expect(await api.t.readKey(ref)).toMatchObject({
       status: 'failed_retryable',
-      last_error: 'proved absent by alice',
+      last_error: 'not found, and did not happen according to alice',
     })
     expectProblem(again, 'operation-not-unknown')
     expect(await api.t.readPayment(ref)).toMatchObject({ status: 'failed' })
-    expect(await api.trailOf(shownId(ref))).toEqual([
+    expect(await api.trailOf(shownId(ref))).toMatchObject([
       {
         actor: 'alice',
         action: 'operation.resolve',
-        details: { result: 'resolved', resolution: proof, proposed_by: null },
+        details: { result: 'claimed', resolution: proof, proposed_by: null },
       },
+      { actor: 'reconciler', details: { verdict: 'verified', taken: true } },
       { actor: 'bob', action: 'operation.resolve', details: { refused: 'operation-not-unknown' } },
     ])
     await reopenOperation(api.t.engine, ref)
@@ -159,6 +180,228 @@ describe('by one operator', () => {
   })
 })
 
+describe('the verdict', () => {
+  let api: AdminApi
+
+  beforeAll(async () => {
+    api = await startAdminApi({ WAIT_MAX_SECONDS: '60' })
+  })
+
+  afterEach(() => api.t.provider.control('DELETE', '/faults'))
+
+  afterAll(async () => {
+    await expectLedgerBalanced(api.t.engine.store)
+    await api.stop()
+  })
+
+  const lookUp = { method: 'GET', path: '/v1/payment_intents' }
+  const unverified = { ...proof, unverified: true }
+
+  /** Sends the request, and lets a worker look while it waits. */
+  async function resolve(ref: Accepted, body: unknown, operator: 'alice' | 'bob' = 'alice') {
+    let answer: ApiResponse | undefined
+    const answering = api.post(path(ref), body, operator).then((got) => (answer = got))
+    await until(async () => {
+      await resolveDue(api.t.engine)
+      return answer !== undefined
+    })
+    return await answering
+  }
+
+  const verdictsOn = async (ref: Accepted) => {
+    const trail = (await api.trailOf(shownId(ref))) as { action: string; details: object }[]
+    return trail
+      .filter(({ action }) => action === 'operation.resolve.verdict')
+      .map(({ details }) => details)
+  }
+
+  test('is the answer: verified, with the completed operation', async () => {
+    const ref = await makeUnknown(api)
+    const [providerObject] = await executedOf(api, 'payment_intent.create', ref)
+    const body = { outcome: 'happened', provider_id: providerObject?.id, note: 'seen there' }
+
+    const answer = await resolve(ref, body)
+
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        object: 'operation',
+        id: shownId(ref),
+        status: 'completed',
+        resolution: { claimed: body, claimed_by: 'alice', verdict: 'verified', taken: true },
+      },
+    })
+  })
+
+  test('is a problem with what the provider shows when the id is wrong', async () => {
+    const ref = await api.t.accept()
+    await runUnderFault(api, ref, 'unavailable')
+    const body = { outcome: 'happened', provider_id: 'pi_never_made', note: 'I think so' }
+
+    const answer = await resolve(ref, body)
+
+    expectProblem(answer, 'resolution-contradicted')
+    expect(answer.json['detail']).toMatch(/none of \d+ objects in a complete list belongs to this/)
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
+    expect(await verdictsOn(ref)).toMatchObject([{ verdict: 'contradicted', taken: false }])
+  })
+
+  test('is a problem when the id belongs to another payment, and what is found is recorded', async () => {
+    const other = await api.t.readPayment(await captured(api.t))
+    const ref = await makeUnknown(api)
+    const { providerPaymentId } = other
+    const body = { outcome: 'happened', provider_id: providerPaymentId, note: 'I think so' }
+
+    const answer = await resolve(ref, body)
+
+    expectProblem(answer, 'resolution-contradicted')
+    expect(answer.json['detail']).toContain('it happened')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+    expect((await api.t.readPayment(ref)).providerPaymentId).not.toBe(providerPaymentId)
+  })
+
+  test('is a problem when it happened although an operator claims that it did not', async () => {
+    const ref = await makeUnknown(api)
+
+    const answer = await resolve(ref, proof)
+
+    expectProblem(answer, 'resolution-contradicted')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+    expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
+    expect(await verdictsOn(ref)).toMatchObject([{ verdict: 'contradicted', taken: false }])
+  })
+
+  test('lets the client retry when the look-up finds nothing', async () => {
+    const ref = await api.t.accept()
+    await runUnderFault(api, ref, 'unavailable')
+
+    expect(await resolve(ref, proof)).toMatchObject({
+      status: 200,
+      json: { status: 'failed_retryable', resolution: { verdict: 'verified', taken: true } },
+    })
+  })
+
+  // The provider has authorized, and does not answer the look-up.
+  test('is a problem when nobody could look, and the operation stays unknown', async () => {
+    const ref = await makeUnknown(api)
+    await api.t.provider.addFault({ match: lookUp, fault: 'hang_before', times: 99 })
+
+    const answer = await resolve(ref, proof)
+
+    expectProblem(answer, 'resolution-unverifiable')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
+    expect(await verdictsOn(ref)).toMatchObject([{ verdict: 'unverifiable', taken: false }])
+  })
+
+  test('lets two operators speak for the provider when nobody can look', async () => {
+    const ref = await makeUnknown(api)
+    await api.t.provider.addFault({ match: lookUp, fault: 'hang_before', times: 99 })
+
+    const proposed = await api.post(path(ref), unverified)
+    const again = await api.post(path(ref), unverified)
+    const confirmed = await resolve(ref, unverified, 'bob')
+
+    expect(proposed).toMatchObject({ status: 202, json: { object: 'resolution_proposal' } })
+    expectProblem(again, 'second-operator-needed')
+    expect(confirmed).toMatchObject({
+      status: 200,
+      json: {
+        status: 'failed_retryable',
+        resolution: {
+          claimed_by: 'bob',
+          proposed_by: 'alice',
+          verdict: 'unverifiable',
+          taken: true,
+        },
+      },
+    })
+    expect(await verdictsOn(ref)).toMatchObject([
+      { claimed_by: 'alice and bob', verdict: 'unverifiable', taken: true },
+    ])
+    // They were wrong: the client's retry repeats the call under the same key.
+    await api.t.provider.control('DELETE', '/faults')
+    await reopenOperation(api.t.engine, ref)
+    expect(await runOperation(api.t.engine, ref)).toBe('finished')
+    expect(await executedOf(api, 'payment_intent.create', ref)).toHaveLength(1)
+  })
+
+  test('does not believe two operators when the look-up finds it', async () => {
+    const ref = await makeUnknown(api)
+    await api.post(path(ref), unverified)
+
+    expectProblem(await resolve(ref, unverified, 'bob'), 'resolution-contradicted')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+  })
+
+  test('refuses what nobody can verify past the key window, also of the second operator', async () => {
+    const ref = await makeUnknown(api)
+    await api.post(path(ref), unverified)
+    await api.t.letTimePass(ref, 23 * 3_600)
+
+    expectProblem(await api.post(path(ref), unverified, 'bob'), 'key-window-passed')
+    expectProblem(await api.post(path(ref), unverified), 'key-window-passed')
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
+  })
+
+  test('refuses what nobody can verify when there is only one operator', async () => {
+    const ref = await makeUnknown(api)
+    const url = await api.serve({ ADMIN_API_KEY: OPERATORS.alice })
+    const answer = await read(
+      await fetchApi(`${url}${path(ref)}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${OPERATORS.alice}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(unverified),
+      }),
+    )
+
+    expectProblem(answer, 'second-operator-needed')
+    expect(answer.json['detail']).toBe('ADMIN_API_KEY has only one operator.')
+  })
+
+  test('refuses `unverified` for what happened', async () => {
+    const ref = await makeUnknown(api)
+    const body = { outcome: 'happened', provider_id: 'pi_1', note: 'seen', unverified: true }
+
+    expectProblem(await api.post(path(ref), body), 'unknown-field')
+  })
+
+  test('is a problem when the service found the outcome without the claim', async () => {
+    const ref = await makeUnknown(api)
+    const answering = api.post(path(ref), proof)
+    await until(async () => (await api.t.readKey(ref))['evidence'] !== null)
+    await api.t.engine.store.sql`update idempotency_keys set evidence = null where id = ${ref.id}`
+
+    await resolveDue(api.t.engine)
+
+    expectProblem(await answering, 'operation-not-unknown')
+    expect(await api.trailOf(shownId(ref))).toMatchObject([
+      { action: 'operation.resolve', details: { result: 'claimed' } },
+      { action: 'operation.resolve', details: { refused: 'operation-not-unknown' } },
+    ])
+  })
+
+  test('is shown by the operation when the look-up took longer than the request', async () => {
+    const ref = await makeUnknown(api)
+    const url = await api.serve({})
+    const headers = {
+      authorization: `Bearer ${OPERATORS.alice}`,
+      'content-type': 'application/json',
+    }
+    const request = { method: 'POST', headers, body: JSON.stringify(proof) }
+
+    const answer = await read(await fetchApi(`${url}${path(ref)}`, request))
+    await resolveDue(api.t.engine)
+
+    expect(answer).toMatchObject({ status: 202, json: { resolution: { verdict: null } } })
+    expect((await api.get(`/admin/operations/${shownId(ref)}`)).json).toMatchObject({
+      resolution: { verdict: 'contradicted', taken: false, shown: 'it happened' },
+    })
+  })
+})
+
 describe('under dual control', () => {
   let api: AdminApi
 
@@ -183,7 +426,12 @@ describe('under dual control', () => {
     expect(proposed.text).toContain('Another operator must send the same body')
     expect(between).toMatchObject({ status: 'unknown' })
     expect(done).toMatchObject({ status: 202, json: { status: 'unknown' } })
-    expect(evidence).toEqual({ proved_absent: true, by: 'alice and bob', note: proof.proof })
+    expect(evidence).toEqual({
+      claim: expect.stringMatching(/^act_/),
+      proved_absent: true,
+      by: 'alice and bob',
+      note: proof.proof,
+    })
     expect(await api.trailOf(shownId(ref))).toEqual([
       {
         actor: 'alice',
@@ -193,7 +441,12 @@ describe('under dual control', () => {
       {
         actor: 'bob',
         action: 'operation.resolve',
-        details: { result: 'resolved', resolution: proof, proposed_by: 'alice' },
+        details: {
+          result: 'claimed',
+          claim: expect.stringMatching(/^act_/),
+          resolution: proof,
+          proposed_by: 'alice',
+        },
       },
     ])
   })

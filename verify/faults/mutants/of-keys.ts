@@ -124,8 +124,13 @@ export const mutantsOfKeys: readonly Mutant[] = [
         file: 'src/db/idempotency/idempotency-keys.ts',
         text: "set status = 'pending', attempts = 0,",
         replacement:
-          "set status = 'pending', in_doubt = false, phase_began_at = null, unknown_at = null,\n" +
+          "set status = 'pending', phase_began_at = null, unknown_at = null,\n" +
           '        next_check_at = null, checked_at = null, attempts = 0,',
+      },
+      {
+        file: 'src/db/idempotency/idempotency-keys.ts',
+        text: 'in_doubt = (phase_began_at is not null)',
+        replacement: 'in_doubt = false',
       },
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
@@ -168,7 +173,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/key-expiry.ts',
-        text: "    and status = 'failed_retryable' and recovery_point = 'started' and expires_at < now()\n",
+        text: '    and ${hasNoEffect(sql)}\n',
         replacement: '',
       },
     ],

@@ -41,6 +41,7 @@ const table: Table = {
     'force, to resume': resume({ force: true }),
     'force, to revoke': adminPost('/admin/keys/{{spare-key-id}}', { force: true }, { method: 'DELETE' }),
     'a proof of what happened': resolve({ outcome: 'happened', provider_id: 'pi_1', note: 'seen', proof: PROOF }),
+    'what happened, unverified': resolve({ outcome: 'happened', provider_id: 'pi_1', note: 'seen', unverified: true }),
     'a chosen secret': key({ scopes: ['*'], secret: 'sk_mine' }),
     'the fees of a new tenant': tenant({ name: 'mine', fee_basis_points: 0 }),
     'a tenant, to rotate an API key': rotate({ grace_seconds: 0, tenant: '{{other-tenant}}' }),
@@ -51,6 +52,7 @@ const table: Table = {
     'an unknown outcome': resolve({ outcome: 'perhaps', proof: PROOF }),
     'too short a proof': resolve({ outcome: 'did_not_happen', proof: 'no' }),
     'too long a proof': resolve({ outcome: 'did_not_happen', proof: 'x'.repeat(501) }),
+    'unverified as a string': resolve({ outcome: 'did_not_happen', proof: PROOF, unverified: 'true' }),
     'no proof': resolve({ outcome: 'did_not_happen' }),
     'the id of a payment as the provider id': resolve({ outcome: 'happened', provider_id: '{{payment}}', note: 'seen' }),
     'a provider id that contains a path': resolve({ outcome: 'happened', provider_id: 'pi_1/../2', note: 'seen' }),
@@ -90,6 +92,7 @@ const table: Table = {
   'nothing-to-resume': { 'to resume a completed operation': resume() },
   'operation-not-unknown': {
     'a proof for a completed operation': resolve({ outcome: 'did_not_happen', proof: PROOF }),
+    'an unverified proof for a completed operation': resolve({ outcome: 'did_not_happen', proof: PROOF, unverified: true }),
     'an outcome for a completed operation': resolve({ outcome: 'happened', provider_id: 'pi_1', note: 'seen' }),
   },
   'api-key-ended': { 'to rotate a revoked API key': adminPost('/admin/keys/{{ended-key-id}}/rotate', {}) },

@@ -1,0 +1,107 @@
+// Contracts of the endpoints for operators that concern operations.
+import { z } from 'zod'
+import { operationViews } from '../../db/operators/operation-overviews.ts'
+import { resolveOperationBody } from './operations-resolve.ts'
+import { noBody } from '../requests/body-fields.ts'
+import {
+  operationSchema,
+  operationWithResolutionSchema,
+  operationWithTimelineSchema,
+  resolutionProposalSchema,
+} from './schema.ts'
+import { listOf } from '../contracts/fields.ts'
+import type { Contracts } from '../contracts/contract.ts'
+import { idInPath, oneOf } from '../contracts/parameters.ts'
+
+const operationInPath = idInPath('op', 'The id of the operation.')
+
+export const operationContracts: Contracts = {
+  'GET /admin/operations': {
+    operationId: 'listOperations',
+    tag: 'Operators',
+    summary: 'List operations',
+    description:
+      'Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention.',
+    isList: true,
+    query: z.object({
+      status: oneOf(
+        operationViews,
+        'Only return operations with this status. `stuck`: operations in progress that no worker works on any more. `dead`: operations that the service does not continue by itself, because they are `failed_retryable` or their unknown outcome is no longer looked up.',
+      ),
+    }),
+    answers: {
+      200: {
+        description: 'A page of operations.',
+        schema: listOf('OperationList', operationSchema),
+      },
+    },
+  },
+  'GET /admin/operations/:id': {
+    operationId: 'getOperation',
+    tag: 'Operators',
+    summary: 'Retrieve an operation',
+    description: 'Returns an operation together with its timeline: every attempt of every step.',
+    path: operationInPath,
+    answers: {
+      200: {
+        description: 'The operation with its timeline.',
+        schema: operationWithTimelineSchema,
+      },
+    },
+  },
+  'POST /admin/operations/:id/resume': {
+    operationId: 'resumeOperation',
+    tag: 'Operators',
+    summary: 'Resume an operation',
+    description:
+      'Resumes an operation that has stopped. The `resume_would` field of the operation states in advance what this does. A charge that may already have been made is never made a second time.',
+    path: operationInPath,
+    body: noBody,
+    answers: {
+      202: { description: 'The operation in its current state.', schema: operationSchema },
+    },
+    problems: ['nothing-to-resume'],
+  },
+  'POST /admin/operations/:id/resolve': {
+    operationId: 'resolveOperation',
+    tag: 'Operators',
+    summary: 'Resolve an unknown outcome',
+    description:
+      'States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider\'s id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, whatever you claim. If nobody can look, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.',
+    path: operationInPath,
+    body: {
+      schema: resolveOperationBody.meta({ id: 'ResolveOperation' }),
+      example: { outcome: 'happened', provider_id: 'pi_3SZ0001', note: 'Seen in the dashboard.' },
+    },
+    answers: {
+      200: {
+        description:
+          'The claim is acted on: `resolution` has the verdict. After a verified `happened` the operation may still be on its way to its response.',
+        schema: operationWithResolutionSchema,
+      },
+      202: {
+        description:
+          'Nobody has looked yet: read the `resolution` of the operation later. Or the resolution is proposed, and needs a second operator.',
+        schema: z.union([operationWithResolutionSchema, resolutionProposalSchema]),
+      },
+    },
+    problems: [
+      'operation-not-unknown',
+      'resolution-contradicted',
+      'resolution-unverifiable',
+      'key-window-passed',
+      'second-operator-needed',
+    ],
+  },
+  'DELETE /admin/idempotency-keys/:id/response': {
+    operationId: 'dropStoredResponse',
+    tag: 'Operators',
+    summary: 'Drop a stored response',
+    description:
+      'Deletes the stored response of a completed operation, for example because it contains personal data that must be erased. The idempotency key stays used: a retry is answered with the problem `response-dropped` and executes nothing.',
+    path: operationInPath,
+    body: noBody,
+    answers: { 204: { description: 'The response is dropped.' } },
+    problems: ['operation-not-completed'],
+  },
+}

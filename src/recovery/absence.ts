@@ -1,0 +1,58 @@
+// Decides whether a call counts as not executed, after a look-up that did not find it.
+import type { DueCheck } from '../db/operations/unknown-outcomes.ts'
+import type { OpenOutcome } from '../domain/operations/outcome.ts'
+import { wasAnswered } from '../domain/operations/verdict.ts'
+import { operationNamed, type Engine } from '../engine/engine.ts'
+import { isLook } from '../engine/provider-call.ts'
+import { guardOf } from '../provider/payment-provider.ts'
+
+/** Why a call counts as not executed. */
+export interface Absence {
+  readonly reason: string
+  /**
+   * Whether it may have been executed nevertheless: then a retry repeats it under the same provider
+   * key, and only within the key window.
+   */
+  readonly keepsDoubt: boolean
+}
+
+/**
+ * Undefined while nothing is concluded. Proved is absence by a look-up that does not find the call
+ * after the settling time. An operator's word
+ *
+ * - never overrides anything that was found;
+ * - before the settling time lets the client retry, in doubt;
+ * - if nobody could look, needs two operators, counts only within the key window, and lets the
+ *   client retry, in doubt;
+ * - is needed for a call whose failure the provider keeps, if nothing but its key guards it: the
+ *   provider may complete it at any time.
+ *
+ * @see https://docs.stripe.com/error-low-level
+ */
+export function absenceOf(
+  engine: Engine,
+  check: DueCheck,
+  outcome: OpenOutcome,
+): Absence | undefined {
+  const { evidence, failureKept } = check
+  const { PROVIDER_KEY_WINDOW_SECONDS, PROVIDER_SETTLE_SECONDS } = engine.settings
+  const isStated = evidence?.proved_absent === true
+  if (outcome.outcome === 'unknown') {
+    const isInWindow = check.phaseAgeMs < PROVIDER_KEY_WINDOW_SECONDS * 1_000
+    const isTaken = isStated && evidence.unverified === true && isInWindow && !wasAnswered(outcome)
+    if (!isTaken) return undefined
+    return { reason: `not looked up; did not happen according to ${evidence.by}`, keepsDoubt: true }
+  }
+  const isSettled = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS
+  if (isStated) {
+    const reason = `not found, and did not happen according to ${evidence.by}`
+    return { reason, keepsDoubt: !isSettled }
+  }
+  const isProved = isSettled && !(failureKept && isGuardedByKey(engine, check))
+  return isProved ? { reason: outcome.reason, keepsDoubt: false } : undefined
+}
+
+function isGuardedByKey(engine: Engine, check: DueCheck): boolean {
+  const name = operationNamed(engine, check.operation).phases[check.recoveryPoint]?.call
+  return name !== undefined && !isLook(name) && guardOf[name] === 'key'
+}

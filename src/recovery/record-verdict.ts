@@ -1,0 +1,51 @@
+// Records the verdict on an operator's claim in the audit trail: by the look-up that followed, and
+// in the transaction that acts on it. A claim is judged once.
+import type { Transaction } from '../db/connection/client.ts'
+import {
+  dropEvidenceIfSame,
+  type DueCheck,
+  type Evidence,
+} from '../db/operations/unknown-outcomes.ts'
+import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
+import { RECONCILER } from '../db/reconciliation/findings.ts'
+import type { Outcome } from '../domain/operations/outcome.ts'
+import { describeShown, judgeClaim, type Claimed } from '../domain/operations/verdict.ts'
+import { showId } from '../domain/resource-id.ts'
+
+/**
+ * Does nothing for a check without a claim.
+ *
+ * @param outcome what the look-up found.
+ * @param isTaken whether the claim is acted on although nobody could look.
+ */
+export async function recordVerdict(
+  tx: Transaction,
+  check: Pick<DueCheck, 'tenantId' | 'id' | 'evidence'>,
+  outcome: Outcome<unknown> | undefined,
+  isTaken = false,
+): Promise<void> {
+  const { evidence } = check
+  if (evidence === null) return
+  await dropEvidenceIfSame(tx, check, evidence)
+  // A process of an older version wrote no claim that the verdict could name.
+  if (evidence.claim === undefined) return
+  const verdict = judgeClaim(claimedBy(evidence), outcome)
+  await appendAdminAction(tx, {
+    actor: RECONCILER,
+    action: VERDICT,
+    subject: showId('op', check.id),
+    details: {
+      claim: evidence.claim,
+      claimed_by: evidence.by,
+      verdict,
+      taken: isTaken || verdict === 'verified',
+      shown: describeShown(outcome),
+      found: outcome?.answered ?? null,
+    },
+  })
+}
+
+function claimedBy(evidence: Evidence): Claimed {
+  const providerId = evidence.provider_refund_id ?? evidence.provider_payment_id
+  return providerId === undefined ? 'did_not_happen' : { providerId }
+}
