@@ -537,7 +537,7 @@ export interface paths {
         };
         /**
          * List operations
-         * @description Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention.
+         * @description Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention. With `payment`, `idempotency_key` or `provider_id`, and without `status`, it returns the completed ones, too. Several filters must all match.
          */
         get: operations["listOperations"];
         put?: never;
@@ -7615,6 +7615,10 @@ export interface operations {
         parameters: {
             query?: {
                 status?: "unknown" | "pending" | "processing" | "failed_retryable" | "stuck" | "dead";
+                tenant?: string;
+                payment?: string;
+                idempotency_key?: string;
+                provider_id?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
@@ -7650,7 +7654,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the operation. */
+                /** @description The id of the operation, or its UUID. */
                 id: string;
             };
             cookie?: never;
@@ -7680,7 +7684,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the operation. */
+                /** @description The id of the operation, or its UUID. */
                 id: string;
             };
             cookie?: never;
@@ -7719,7 +7723,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the operation. */
+                /** @description The id of the operation, or its UUID. */
                 id: string;
             };
             cookie?: never;
@@ -7776,7 +7780,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the operation. */
+                /** @description The id of the operation, or its UUID. */
                 id: string;
             };
             cookie?: never;

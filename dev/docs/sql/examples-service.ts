@@ -63,7 +63,7 @@ import {
   requestReconciliation,
 } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { example, type Example } from './example.ts'
-import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
+import { finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
 import { LATER_PAGE } from './examples-resources.ts'
 
 const FILTERED = `With every filter. ${LATER_PAGE}`
@@ -128,9 +128,17 @@ export const operatorExamples: readonly Example[] = [
   example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
   example(findLastResolution, (sql) => findLastResolution(sql, ID)),
   example(readHealthFigures, (sql) => readHealthFigures(sql), { answers: [[], [{ queues: [] }]] }),
-  example(listOperationOverviews, (sql) => listOperationOverviews(sql, 'stuck', PAGE), {
-    variant: `The view \`stuck\`. The views differ in the last conditions. ${LATER_PAGE}`,
-  }),
+  example(
+    listOperationOverviews,
+    (sql) => {
+      const providerObject = { provider: PROVIDER, id: 'pi_1' }
+      const names = { payment: ID, key: KEY, providerObject }
+      return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
+    },
+    {
+      variant: `The view \`stuck\`, with all filters. The views differ in the conditions on \`status\`. ${LATER_PAGE}`,
+    },
+  ),
   example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
   example(readLastError, (sql) => readLastError(sql, REF)),
   example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),

@@ -1,11 +1,12 @@
 // Reads operations of all tenants for operators. These rare statements scan only operations that
-// are not completed. Tenants never see their results.
+// are not completed, or find a few by an index. Tenants never see their results.
 import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
 import type { FindingKind } from '../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { hasNames, type OperationNames } from './operation-names.ts'
 
 /** An operation, as operators see it. */
 export interface OperationOverview extends OperationRef {
@@ -128,7 +129,7 @@ export const operationViews = [
   'stuck',
   'dead',
 ] as const
-export type OperationView = (typeof operationViews)[number]
+type OperationView = (typeof operationViews)[number]
 
 /** Spelled out for each view, so that Postgres can match a partial index. */
 const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
@@ -153,16 +154,28 @@ const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
   }
 }
 
+/** What the listed operations have in common. */
+export interface OperationFilter extends OperationNames {
+  readonly view?: OperationView | undefined
+  readonly tenant?: string | undefined
+}
+
 /**
- * Lists operations that are not completed, newest first. Undefined when none has the cursor's id.
+ * Lists operations, newest first: those that are not completed, and the completed ones, too, if the
+ * filter has a name and no view. Undefined when none has the cursor's id.
  */
 export async function listOperationOverviews(
   sql: Sql,
-  view: OperationView | undefined,
+  { view, tenant, ...names }: OperationFilter,
   request: PageRequest,
 ): Promise<Page<OperationOverview> | undefined> {
+  const isNamed = Object.values(names).some((name) => name !== undefined)
+  const isOfAnyStatus = isNamed && view === undefined
   const entries = sql`
-    from idempotency_keys as operation where ${seesEveryTenant(sql)} and ${conditionOf(sql, view)}
+    from idempotency_keys as operation where ${seesEveryTenant(sql)}
+      ${isOfAnyStatus ? sql`` : sql`and ${conditionOf(sql, view)}`}
+      ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
+      ${hasNames(sql, names)}
   `
   const list = { columns: overviewColumns(sql), entries, fromRow: overviewFromRow }
   return await readPage(sql, list, request)

@@ -4,7 +4,7 @@ import { dropResponseIfCompleted } from '../../db/idempotency/dropped-responses.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { adminCommand } from './admin-commands.ts'
-import { findRequestedOperation, namedOperation } from './operations-find.ts'
+import { findRequestedOperation, namedOperation } from './operations-show.ts'
 
 export const dropResponse = adminCommand({
   action: 'response.drop',

@@ -11,9 +11,15 @@ import {
 } from './schema.ts'
 import { listOf } from '../contracts/fields.ts'
 import type { Contracts } from '../contracts/contract.ts'
-import { idInPath, oneOf } from '../contracts/parameters.ts'
+import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
-const operationInPath = idInPath('op', 'The id of the operation.')
+const filterText = (description: string, example: string) =>
+  z
+    .string()
+    .meta({ description, examples: [example] })
+    .optional()
+
+const operationInPath = idInPath('op', 'The id of the operation, or its UUID.')
 
 export const operationContracts: Contracts = {
   'GET /admin/operations': {
@@ -21,12 +27,22 @@ export const operationContracts: Contracts = {
     tag: 'Operators',
     summary: 'List operations',
     description:
-      'Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention.',
+      'Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention. With `payment`, `idempotency_key` or `provider_id`, and without `status`, it returns the completed ones, too. Several filters must all match.',
     isList: true,
     query: z.object({
       status: oneOf(
         operationViews,
         'Only return operations with this status. `stuck`: operations in progress that no worker works on any more. `dead`: operations that the service does not continue by itself, because they are `failed_retryable` or their unknown outcome is no longer looked up.',
+      ),
+      tenant: idFilter('tnt', 'Only return operations of this tenant.'),
+      payment: idFilter('pay', 'Only return the operations on this payment and its refunds.'),
+      idempotency_key: filterText(
+        'Only return operations with this idempotency key of a client, without the quotes of its header.',
+        'order-1042',
+      ),
+      provider_id: filterText(
+        "Only return the operations on the payment, or the operation of the refund, with this id of the provider's. An id that the service has not recorded finds nothing: then use the metadata `atomic_payment` of the provider's object.",
+        'pi_3SZ0001',
       ),
     }),
     answers: {

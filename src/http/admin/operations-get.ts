@@ -1,4 +1,4 @@
-// GET /admin/operations and GET /admin/operations/:id: list uncompleted operations, and return one with its
+// GET /admin/operations and GET /admin/operations/:id: find operations, and return one with its
 // timeline and with what operators claimed about it.
 import {
   listOperationOverviews,
@@ -6,27 +6,53 @@ import {
   type OperationOverview,
 } from '../../db/operators/operation-overviews.ts'
 import { type AdminEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
-import { oneOfFilter } from '../requests/list-filters.ts'
+import { oneOfFilter, paymentFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
-import { parseOperationId, findRequestedOperation } from './operations-find.ts'
-import { presentOperation, showOperationId } from './operations-show.ts'
+import {
+  findRequestedOperation,
+  parseOperationId,
+  presentOperation,
+  showOperationId,
+} from './operations-show.ts'
 import { presentResolution } from './operations-verdict.ts'
 import { findLastResolution } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
+import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
+import { parseTenantId } from '../../domain/tenants/tenant.ts'
+import type { Filter } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
+
+const matching = (pattern: RegExp, expected: string): Filter<string> => ({
+  expected,
+  parse: (text) => (pattern.test(text) ? text : undefined),
+})
 
 const knownFilters = {
   status: oneOfFilter(
     'unknown, pending, processing, failed_retryable, stuck or dead',
     operationViews,
   ),
+  tenant: { expected: 'the id of one tenant', parse: parseTenantId },
+  payment: paymentFilter,
+  // As it is stored: without quotes.
+  idempotency_key: matching(
+    new RegExp(`^[\\x20-\\x7E]{1,${KEY_LENGTH_MAX}}$`),
+    'one idempotency key',
+  ),
+  provider_id: matching(
+    /^(pi|re|pyr)_[A-Za-z0-9_]{1,200}$/,
+    'the id of one payment intent or refund at the provider',
+  ),
 }
 
 export const listOperations: AdminEndpoint = async (parts, request) => {
   const { page, filters } = parseFilteredQuery(request.query, parseOperationId, knownFilters)
-  const lookup = listOperationOverviews(parts.store.sql, filters.status, page)
+  const { status: view, tenant, payment, idempotency_key: key, provider_id: id } = filters
+  const providerObject = id === undefined ? undefined : { provider: parts.providerName, id }
+  const filter = { view, tenant, payment, key, providerObject }
+  const lookup = listOperationOverviews(parts.store.sql, filter, page)
   return showPage(await withinStoreTimeout(parts, lookup), (operation) =>
     presentOperation(parts, operation),
   )

@@ -21,8 +21,7 @@ import {
 import { jsonType, type Answer } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
 import { adminCommand, type CommandResult } from './admin-commands.ts'
-import { findRequestedOperation, namedOperation } from './operations-find.ts'
-import { showOperationId } from './operations-show.ts'
+import { findRequestedOperation, namedOperation, showOperationId } from './operations-show.ts'
 import { answerVerdict } from './operations-verdict.ts'
 import type { ApiParts } from '../endpoint.ts'
 

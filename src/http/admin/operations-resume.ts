@@ -6,9 +6,8 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { resumeOperation, type ResumeResult } from '../../recovery/resume-operation.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { adminCommand } from './admin-commands.ts'
-import { findRequestedOperation, namedOperation } from './operations-find.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { showOperation } from './operations-show.ts'
+import { findRequestedOperation, namedOperation, showOperation } from './operations-show.ts'
 
 export const resumeOperationEndpoint = adminCommand({
   action: 'operation.resume',

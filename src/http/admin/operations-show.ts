@@ -1,14 +1,45 @@
-// Renders an operation for operators: its state, and what resuming it would do now.
-import type { OperationOverview } from '../../db/operators/operation-overviews.ts'
+// Finds the operation that the path of an admin endpoint names, and renders it for operators: its
+// state, and what resuming it would do now.
+import type { Request } from 'express'
+import { z } from 'zod'
+import type { Sql, Transaction } from '../../db/connection/client.ts'
+import {
+  findOperationOverview,
+  type OperationOverview,
+} from '../../db/operators/operation-overviews.ts'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'
-import { showId } from '../../domain/resource-id.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { parseId, showId } from '../../domain/resource-id.ts'
 import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 
 export const showOperationId = (id: string): string => showId('op', id)
+
+const uuid = z.uuid()
+
+/** Also accepts the UUID, which the metadata of the provider's objects and traces contain. */
+export const parseOperationId = (text: string): string | undefined =>
+  uuid.safeParse(text).data?.toLowerCase() ?? parseId('op', text)
+
+/** Returns the id in the path, for the audit trail; null when it is not an id of an operation. */
+export function namedOperation({ params }: Request): string | null {
+  const id = parseOperationId(String(params['id']))
+  return id === undefined ? null : showOperationId(id)
+}
+
+/** @throws ProblemError resource-not-found. */
+export async function findRequestedOperation(
+  sql: Sql | Transaction,
+  { params }: Request,
+): Promise<OperationOverview> {
+  const id = parseOperationId(String(params['id']))
+  const operation = id === undefined ? undefined : await findOperationOverview(sql, id)
+  if (operation === undefined) throw new ProblemError('resource-not-found')
+  return operation
+}
 
 /** Answers with an operation. */
 export function showOperation(

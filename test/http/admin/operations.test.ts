@@ -10,6 +10,7 @@ import {
   makeCompleted,
   makeFailed,
   makeUnknown,
+  runUnderFault,
   shownId,
   startAdminApi,
   type AdminApi,
@@ -17,6 +18,7 @@ import {
 import { get } from '../../support/client.ts'
 import type { Accepted } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { captured } from '../../operations/made-payments.ts'
 import { expectProblem } from '../payments.ts'
 
 let api: AdminApi
@@ -177,6 +179,93 @@ test('an operation has its timeline and its finding', async () => {
       { phase: 'started', provider: { outcome: 'unknown' } },
       { phase: 'started', provider: { outcome: 'unknown' } },
     ],
+  })
+})
+
+test('the timeline tells a call from a look, with amount and currency', async () => {
+  const payment = await captured(api.t)
+  const ref = await api.t.acceptRefund(payment, 500)
+  await runUnderFault(api, ref, 'nonsense_body')
+  await api.t.letTimePass(ref, 5)
+  await resolveDue(api.t.engine)
+  const about = { amount: 500, currency: 'usd' }
+
+  const ofOperator = await api.get(path(ref))
+  const tenant = { id: ref.tenantId, apiKey: api.t.apiKey }
+  const timeline = `/v1/payments/${showPaymentId(payment.paymentId)}/timeline`
+  const ofTenant = await get(api.url, tenant, timeline)
+
+  const expected = [
+    { provider: null },
+    ...[1, 2, 3].map(() => ({ provider: { kind: 'call', ...about, outcome: 'unknown' } })),
+    { provider: { kind: 'look', ...about, outcome: 'done', asked: { call: 'refunds.list' } } },
+  ]
+  expect(ofOperator.json).toMatchObject({ timeline: expected })
+  expect((ofTenant.json['data'] as object[]).slice(-expected.length)).toMatchObject(expected)
+})
+
+describe('operations are found by', () => {
+  let payment: Accepted
+  let refund: Accepted & { refundId: string }
+  let unknown: Accepted
+  const listed = async (query: string) => {
+    const { json } = await api.get(`/admin/operations?limit=100&${query}`)
+    return (json['data'] as { id: string }[]).map(({ id }) => id)
+  }
+
+  beforeAll(async () => {
+    payment = await makeCompleted(api)
+    refund = await api.t.acceptRefund(payment, 500)
+    await runOperation(api.t.engine, refund)
+    unknown = await makeUnknown(api)
+  })
+
+  test('the payment, also the completed ones', async () => {
+    const query = `payment=${showPaymentId(payment.paymentId)}`
+
+    expect(await listed(query)).toEqual([shownId(refund), shownId(payment)])
+    expect(await listed(`${query}&status=unknown`)).toEqual([])
+    expect(await listed(`payment=${showPaymentId(unknown.paymentId)}&status=unknown`)).toEqual([
+      shownId(unknown),
+    ])
+  })
+
+  test('the idempotency key', async () => {
+    expect(await listed(`idempotency_key=${payment.id}`)).toEqual([shownId(payment)])
+    expect(await listed('idempotency_key=never-used')).toEqual([])
+  })
+
+  test('the provider’s id of the payment, or of the refund', async () => {
+    const { providerPaymentId } = await api.t.readPayment(payment)
+    const { providerRefundId } = await api.t.readRefund(refund)
+
+    expect(await listed(`provider_id=${providerPaymentId}`)).toEqual([
+      shownId(refund),
+      shownId(payment),
+    ])
+    expect(await listed(`provider_id=${providerRefundId}`)).toEqual([shownId(refund)])
+    expect(await listed('provider_id=pi_unknown')).toEqual([])
+  })
+
+  test('the tenant, beside any other filter', async () => {
+    const tenant = showId('tnt', unknown.tenantId)
+    const other = showId('tnt', randomUUIDv7())
+
+    expect(await listed(`tenant=${tenant}`)).toContain(shownId(unknown))
+    expect(await listed(`tenant=${tenant}`)).not.toContain(shownId(payment))
+    expect(await listed(`tenant=${other}`)).toEqual([])
+    expect(await listed(`tenant=${tenant}&idempotency_key=${payment.id}`)).toEqual([
+      shownId(payment),
+    ])
+    expect(await listed(`tenant=${other}&idempotency_key=${payment.id}`)).toEqual([])
+  })
+
+  test('the UUID, and the audit trail names the id that the API shows', async () => {
+    const byUuid = await api.get(`/admin/operations/${unknown.id}`)
+    await api.post(`/admin/operations/${unknown.id}/resume`)
+
+    expect(byUuid).toMatchObject({ status: 200, json: { id: shownId(unknown) } })
+    expect(await api.trailOf(shownId(unknown))).toMatchObject([{ action: 'operation.resume' }])
   })
 })
 
