@@ -1,6 +1,6 @@
-// The operator of a run: a person who proves what the service cannot. A refund whose failure the
+// The operator of a run: a person who says what the service cannot prove. A refund whose failure the
 // provider keeps may still be completed at any time. It stays unknown until somebody says that it
-// did not happen.
+// did not happen. This operator always says so and never looks: the service must.
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
 import type { Lane, LaneTenant } from './lane.ts'
@@ -10,11 +10,7 @@ const POLL_MS = 500
 /** No request of a run is on its way for longer. */
 const SETTLE_MS = 2_000
 
-const PROOF = {
-  proved_absent: true,
-  by: 'operator',
-  note: 'not in the log of the provider',
-} as const
+const CLAIM = { proved_absent: true, by: 'operator', note: 'I did not see it' } as const
 
 /** Acts as the operator while the work runs. */
 export async function withOperator<Result>(
@@ -36,25 +32,17 @@ async function act(lane: Lane, tenant: LaneTenant, signal: AbortSignal): Promise
   for (;;) {
     await wait(POLL_MS, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    // The store or the provider may be away; the operator tries again.
-    await proveAbsences(lane, tenant).catch(() => {})
+    // The store may be away; the operator tries again.
+    await denyRefunds(lane, tenant).catch(() => {})
   }
 }
 
-async function proveAbsences(
-  { owner: { sql }, provider }: Lane,
-  tenant: LaneTenant,
-): Promise<void> {
+async function denyRefunds({ owner: { sql } }: Lane, tenant: LaneTenant): Promise<void> {
   const unknown = await sql<{ id: string }[]>`
     select id from idempotency_keys
     where tenant_id = ${tenant.id} and status = 'unknown' and failure_kept
       and refund_id is not null and evidence is null
       and unknown_at < now() - ${SETTLE_MS} * interval '1 millisecond'
   `
-  if (unknown.length === 0) return
-  const executed = await provider.listExecuted()
-  for (const { id } of unknown) {
-    if (executed.some(({ metadata }) => metadata['atomic_operation'] === id)) continue
-    await requestCheckIfUnknown(sql, { tenantId: tenant.id, id }, PROOF)
-  }
+  for (const { id } of unknown) await requestCheckIfUnknown(sql, { tenantId: tenant.id, id }, CLAIM)
 }

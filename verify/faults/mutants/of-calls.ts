@@ -94,6 +94,35 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     shownBy: ['payment.create:provider-error-500-after@worker/provider-authorize/request#1/before'],
   },
   {
+    name: 'operator-believed-without-a-look',
+    breaks:
+      'A refund runs again on an operator’s word, under a new provider key, without a look-up.',
+    patches: [
+      {
+        file: 'src/recovery/outcome-resolver.ts',
+        text: '  const outcome = await look(engine, check)\n',
+        replacement: `  if (check.evidence?.proved_absent === true) {
+    return (await markAbsent(engine, check, 'an operator says so')) ? 'absent' : 'unclear'
+  }
+  const outcome = await look(engine, check)
+`,
+      },
+      // Otherwise the second refund exceeds what is left, and is refused.
+      {
+        file: 'dev/stripe-stand-in/refunds.ts',
+        text: 'if (asked !== undefined && asked > left) {',
+        replacement: 'if (asked !== undefined && asked > intent.amount_received) {',
+      },
+    ],
+    // Only the operator requests a look-up in time.
+    circumstances: { settings: { CHECK_DELAYS_SECONDS: '30' } },
+    caughtBy: 1,
+    // The refund is executed, its failure is kept, and the look-up right after it gets no answer.
+    shownBy: [
+      'refund.create:provider-error-500-after@worker/provider-refund/request#1/before+provider-unavailable@worker/provider-list/request#1/before',
+    ],
+  },
+  {
     name: 'refusal-of-a-repetition-believed',
     breaks: 'A call is told as refused, although an earlier try of it was executed.',
     patches: [
