@@ -235,7 +235,7 @@ async function insertUnfinished(sql: Sql, tenants: readonly string[]): Promise<v
         case status when 'processing' then now() + interval '1 day' end,
         case status when 'pending' then 0 else 1 end,
         status = 'unknown',
-        case status when 'pending' then null else now() end,
+        case when status in ('processing', 'unknown') then now() end,
         job_id,
         case status when 'unknown' then now() end,
         case status when 'unknown' then now() + interval '1 day' end,

@@ -2,6 +2,7 @@
 // each log line, each job and each row of each table for the secrets.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { showId } from '../../src/domain/resource-id.ts'
 import { routes } from '../../src/http/server/routes.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
@@ -277,7 +278,7 @@ test('each request and each phase has one log line', async () => {
     msg: 'request',
     method: 'POST',
     route: '/v1/payments',
-    tenant: tenant.id,
+    tenant: showId('tnt', tenant.id),
     status: 201,
     trace: '4bf92f3577b34da6a3ce929d0e0e4736',
   })
@@ -285,7 +286,7 @@ test('each request and each phase has one log line', async () => {
     select id from idempotency_keys where tenant_id = ${tenant.id} order by created_at desc limit 1
   `
   const phases = service.worker.lines
-    .filter((line) => line.includes(operation))
+    .filter((line) => line.includes(showId('op', operation)))
     .map((line) => (JSON.parse(line) as { msg: string }).msg)
   expect(phases).toEqual([
     'started -> authorized',

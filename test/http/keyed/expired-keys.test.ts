@@ -203,8 +203,8 @@ test('a late retry of an operation that was abandoned before any effect gets 408
   const created = await postPayment(service.apiUrl, tenant, body, { key })
   await service.store.sql`
     update idempotency_keys set
-      status = 'failed_retryable', recovery_point = 'started', finished_at = null,
-      response_status = null, response_headers = null, response_body = null
+      status = 'failed_retryable', recovery_point = 'started', phase_began_at = null,
+      finished_at = null, response_status = null, response_headers = null, response_body = null
     where tenant_id = ${tenant.id} and key = ${key}
   `
   expect(created.status).toBe(201)
