@@ -1427,6 +1427,7 @@ export interface components {
          *             "order": "1042"
          *           },
          *           "failure": null,
+         *           "cancellation_reason": null,
          *           "provider": {
          *             "name": "stripe",
          *             "payment_id": "pi_3SZ0001"
@@ -1484,6 +1485,7 @@ export interface components {
          *         "order": "1042"
          *       },
          *       "failure": null,
+         *       "cancellation_reason": null,
          *       "provider": {
          *         "name": "stripe",
          *         "payment_id": "pi_3SZ0001"
@@ -1520,7 +1522,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved not to have charged the card; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
              * @enum {string}
              */
             status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
@@ -1552,6 +1554,8 @@ export interface components {
                 client_secret: string | null;
             };
             failure: components["schemas"]["Failure"] | null;
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known. */
+            cancellation_reason: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
             provider: {
                 /** @description The name of the provider. */
                 name: string;
@@ -2724,7 +2728,7 @@ export interface components {
         };
         /**
          * The status of the payment does not allow this
-         * @description The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and the idempotency key is not used up. Read the payment.
+         * @description The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and a new idempotency key is not used up. Read the payment.
          * @example {
          *       "type": "/problems/invalid-state",
          *       "title": "The status of the payment does not allow this",
@@ -2929,6 +2933,7 @@ export interface components {
          *           "decline_code": "generic_decline",
          *           "message": "Declined."
          *         },
+         *         "cancellation_reason": null,
          *         "provider": {
          *           "name": "stripe",
          *           "payment_id": "pi_3SZ0001"
@@ -8364,6 +8369,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8442,6 +8448,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8520,6 +8527,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8598,6 +8606,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8676,6 +8685,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8754,6 +8764,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8832,6 +8843,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8910,6 +8922,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8988,6 +9001,7 @@ export interface operations {
                  *             "order": "1042"
                  *           },
                  *           "failure": null,
+                 *           "cancellation_reason": null,
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"

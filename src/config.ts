@@ -125,6 +125,12 @@ const environmentSchema = z
     CHECK_DELAYS_SECONDS: delaysSeconds.prefault('5,90,600,3600,86400'),
     CHECK_ON_READ_SECONDS: z.coerce.number().min(0).max(86_400).default(10),
     PROVIDER_SETTLE_SECONDS: z.coerce.number().min(0).max(86_400).default(90),
+    ACTION_EXPIRES_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(7 * DAY_SECONDS)
+      .default(3_600),
 
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
     WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),

@@ -30,6 +30,9 @@ describe('the state diagram of payment.create', () => {
       ...(await arrowsTaken({ captureMethod: 'manual' })),
       ...(await arrowsTaken({ paymentMethod: 'pm_card_chargeDeclined' })),
       ...(await arrowsTaken({}, cancelingBeforeCapture())),
+      ...(await arrowsTaken(uncapturable)),
+      ...(await arrowsTaken(uncapturable, aroundCall(t.engine, 'cancel', refuse))),
+      ...(await arrowsTaken(uncapturable, capturingBeforeCancel())),
     ])
     expect([...taken].toSorted()).toEqual(arrows.toSorted())
   })
@@ -38,6 +41,23 @@ describe('the state diagram of payment.create', () => {
   function cancelingBeforeCapture(): TestEngine['engine'] {
     return aroundCall(t.engine, 'capture', async (original, { payment }) => {
       await t.provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
+      return original()
+    })
+  }
+
+  const uncapturable = { paymentMethod: 'pm_fault_capture_amount_too_large' }
+
+  async function refuse() {
+    const failure = { code: 'not_now', declineCode: null, message: 'Not now.' }
+    return { outcome: 'declined', failure, providerPaymentId: null, asked: {}, answered: {} }
+  }
+
+  /** An engine whose authorizations are captured at the provider before they can be canceled. */
+  function capturingBeforeCancel(): TestEngine['engine'] {
+    return aroundCall(t.engine, 'cancel', async (original, { payment }) => {
+      const received = { amount_received: payment.amountMinor, amount_capturable: 0 }
+      const captured = { status: 'succeeded', ...received }
+      await t.provider.control('POST', `/objects/${payment.providerPaymentId}`, captured)
       return original()
     })
   }

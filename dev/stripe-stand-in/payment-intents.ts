@@ -16,7 +16,12 @@ import {
 } from './payment-intent.ts'
 import { refuseUnlessAllowed, unexpectedState } from './payment-intent-refusals.ts'
 import { readPaymentMethod, readTerms } from './payment-intent-terms.ts'
-import { findPaymentMethod, type Decline, type PaymentMethod } from './payment-methods.ts'
+import {
+  findPaymentMethod,
+  type CaptureRefusal,
+  type Decline,
+  type PaymentMethod,
+} from './payment-methods.ts'
 import {
   readAmount,
   readBoolean,
@@ -72,9 +77,32 @@ export const capturePaymentIntent: Endpoint = (request, records) => {
       'the amount you can capture for this charge.'
     throw refusedByState(message, { code: 'amount_too_large', param: 'amount_to_capture' })
   }
+  const refusal = findPaymentMethod(intent.payment_method ?? '')?.capture
+  if (refusal !== undefined && amount < (refusal.below ?? Infinity)) {
+    return refuseCapture(request, records, intent, refusal)
+  }
   const described = { ...intent, metadata: { ...intent.metadata, ...metadata } }
   const captured = captureIntent(described, amount)
   return execute(request, records, captured, 'payment_intent.capture', amount)
+}
+
+/** What ends the intent happens before the refusal, and not by this request. */
+function refuseCapture(
+  request: ApiRequest,
+  records: Records,
+  intent: PaymentIntent,
+  { code, message, leaves }: CaptureRefusal,
+): Answer {
+  const elsewhere = { ...request, idempotencyKey: undefined }
+  const { amount } = intent
+  if (leaves === 'expired') {
+    const expired = cancelIntent(intent, 'expired', toSeconds(request.nowMs))
+    execute(elsewhere, records, expired, 'payment_intent.cancel', amount)
+  }
+  if (leaves === 'captured') {
+    execute(elsewhere, records, captureIntent(intent, amount), 'payment_intent.capture', amount)
+  }
+  return { status: 400, body: errorBody({ type: 'invalid_request_error', code, message }) }
 }
 
 /** Stripe counts declined attempts too; the stand-in counts those that succeeded. */

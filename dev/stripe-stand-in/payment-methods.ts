@@ -17,6 +17,16 @@ export interface Decline {
   message: string
 }
 
+/** Refuses captures with a code of https://docs.stripe.com/error-codes. */
+export interface CaptureRefusal {
+  code: string
+  message: string
+  /** What becomes of the intent. `captured`: somebody else captures it first. */
+  leaves: 'held' | 'expired' | 'captured'
+  /** Refuses only smaller amounts, in minor units. */
+  below?: number
+}
+
 export interface PaymentMethod {
   id: string
   outcome: PaymentOutcome
@@ -24,6 +34,7 @@ export interface PaymentMethod {
   increment?: Decline
   /** How a refund begins and, a few seconds later, ends. By default it succeeds at once. */
   refund?: { begins: RefundStatus; ends: RefundStatus }
+  capture?: CaptureRefusal
   /** Injected into the first request of each idempotency key that pays with this method. */
   fault?: FaultName
 }
@@ -34,6 +45,32 @@ const authenticate: PaymentOutcome = { kind: 'authenticate' }
 function decline(code: string, declineCode?: string, message = 'Your card was declined.'): Decline {
   return { kind: 'decline', code, message, ...(declineCode && { declineCode }) }
 }
+
+const EXPIRED =
+  'The charge cannot be captured as the authorization has expired. Auth and capture charges must ' +
+  'be captured within a set number of days (7 by default).'
+
+/** Stripe's other reasons to refuse a capture need its own rules of amounts. */
+const captureRefusals: readonly CaptureRefusal[] = [
+  {
+    code: 'amount_too_small',
+    message: 'The specified amount is less than the minimum amount allowed.',
+    leaves: 'held',
+    below: 1_000,
+  },
+  {
+    code: 'amount_too_large',
+    message: 'The specified amount is greater than the maximum amount allowed.',
+    leaves: 'held',
+  },
+  { code: 'charge_expired_for_capture', message: EXPIRED, leaves: 'expired' },
+  { code: 'capture_charge_authorization_expired', message: EXPIRED, leaves: 'expired' },
+  {
+    code: 'charge_already_captured',
+    message: 'The charge you are attempting to capture has already been captured.',
+    leaves: 'captured',
+  },
+]
 
 /** An id with `charge` may also be written with `visa_charge`, as Stripe writes some of them. */
 export const paymentMethods: readonly PaymentMethod[] = [
@@ -102,6 +139,11 @@ export const paymentMethods: readonly PaymentMethod[] = [
     outcome: approve,
     increment: decline('card_declined', 'insufficient_funds', 'Your card has insufficient funds.'),
   },
+  ...captureRefusals.map((capture) => ({
+    id: `pm_fault_capture_${capture.code}`,
+    outcome: approve,
+    capture,
+  })),
   { id: 'pm_fault_refuse', outcome: approve, fault: 'refuse' },
   { id: 'pm_fault_reset_before', outcome: approve, fault: 'reset_before' },
   { id: 'pm_fault_reset_after', outcome: approve, fault: 'reset_after' },

@@ -7,7 +7,7 @@ import {
 } from '../db/payments/payment-changes.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
 import type { StartStatus } from '../domain/payments/payment-status.ts'
-import type { Payment } from '../domain/payments/payment.ts'
+import { withStatus, type Payment } from '../domain/payments/payment.ts'
 
 export interface PaymentSubject {
   readonly payment: Payment
@@ -16,7 +16,8 @@ export interface PaymentSubject {
 interface OnPayment<Subject> {
   /**
    * The statuses in which the operation can start. When it gives up, the payment gets the status
-   * that it had, or the first of these if it had none of them. A final status does not compile: an
+   * that it had, or the first of these if it had none of them; `failed` only while the provider has
+   * no record of it, because its money may be held afterwards. A final status does not compile: an
    * operation on such a payment leaves its status as it is, see "Change no status" in
    * docs/fork-this.md.
    */
@@ -37,18 +38,19 @@ export function onPayment<Subject extends PaymentSubject>({
     startsFrom,
     subject,
     markUnknown: ({ tx, key }, { payment }) =>
-      changePayment(tx, payment, { status: 'unknown' }, key),
+      changePayment(tx, payment, withStatus(payment, 'unknown'), key),
     markFailed: ({ tx, key }, { payment }) =>
-      changePayment(tx, payment, { status: statusBefore(payment, startsFrom) }, key),
+      changePayment(tx, payment, withStatus(payment, statusBefore(payment, startsFrom)), key),
     markResumed: ({ tx, key }, { payment }) => resumePayment(tx, payment, key),
     markReopened: ({ tx, key }, { payment }) => markProcessingAgain(tx, payment, startsFrom, key),
   }
 }
 
-/** The status of the payment before the operation. */
+/** The status of the payment when the operation gives up. */
 function statusBefore(
-  { previousStatus }: Payment,
+  { previousStatus, providerPaymentId }: Payment,
   [usual, ...others]: OnPayment<unknown>['startsFrom'],
 ): StartStatus {
-  return others.find((status) => status === previousStatus) ?? usual
+  if (providerPaymentId === null) return 'failed'
+  return others.find((status) => status === previousStatus && status !== 'failed') ?? usual
 }

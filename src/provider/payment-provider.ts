@@ -3,7 +3,7 @@
 // outcome.
 import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
 import type { LedgerKind } from '../domain/ledger/ledger.ts'
-import type { Payment } from '../domain/payments/payment.ts'
+import type { Cancellation, Payment } from '../domain/payments/payment.ts'
 import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { Refund } from '../domain/payments/refund.ts'
@@ -132,7 +132,7 @@ export interface ProviderCalls {
   readonly authorize: ProviderCall<{ readonly payment: Payment }, Authorization>
   /**
    * Captures exactly the amount in minor units, by default all of what was authorized, and releases
-   * the rest.
+   * the rest. A refusal says whether the payment is canceled: if not, its money may still be held.
    */
   readonly capture: ProviderCall<
     { readonly payment: Payment; readonly amountMinor?: number | undefined },
@@ -141,12 +141,12 @@ export interface ProviderCalls {
   /** Changes the held amount to a new total, in minor units. A decline changes nothing. */
   readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, null>
   /**
-   * Releases the held amount, and ends the payment. A payment that is already canceled is `done`; a
-   * captured one is `declined`.
+   * Releases the held amount, and ends the payment. A payment that is already canceled is `done`,
+   * with the reason that it has; a captured one is `declined`.
    */
   readonly cancel: ProviderCall<
     { readonly payment: Payment; readonly reason?: string | null },
-    null
+    Cancellation
   >
   /** Returns exactly the refund's amount to the customer, from the captured money. */
   readonly refund: ProviderCall<

@@ -3,10 +3,11 @@
 // makes no provider call.
 import type { Config } from '../config.ts'
 import {
+  completeIfOvertaken,
   insertTombstones,
+  timeOutIfAbandoned,
   deleteIfTombstoned,
   keepIfPartlyExecuted,
-  timeOutIfAbandoned,
   type AbandonedOperation,
   type ExpiryCursor,
 } from '../db/idempotency/key-expiry.ts'
@@ -39,6 +40,8 @@ export interface ReaperCounts extends Record<string, number> {
   readonly reaped: number
   /** Operations that were given up before any effect; they have a final answer now. */
   readonly timed_out: number
+  /** Operations that were given up, and whose payment another request has ended. */
+  readonly overtaken: number
   /** Operations that were given up partly executed; they wait for an operator now. */
   readonly abandoned: number
   readonly tombstones_deleted: number
@@ -48,12 +51,15 @@ export interface ReaperCounts extends Record<string, number> {
 export async function reap(parts: ReaperParts, settings: ReaperSettings): Promise<ReaperCounts> {
   const { sql } = parts.store
   const limit = settings.REAP_BATCH_SIZE
-  const timeout = problemResponse(settings.IDEMPOTENCY_FLAVOR, 'operation-timed-out')
+  const { IDEMPOTENCY_FLAVOR: flavor } = settings
+  const timeout = problemResponse(flavor, 'operation-timed-out')
+  const overtaken = problemResponse(flavor, 'invalid-state', 'Another request ended the payment.')
   const kept = { limit, retentionSeconds: settings.KEY_RETENTION_SECONDS }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
   const due = { limit, statementTimeoutMs: settings.STORE_TIMEOUT_MS }
   return {
     timed_out: await inFullBatches(limit, () => timeOutIfAbandoned(sql, timeout, kept)),
+    overtaken: await inFullBatches(limit, () => completeIfOvertaken(sql, overtaken, kept)),
     abandoned: await inFullBatches(limit, () => openFinding(parts, kept)),
     // Keys that got their tombstone in an earlier round; before this round adds tombstones.
     reaped: await inFullBatches(limit, () => deleteIfTombstoned(sql, due)),

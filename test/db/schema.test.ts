@@ -186,6 +186,7 @@ const completed = {
 const fromProcessing = { previous_status: 'processing' }
 const declined = { ...fromProcessing, status: 'declined', failure_code: 'card_declined' }
 const failed = { ...fromProcessing, status: 'failed' }
+const canceled = { ...fromProcessing, status: 'canceled', cancellation_reason: 'expired' }
 const held = { ...fromProcessing, status: 'requires_capture', provider_payment_id: 'pi_held' }
 const actionRequired = {
   ...fromProcessing,
@@ -242,6 +243,12 @@ describe('inserts a valid row:', () => {
       anotherSucceeded({ amount_refunded_minor: 1000, amount_refunding_minor: 999 }),
     ],
     ['a canceled payment', 'payments', { ...fromProcessing, status: 'canceled' }],
+    ['a canceled payment with its reason', 'payments', canceled],
+    [
+      'a payment whose hold is to be released, with the refusal of its capture',
+      'payments',
+      { failure_code: 'amount_too_small', provider_payment_id: 'pi_refused' },
+    ],
     ['a failed payment with a reason', 'payments', { ...failed, failure_code: 'expired' }],
     ['a failed payment without a reason', 'payments', failed],
     ['a new refund', 'refunds', {}],
@@ -425,6 +432,18 @@ describe('a check constraint refuses', () => {
       'a decline without a reason',
       'payments',
       { ...declined, failure_code: null },
+    ],
+    [
+      'payments_cancellation_reason',
+      'a cancellation for no known reason',
+      'payments',
+      { ...canceled, cancellation_reason: 'void_invoice' },
+    ],
+    [
+      'payments_cancellation_reason',
+      'a held payment with the reason of a cancellation',
+      'payments',
+      { ...held, cancellation_reason: 'expired' },
     ],
     [
       'payments_failure',

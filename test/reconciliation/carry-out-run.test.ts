@@ -421,7 +421,7 @@ describe('a run', () => {
     providerPaymentId: `pi_${number}`,
     amountMinor: 500,
     currency: 'usd',
-    standing: { status: 'canceled' },
+    standing: { status: 'canceled', reason: null },
     createdAt: NOON,
     correlation: null,
   })

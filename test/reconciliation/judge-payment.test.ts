@@ -27,6 +27,7 @@ function ours(fields: Partial<Payment> = {}): Payment {
     description: null,
     metadata: {},
     failure: null,
+    cancellationReason: null,
     provider: 'stripe',
     providerPaymentId: 'pi_1',
     clientSecret: null,
@@ -57,8 +58,9 @@ function standingOf(status: Stands): Standing | undefined {
       return { status, failure: { code: 'card_declined', declineCode: null, message: '' } }
     case 'undecided':
     case 'held':
-    case 'canceled':
       return { status }
+    case 'canceled':
+      return { status, reason: null }
     case 'strange':
       return undefined
   }
@@ -112,7 +114,7 @@ describe('a payment that names the provider’s record', () => {
     ],
     [
       'all at once',
-      { amountMinor: 999, currency: 'eur', standing: { status: 'canceled' } },
+      { amountMinor: 999, currency: 'eur', standing: { status: 'canceled', reason: null } },
       'amount_differs,currency_differs,status_differs',
     ],
   ] as [string, Partial<ProviderPayment>, string][])('%s', (_, fields, expected) => {

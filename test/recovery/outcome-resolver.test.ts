@@ -77,7 +77,16 @@ const table: Row[] = [
     kind: 'payment_intent.capture',
     responseStatus: 201,
     ended: { status: 'succeeded', amountCapturedMinor: 1999 },
-    absent: { status: 'failed' },
+    absent: { status: 'requires_capture' },
+  },
+  {
+    title: 'the cancel of a hold whose capture was refused',
+    accept: () => t.accept({ paymentMethod: 'pm_fault_capture_amount_too_large' }),
+    path: `${create}/*/cancel`,
+    kind: 'payment_intent.cancel',
+    responseStatus: 402,
+    ended: { status: 'declined' },
+    absent: { status: 'requires_capture' },
   },
   {
     title: 'a capture',

@@ -21,6 +21,7 @@ const nothing = {
   buried: 0,
   reaped: 0,
   timed_out: 0,
+  overtaken: 0,
   abandoned: 0,
   tombstones_deleted: 0,
 }

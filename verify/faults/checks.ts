@@ -146,9 +146,11 @@ function checkLedgerEntries({ ledger, payments }: Records): Violation[] {
 const RANKS: Readonly<Record<string, number>> = {
   started: 0,
   authorized: 1,
-  captured: 2,
-  declined: 2,
-  finished: 3,
+  refused: 2,
+  kept: 3,
+  captured: 4,
+  declined: 4,
+  finished: 5,
 }
 
 export function checkMoves(operations: readonly (readonly Move[])[]): Violation[] {

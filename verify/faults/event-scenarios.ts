@@ -203,12 +203,12 @@ async function authenticate({ lane }: Merchant, intentId: string, outcome: Outco
 }
 
 /** Deletes the reminders, so that only events move the payment on. */
-async function forgetReminders({ lane: { owner } }: Merchant): Promise<void> {
+export async function forgetReminders({ lane: { owner } }: Merchant): Promise<void> {
   await retryWhileDown(() => owner.sql`delete from pgboss.job where name = 'reminders'`)
 }
 
 /** Reads past every proxy, because polling must not add points to the run. */
-async function findPayment({ lane: { owner }, tenant }: Merchant) {
+export async function findPayment({ lane: { owner }, tenant }: Merchant) {
   const [row] = await retryWhileDown(
     () => owner.sql<{ status: string; intentId: string }[]>`
       select status, provider_payment_id as "intentId" from payments where tenant_id = ${tenant.id}
@@ -219,7 +219,7 @@ async function findPayment({ lane: { owner }, tenant }: Merchant) {
 }
 
 /** Repeats a query of the suite itself while the run has PostgreSQL down. */
-async function retryWhileDown<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
+export async function retryWhileDown<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   for (;;) {
     try {
@@ -274,7 +274,7 @@ async function compareWithProvider(merchant: Merchant): Promise<Violation[]> {
 }
 
 /** Reads past the faults of the provider's API, which are meant for the worker. */
-async function readIntentStatus({ lane }: Merchant, intentId: string): Promise<string> {
+export async function readIntentStatus({ lane }: Merchant, intentId: string): Promise<string> {
   return ((await lane.provider.control('GET', `objects/${intentId}`)) as { status: string }).status
 }
 

@@ -72,7 +72,12 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
 /**
  * Variants of an operation, with another result. The operation itself is always covered in full.
  */
-export const VARIANTS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
+export const VARIANTS: readonly string[] = [
+  'payment.create.declined',
+  'payment.create.manual',
+  'payment.capture.refused',
+  'payment.cancel.expired',
+]
 
 /**
  * Plans the runs with each kind of provider except the usual one: every fault at the provider calls

@@ -4,8 +4,9 @@ import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { contests } from './contests.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
-import { AUTOMATIC, DECLINED, MANUAL } from './payments.ts'
+import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
 import type { Injection } from './case.ts'
+import { expire } from './expired-actions.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
 import type { Merchant } from './merchant.ts'
@@ -31,6 +32,12 @@ export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: 'payment.create.declined', act: (merchant) => merchant.pay(DECLINED) },
   { name: 'payment.create.manual', act: (merchant) => merchant.pay(MANUAL) },
+  { name: 'payment.create.refused', act: (merchant) => merchant.pay(UNCAPTURABLE) },
+  {
+    name: 'payment.capture.refused',
+    prepare: (merchant) => makePayment(merchant, { ...UNCAPTURABLE, capture_method: 'manual' }),
+    act: (merchant, id) => merchant.capture(id, 1_500),
+  },
   {
     name: 'payment.capture',
     prepare: (merchant) => makePayment(merchant, MANUAL),
@@ -48,6 +55,7 @@ export const scenarios: readonly Scenario[] = [
   },
   follow,
   followFailedRefund,
+  expire,
   ...fixtures.filter(({ operation }) => !OWN_SCENARIOS.includes(operation)).map(scenarioOf),
 ]
 

@@ -1,6 +1,6 @@
 // Checks an answer: status, problem, conformance to openapi.yaml, time limit, and leaked secrets.
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
-import { expectDocumented } from '../../test/support/documented.ts'
+import { findUndocumented } from '../../test/support/find-undocumented.ts'
 import type { Reply } from './connection.ts'
 import type { Case } from './draft.ts'
 import type { Secrets } from './secrets.ts'
@@ -28,12 +28,7 @@ export function judge(one: Case, result: Result, secrets: Secrets): string[] {
 function judgeContract({ draft }: Case, reply: Reply): string[] {
   // An answer to HEAD has no body, so it cannot tell an unknown path from an unknown method.
   if (draft.method === 'HEAD' && [404, 405].includes(reply.status)) return []
-  try {
-    expectDocumented(draft.method, pathOf(draft.target), reply, reply.body)
-    return []
-  } catch (error) {
-    return [(error as Error).message]
-  }
+  return findUndocumented(draft.method, pathOf(draft.target), reply, reply.body)
 }
 
 /** The path of a request target in any of its forms (RFC 9112 section 3.2). */

@@ -96,11 +96,13 @@ function isUnpaid({ status, amount_captured: captured }: Payment, executed: read
     ...ofKind(executed, 'refund.create'),
   ]
   const held = executed.filter(({ kind }) => AUTHORIZING.includes(kind)).length
-  const released = ofKind(executed, 'payment_intent.cancel').length
+  const canceled = ofKind(executed, 'payment_intent.cancel')
+  // A cancel before the authentication releases nothing.
+  const released = canceled.filter(({ amount }) => amount > 0).length
   if (moved.length > 0 || captured > 0) return false
-  if (status === 'canceled') return held === released
   if (status === 'requires_capture') return held === 1 && released === 0
-  return status === 'declined' ? held === 0 : true
+  // A payment that has ended holds nothing.
+  return status === 'canceled' || status === 'declined' ? held === released : true
 }
 
 const GIVEN_STATUSES = ['succeeded', 'pending', 'requires_action']

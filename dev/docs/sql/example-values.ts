@@ -45,6 +45,7 @@ export const payment: Payment = {
   description: null,
   metadata: {},
   failure: null,
+  cancellationReason: null,
   provider: PROVIDER,
   providerPaymentId: 'pi_1',
   clientSecret: null,

@@ -12,6 +12,7 @@ import {
   deleteIfTombstoned,
   insertTombstones,
   keepIfPartlyExecuted,
+  completeIfOvertaken,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
@@ -124,6 +125,7 @@ export const idempotencyExamples: readonly Example[] = [
     deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
   ),
   example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BATCH)),
+  example(completeIfOvertaken, (sql) => completeIfOvertaken(sql, RESPONSE, BATCH)),
   example(keepIfPartlyExecuted, (sql) => keepIfPartlyExecuted(sql, BATCH)),
   example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
   example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),

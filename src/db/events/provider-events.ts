@@ -17,6 +17,8 @@ import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 /** An event in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
   readonly status: ProviderEventStatus
+  /** How long ago it was stored, in seconds by the database's clock. */
+  readonly ageSeconds: number
 }
 
 interface ProviderEventRow {
@@ -29,6 +31,7 @@ interface ProviderEventRow {
   payment_id: string | null
   status: ProviderEventStatus
   occurred_at: string
+  age_seconds: number
 }
 
 function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
@@ -42,6 +45,7 @@ function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
     subject: tenantId === null || paymentId === null ? null : { tenantId, paymentId },
     status: row.status,
     occurredAt: new Date(row.occurred_at),
+    ageSeconds: row.age_seconds,
   }
 }
 
@@ -97,7 +101,8 @@ export async function findProviderEvent(
 ): Promise<StoredProviderEvent | undefined> {
   const [row] = await sql<ProviderEventRow[]>`
     select
-      provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, status, occurred_at
+      provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, status,
+      occurred_at, extract(epoch from now() - received_at)::float8 as age_seconds
     from provider_events
     where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id}
   `

@@ -152,14 +152,7 @@ export async function timeOutIfAbandoned(
   { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
 ): Promise<number> {
   const { count } = await sql`
-    update idempotency_keys set
-      status = 'completed',
-      recovery_point = 'finished',
-      response_status = ${response.status},
-      response_headers = ${JSON.stringify(response.headers)}::jsonb,
-      response_body = ${response.body},
-      finished_at = now(),
-      expires_at = now() + ${retentionSeconds} * interval '1 second'
+    update idempotency_keys set ${completedWith(sql, response, retentionSeconds)}
     where ${seesEveryTenant(sql)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where ${hasNoEffect(sql)}
@@ -170,6 +163,57 @@ export async function timeOutIfAbandoned(
   `
   return count
 }
+
+function completedWith(sql: Sql, response: StoredResponse, retentionSeconds: number): Fragment {
+  return sql`
+    status = 'completed',
+    recovery_point = 'finished',
+    response_status = ${response.status},
+    response_headers = ${JSON.stringify(response.headers)}::jsonb,
+    response_body = ${response.body},
+    finished_at = now(),
+    expires_at = now() + ${retentionSeconds} * interval '1 second'
+  `
+}
+
+/**
+ * Completes operations that stopped half-way, and whose payment another operation has ended since:
+ * they can never run again.
+ */
+export async function completeIfOvertaken(
+  sql: Sql,
+  response: StoredResponse,
+  { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
+): Promise<number> {
+  const { count } = await sql`
+    update idempotency_keys set ${completedWith(sql, response, retentionSeconds)}
+    where ${seesEveryTenant(sql)} and (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys
+      where ${isPartlyExecuted(sql)} and ${isOvertaken(sql)}
+      order by expires_at
+      limit ${limit}
+    )
+    and ${isPartlyExecuted(sql)}
+  `
+  return count
+}
+
+const isPartlyExecuted = (sql: Sql | Transaction): Fragment => sql`
+  status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
+`
+
+/**
+ * Neither status ever changes, so it is read once. The operation of a declined payment may still
+ * have to cancel it at the provider.
+ */
+const isOvertaken = (sql: Sql | Transaction): Fragment => sql`
+  exists (
+    select from payments
+    where payments.tenant_id = idempotency_keys.tenant_id
+      and payments.id = idempotency_keys.payment_id
+      and payments.status in ('succeeded', 'canceled')
+  )
+`
 
 /** An operation that stopped half-way and that no client retried. */
 export interface AbandonedOperation {
@@ -196,7 +240,7 @@ export async function keepIfPartlyExecuted(
     set expires_at = now() + ${retentionSeconds} * interval '1 second'
     where ${seesEveryTenant(tx)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
-      where ${mayHaveEffect(tx)}
+      where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
       order by expires_at
       limit ${limit}
     )

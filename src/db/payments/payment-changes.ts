@@ -2,6 +2,7 @@
 // refuses transitions that the domain does not list.
 import {
   paymentAfter,
+  withStatus,
   type ChangedPayment,
   type Payment,
   type PaymentChange,
@@ -72,6 +73,7 @@ function changedColumns(
         failure_code = ${failure?.code ?? null},
         failure_decline_code = ${failure?.declineCode ?? null},
         failure_message = ${failure?.message ?? null}`,
+    cancellationReason: sql`cancellation_reason = ${payment.cancellationReason}`,
     providerPaymentId: sql`
         provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id)`,
     clientSecret: sql`client_secret = coalesce(${payment.clientSecret}, client_secret)`,
@@ -96,7 +98,7 @@ export async function markProcessingAgain(
   if (!statuses.includes(payment.status)) {
     throw new StaleResourceError(`payment ${payment.id}`, statuses.join(' or '))
   }
-  return await changePayment(tx, payment, { status: 'processing' }, idempotencyKey)
+  return await changePayment(tx, payment, withStatus(payment, 'processing'), idempotencyKey)
 }
 
 /**

@@ -1,5 +1,10 @@
 // Inserts and reads payments, and marks them as processing in intent statements.
-import type { Failure, Payment, PaymentRequest } from '../../domain/payments/payment.ts'
+import type {
+  CancellationReason,
+  Failure,
+  Payment,
+  PaymentRequest,
+} from '../../domain/payments/payment.ts'
 import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
@@ -24,6 +29,8 @@ export interface PaymentRow {
   failure_code: string | null
   failure_decline_code: string | null
   failure_message: string | null
+  /** Absent in events of an earlier version. */
+  cancellation_reason?: CancellationReason | null
   provider: string
   provider_payment_id: string | null
   client_secret: string | null
@@ -47,6 +54,7 @@ export function paymentFromRow(row: PaymentRow): Payment {
     description: row.description,
     metadata: row.metadata,
     failure: failureFromRow(row),
+    cancellationReason: row.cancellation_reason ?? null,
     provider: row.provider,
     providerPaymentId: row.provider_payment_id,
     clientSecret: row.client_secret,

@@ -62,6 +62,7 @@ type QueueSettings = Pick<
   | 'JOB_RETRY_DELAY_MAX_SECONDS'
   | 'STORE_TIMEOUT_MS'
   | 'WEBHOOK_TIMEOUT_MS'
+  | 'ACTION_EXPIRES_SECONDS'
 >
 
 const UNLIMITED_RETRIES = 1_000_000
@@ -71,8 +72,8 @@ const HOUR_SECONDS = 60 * 60
 
 const EVENT_RETRY_SECONDS = 24 * HOUR_SECONDS
 
-/** About twelve in the first hour, then one per hour, for one day. */
-const REMINDERS_MAX = 36
+/** The retries of a reminder until its delay is the longest: the delay doubles from one second. */
+const FIRST_REMINDERS = 12
 
 /**
  * Longer than a short outage of the store: a job whose heartbeat is late is given to another worker
@@ -126,11 +127,7 @@ function queueSettings(settings: QueueSettings): Queue[] {
     {
       name: REMINDERS_QUEUE,
       deadLetter: PROVIDER_EVENTS_DEAD_LETTERS,
-      // Retries are frequent at first, then hourly, for one day.
-      retryLimit: REMINDERS_MAX,
-      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
-      retryBackoff: true,
-      retryDelayMax: HOUR_SECONDS,
+      ...reminderRetries(settings),
       expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
       deleteAfterSeconds: HOUR_SECONDS,
     },
@@ -174,4 +171,19 @@ function queueSettings(settings: QueueSettings): Queue[] {
       deleteAfterSeconds: 60 * 60,
     },
   ]
+}
+
+/**
+ * Retries are frequent at first. Later there are ten until the payment is canceled, so that it is
+ * canceled at most a tenth too late. If that fails for a day, the job is a dead letter.
+ */
+function reminderRetries({ ACTION_EXPIRES_SECONDS, JOB_RETRY_DELAY_SECONDS }: QueueSettings) {
+  const delayMax = Math.min(HOUR_SECONDS, Math.ceil(ACTION_EXPIRES_SECONDS / 10))
+  const later = Math.ceil((ACTION_EXPIRES_SECONDS + EVENT_RETRY_SECONDS) / delayMax)
+  return {
+    retryLimit: FIRST_REMINDERS + later,
+    retryDelay: Math.min(JOB_RETRY_DELAY_SECONDS, delayMax),
+    retryBackoff: true,
+    retryDelayMax: delayMax,
+  }
 }

@@ -2,7 +2,11 @@
 // minor units. The constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
 import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { AMOUNT_MAX_MINOR, captureMethods } from '../../domain/payments/payment.ts'
+import {
+  AMOUNT_MAX_MINOR,
+  cancellationReasons,
+  captureMethods,
+} from '../../domain/payments/payment.ts'
 import { paymentStatuses, paymentTransitions } from '../../domain/payments/payment-status.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
@@ -35,6 +39,7 @@ export const payments = pgTable(
     failureCode: text('failure_code'),
     failureDeclineCode: text('failure_decline_code'),
     failureMessage: text('failure_message'),
+    cancellationReason: text('cancellation_reason', { enum: cancellationReasons }),
     provider: text('provider').notNull(),
     providerPaymentId: text('provider_payment_id'),
     clientSecret: text('client_secret'),
@@ -59,10 +64,18 @@ export const payments = pgTable(
         and amount_refunded_minor + amount_refunding_minor <= amount_captured_minor
         and amount_captured_minor <= amount_minor`,
     ),
-    // A declined payment has a failure code. A failed one may have it; all others have none.
+    // A declined payment has a failure code. One whose hold must be released may have it; a payment
+    // that waits for its cardholder, or that ended otherwise, has none.
     check(
       'payments_failure',
-      sql`case status when 'declined' then failure_code is not null when 'failed' then true else failure_code is null end`,
+      sql`case status when 'declined' then failure_code is not null
+        when 'requires_action' then failure_code is null when 'succeeded' then failure_code is null
+        when 'canceled' then failure_code is null else true end`,
+    ),
+    check(
+      'payments_cancellation_reason',
+      sql`cancellation_reason is null
+        or (status = 'canceled' and cancellation_reason in (${oneOf(cancellationReasons)}))`,
     ),
     // A status that claims held or moved money requires the id of the provider's record.
     check(

@@ -90,6 +90,11 @@ export function keyOfProviderEvent({ id }: ProviderEventRef): string {
   return `§provider-event:${id}`
 }
 
+/** The idempotency key of the operation that cancels a payment whose cardholder did not act. */
+export function keyOfExpiry({ id }: Pick<Payment, 'id'>): string {
+  return `§action-expired:${id}`
+}
+
 /** Whether the service itself created the operation. Its key is never shown to clients. */
 export function isInternalKey(key: string): boolean {
   return key.startsWith('§')

@@ -42,6 +42,7 @@ export const operationMoves: readonly OperationMove[] = [
   { from: 'processing',       to: 'unknown',          by: 'the sweeper, when the lease expired and the phase may not be repeated' },
   { from: 'failed_retryable', to: 'pending',          by: 'the client or an operator, by a retry' },
   { from: 'failed_retryable', to: 'completed',        by: 'the reaper, with a timeout, when nothing was executed' },
+  { from: 'failed_retryable', to: 'completed',        by: 'the reaper, when another request has ended the payment' },
   { from: 'unknown',          to: 'processing',       by: 'the outcome resolver, when it finds the outcome' },
   { from: 'unknown',          to: 'failed_retryable', by: 'the outcome resolver, when absence is proved or operators state it' },
   { from: 'completed',        to: 'gone',             by: 'the reaper, after the retention period' },

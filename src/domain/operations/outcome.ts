@@ -1,6 +1,6 @@
 // The outcome of a provider call. Every answer, error or timeout of a provider becomes one of four
 // outcomes, and the engine acts on nothing else.
-import type { Failure } from '../payments/payment.ts'
+import type { Cancellation, Failure } from '../payments/payment.ts'
 
 /** The request to the provider and its answer, kept for the timeline. Contains no secrets. */
 interface Exchange {
@@ -19,6 +19,11 @@ export interface Declined extends Exchange {
   readonly outcome: 'declined'
   readonly failure: Failure
   readonly providerPaymentId: string | null
+  /**
+   * Of a refused capture, when the provider has canceled the payment. Without it the money may
+   * still be held.
+   */
+  readonly canceled?: Cancellation
 }
 
 /** It is proved that nothing happened. The same call may be made again. */

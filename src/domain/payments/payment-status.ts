@@ -6,8 +6,8 @@
  *
  * `processing`: an operation is working on it. `requires_action`: the cardholder must authenticate.
  * `requires_capture`: money is held. `unknown`: a provider call may have run; only the outcome
- * resolver may act. `failed`: it is proved that nothing was charged; a retry of the creation
- * continues it.
+ * resolver may act. `failed`: it is proved that nothing was charged or held; a retry of the
+ * creation continues it.
  */
 export const paymentTransitions = {
   processing: [

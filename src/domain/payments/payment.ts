@@ -17,6 +17,16 @@ export const cancelReasons = [
 ] as const
 export type CancelReason = (typeof cancelReasons)[number]
 
+/** Why a payment was canceled. Stripe itself cancels a hold that expired, for the last two. */
+export const cancellationReasons = [...cancelReasons, 'automatic', 'expired'] as const
+export type CancellationReason = (typeof cancellationReasons)[number]
+
+/** A payment that the provider has canceled: nothing is held any more. */
+export interface Cancellation {
+  /** Null when the provider says none, or one that no payment of ours can have. */
+  readonly reason: CancellationReason | null
+}
+
 /** Why a payment was declined or failed, in the provider's words. */
 export interface Failure {
   readonly code: string
@@ -44,7 +54,13 @@ export interface Payment extends PaymentRequest {
   readonly amountRefundingMinor: number
   readonly status: PaymentStatus
   readonly previousStatus: PaymentStatus | null
+  /**
+   * Why it was declined, or why its capture was refused. The latter stays until the hold is
+   * released.
+   */
   readonly failure: Failure | null
+  /** Null unless the payment is canceled. */
+  readonly cancellationReason: CancellationReason | null
   readonly provider: string
   readonly providerPaymentId: string | null
   /** The client's page needs it to let the cardholder authenticate, while that is required. */
@@ -53,8 +69,9 @@ export interface Payment extends PaymentRequest {
 }
 
 /**
- * A change of a payment by an operation. Absent members stay as they are, except `failure`, which
- * is removed. A new member does not compile until `changePaymentIfOwner` writes it.
+ * A change of a payment by an operation. Absent members stay as they are, except `failure` and
+ * `cancellationReason`, which are removed. A new member does not compile until
+ * `changePaymentIfOwner` writes it.
  */
 export interface PaymentChange {
   readonly status: PaymentStatus
@@ -65,6 +82,7 @@ export interface PaymentChange {
    */
   readonly amountMinor?: number
   readonly failure?: Failure
+  readonly cancellationReason?: CancellationReason | null
   readonly providerPaymentId?: string | null
   readonly clientSecret?: string
   readonly amountCapturedMinor?: number
@@ -79,11 +97,17 @@ export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPa
     status: change.status,
     previousStatus: payment.status,
     failure: change.failure ?? null,
+    cancellationReason: change.cancellationReason ?? null,
     providerPaymentId: change.providerPaymentId ?? payment.providerPaymentId,
     clientSecret: change.clientSecret ?? payment.clientSecret,
     amountMinor: change.amountMinor ?? payment.amountMinor,
     amountCapturedMinor: change.amountCapturedMinor ?? payment.amountCapturedMinor,
   }
+}
+
+/** A change of the status alone: also the refusal of a capture stays. */
+export function withStatus({ failure }: Payment, status: PaymentStatus): PaymentChange {
+  return failure === null ? { status } : { status, failure }
 }
 
 export const showPaymentId = (id: string): string => showId('pay', id)
@@ -123,6 +147,7 @@ export function presentPayment(payment: Payment): Record<string, unknown> {
       decline_code: payment.failure.declineCode,
       message: payment.failure.message,
     },
+    cancellation_reason: payment.cancellationReason,
     provider: { name: payment.provider, payment_id: payment.providerPaymentId },
     created_at: payment.createdAt.toISOString(),
   }

@@ -1,19 +1,24 @@
 // The standing of a payment: its state at the provider. Decides which status of our payment
 // follows.
 import { waitingStatuses, type PaymentStatus, type WaitingStatus } from './payment-status.ts'
-import type { Failure, Payment } from './payment.ts'
+import type { Cancellation, Failure, Payment } from './payment.ts'
 
 /**
  * `undecided`: the cardholder has not authenticated yet, or the provider is still working on it.
  * `refused`: the cardholder failed to authenticate, or the card was declined after all.
  */
 export type Standing =
-  | { readonly status: 'undecided' | 'held' | 'canceled' }
+  | { readonly status: 'undecided' | 'held' }
+  | ({ readonly status: 'canceled' } & Cancellation)
   | { readonly status: 'captured'; readonly amountCapturedMinor: number }
   | { readonly status: 'refused'; readonly failure: Failure }
 
-/** Whether the standing changes the status of the payment. */
+/**
+ * Whether the standing changes the status of the payment. The client decides about held money whose
+ * capture was given up.
+ */
 export function hasMovedOn(payment: Payment, standing: Standing): boolean {
+  if (standing.status === 'held' && payment.status === 'requires_capture') return false
   return statusAfter(payment, standing, payment.status) !== payment.status
 }
 

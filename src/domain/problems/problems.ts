@@ -72,7 +72,7 @@ export const problems = {
   'invalid-state': invalid(
     409,
     'The status of the payment does not allow this',
-    'The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and the idempotency key is not used up. Read the payment.',
+    'The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and a new idempotency key is not used up. Read the payment.',
   ),
   'too-many-webhook-endpoints': invalid(
     409,

@@ -1,7 +1,7 @@
 // Describes the JSON of payments and refunds for openapi.yaml. `presentPayment` and `presentRefund`
 // render them.
 import { z } from 'zod'
-import { captureMethods } from '../../domain/payments/payment.ts'
+import { cancellationReasons, captureMethods } from '../../domain/payments/payment.ts'
 import { paymentStatuses } from '../../domain/payments/payment-status.ts'
 import { refundReasons, refundStatuses } from '../../domain/payments/refund.ts'
 import {
@@ -47,6 +47,7 @@ export const examplePayment = {
   description: null,
   metadata: { order: '1042' },
   failure: null,
+  cancellation_reason: null,
   provider: { name: 'stripe', payment_id: 'pi_3SZ0001' },
   created_at: EXAMPLE_TIME,
 }
@@ -61,7 +62,7 @@ export const paymentSchema = z
     currency: shownCurrency,
     status: z.enum(paymentStatuses).meta({
       description:
-        'The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved not to have charged the card; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.',
+        'The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.',
     }),
     capture_method: z.enum(captureMethods).meta({
       description:
@@ -84,6 +85,10 @@ export const paymentSchema = z
         description: 'What must be done next. Present only when the status is `requires_action`.',
       }),
     failure: failureSchema.nullable(),
+    cancellation_reason: z.enum(cancellationReasons).nullable().meta({
+      description:
+        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known.',
+    }),
     provider: z.object({
       name: z.string().meta({ description: 'The name of the provider.' }),
       payment_id: z

@@ -1,7 +1,12 @@
 // The operation `payment.cancel`: ends a payment that is not captured, and releases its held money.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
-import { paymentAfter, type CancelReason, type Payment } from '../../domain/payments/payment.ts'
+import {
+  paymentAfter,
+  type Cancellation,
+  type CancelReason,
+  type Payment,
+} from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import { onPayment } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
@@ -22,9 +27,13 @@ function subject({ payment, parameters }: OperationInput): Subject {
   return { payment, reason }
 }
 
-function recordCancel({ payment }: Subject, outcome: FinalOutcome<null>): Step<never, never> {
+function recordCancel(
+  { payment }: Subject,
+  outcome: FinalOutcome<Cancellation>,
+): Step<never, never> {
   if (outcome.outcome === 'done') {
-    const canceled = paymentAfter(payment, { status: 'canceled' })
+    const { reason: cancellationReason } = outcome.value
+    const canceled = paymentAfter(payment, { status: 'canceled', cancellationReason })
     return finishWithPayment(200, canceled, { payment: canceled })
   }
   const waiting = paymentAfter(payment, { status: waitingStatusBefore(payment.previousStatus) })

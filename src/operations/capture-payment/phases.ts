@@ -53,10 +53,15 @@ function recordCapture(
   fees: FeeSchedule,
 ): Step<never, never> {
   if (outcome.outcome === 'declined') {
-    const { failure } = outcome
-    // A refused capture proves that the money is no longer held.
-    const declined = paymentAfter(payment, { status: 'declined', failure })
-    return finishWithRefusal(declined, failure, { payment: declined })
+    const { failure, canceled } = outcome
+    // Unless the payment is canceled, the client can capture another amount, or cancel.
+    const after = paymentAfter(
+      payment,
+      canceled === undefined
+        ? { status: 'requires_capture' }
+        : { status: 'canceled', cancellationReason: canceled.reason },
+    )
+    return finishWithRefusal(after, failure, { payment: after })
   }
   const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'succeeded', amountCapturedMinor })

@@ -58,5 +58,11 @@ export const createPaymentContract: KeyedContract = {
     201: paymentAnswer('The payment: charged, or waiting for authentication or capture.'),
     202: acceptedPayment,
   },
-  problems: ['payment-declined', 'invalid-amount', 'amount-too-small', 'unknown-currency'],
+  problems: [
+    'payment-declined',
+    'invalid-state',
+    'invalid-amount',
+    'amount-too-small',
+    'unknown-currency',
+  ],
 }

@@ -5,7 +5,13 @@ import type { ResourceChange } from '../../db/operations/phase-records.ts'
 import { reminderOf } from '../../domain/events/provider-event.ts'
 import { entryOfCapture, type FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Declined, FinalOutcome } from '../../domain/operations/outcome.ts'
-import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
+import {
+  paymentAfter,
+  type Cancellation,
+  type Failure,
+  type Payment,
+} from '../../domain/payments/payment.ts'
+import type { Standing } from '../../domain/payments/standing.ts'
 import { advanceTo, defineOperation, type Step } from '../../engine/define-operation.ts'
 import type { Authorization, Capture } from '../../provider/payment-provider.ts'
 import { onPayment, type PaymentSubject } from '../on-payment.ts'
@@ -15,9 +21,11 @@ import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 // recovery point  provider call      its transaction: record, then advance
 export const createPayment = defineOperation('payment.create', {
   started:    { call: 'authorize', record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
-  authorized: { call: 'capture',   record: recordCapture },       // -> captured | finished (402)
+  authorized: { call: 'capture',   record: recordCapture },       // -> captured | refused | finished (402)
+  refused:    { call: 'cancel',    record: recordVoid },          // -> kept | finished (402)
+  kept:       { call: 'retrieve',  record: recordKept },          // -> captured | finished (402)
   captured:   {                    record: recordSuccess },       // -> finished (201)
-}, onPayment({ startsFrom: ['failed'], subject: ({ payment }) => ({ payment }) }))
+}, onPayment({ startsFrom: ['requires_capture', 'failed'], subject: ({ payment }) => ({ payment }) }))
 
 function recordAuthorization(
   { payment }: PaymentSubject,
@@ -37,13 +45,49 @@ function recordAuthorization(
   return finishWithPayment(201, waiting, { payment: waiting, ...again })
 }
 
+/** A refused capture leaves the money held, unless the payment is canceled at the provider. */
 export function recordCapture(
   { payment }: PaymentSubject,
   outcome: FinalOutcome<Capture>,
   fees: FeeSchedule,
+): Step<'captured' | 'refused', PaymentSubject> {
+  if (outcome.outcome === 'done') return recordCaptured(payment, outcome.value, fees)
+  if (outcome.canceled !== undefined) return recordDecline(payment, outcome)
+  const refused = paymentAfter(payment, { status: 'processing', failure: outcome.failure })
+  return advanceTo('refused', { payment: refused }, { payment: refused })
+}
+
+/** The hold of a refused capture is released. */
+export function recordVoid(
+  { payment }: PaymentSubject,
+  outcome: FinalOutcome<Cancellation>,
+): Step<'kept', PaymentSubject> {
+  // The provider does not cancel what is captured.
+  if (outcome.outcome === 'declined') return advanceTo('kept', { payment }, {})
+  return recordDecline(payment, { failure: refusalOf(payment) })
+}
+
+/** Records what became of a hold that the provider refused both to capture and to release. */
+export function recordKept(
+  { payment }: PaymentSubject,
+  outcome: FinalOutcome<Standing>,
+  fees: FeeSchedule,
 ): Step<'captured', PaymentSubject> {
-  if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
-  const { amountCapturedMinor } = outcome.value
+  if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
+  const standing = outcome.value
+  if (standing.status === 'captured') return recordCaptured(payment, standing, fees)
+  const failure = refusalOf(payment)
+  const isOver = standing.status === 'canceled' || standing.status === 'refused'
+  if (isOver) return recordDecline(payment, { failure })
+  const held = paymentAfter(payment, { status: 'requires_capture' })
+  return finishWithRefusal(held, failure, { payment: held })
+}
+
+export function recordCaptured(
+  payment: Payment,
+  { amountCapturedMinor }: Capture,
+  fees: FeeSchedule,
+): Step<'captured', PaymentSubject> {
   const captured = paymentAfter(payment, { status: 'processing', amountCapturedMinor })
   const ledger = [entryOfCapture(captured, fees)]
   return advanceTo('captured', { payment: captured }, { payment: captured, ledger })
@@ -56,8 +100,14 @@ export function recordSuccess({ payment }: PaymentSubject): Step<never, never, R
 
 function recordDecline(
   payment: Payment,
-  { failure, providerPaymentId }: Declined,
+  { failure, providerPaymentId = null }: Pick<Declined, 'failure'> & Partial<Declined>,
 ): Step<never, never> {
   const declined = paymentAfter(payment, { status: 'declined', failure, providerPaymentId })
   return finishWithRefusal(declined, failure, { payment: declined })
+}
+
+/** Why the capture was refused. */
+function refusalOf({ id, failure }: Payment): Failure {
+  if (failure === null) throw new Error(`no capture of payment ${id} was refused`)
+  return failure
 }

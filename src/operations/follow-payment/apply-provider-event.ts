@@ -21,18 +21,24 @@ import {
   type StoredProviderEvent,
 } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
-import { isFinal, waitingStatuses } from '../../domain/payments/payment-status.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
+import {
+  isFinal,
+  waitingStatuses,
+  type WaitingStatus,
+} from '../../domain/payments/payment-status.ts'
+import type { CancelReason, Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundStatus } from '../../domain/payments/refund.ts'
 import { followedRefundStatuses, refundHasMovedOn } from '../../domain/payments/refund-standing.ts'
 import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'
 import {
   isReminder,
+  keyOfExpiry,
   keyOfProviderEvent,
   type ProviderEventRef,
   type ProviderEventStatus,
 } from '../../domain/events/provider-event.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { cancelPayment } from '../cancel-payment/phases.ts'
 import { followRefund } from '../follow-refund/phases.ts'
 import { followPayment } from './phases.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
@@ -66,7 +72,11 @@ async function judge(engine: Engine, event: StoredProviderEvent): Promise<EventR
   if (await requestCheck(engine, payment)) return 'pending'
   const key = keyOfProviderEvent(event)
   const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
-  if (started !== undefined) return await pursue(engine, started, payment)
+  if (started !== undefined) {
+    const result = await pursue(engine, started, payment)
+    // The cardholder may have to authenticate again, for example with another card.
+    if (result !== 'applied' || !isAwaited(event, payment)) return result
+  }
   // Too early: the provider's id of the payment is not recorded yet.
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
   if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
@@ -103,12 +113,34 @@ async function follow(
 ): Promise<EventResult> {
   const looked = await engine.provider.retrieve(payment)
   if (looked.outcome !== 'done') return 'pending'
-  if (!hasMovedOn(payment, looked.value)) {
-    return isReminder(event) && payment.status === 'requires_action' ? 'pending' : 'ignored'
+  if (hasMovedOn(payment, looked.value)) {
+    const key = keyOfProviderEvent(event)
+    const following = { key, operation: followPayment.name, parameters: {} }
+    return await begin(engine, payment, following, waitingStatuses)
   }
-  const operation = { operation: followPayment.name, paymentId: payment.id, refundId: null }
-  const resource = markProcessingIfIn(engine.store.sql, waitingStatuses)
-  return await start(engine, event, { tenantId: payment.tenantId, ...operation }, resource)
+  if (!isAwaited(event, payment)) return 'ignored'
+  const isExpired = event.ageSeconds >= engine.settings.ACTION_EXPIRES_SECONDS
+  return isExpired ? await expire(engine, payment) : 'pending'
+}
+
+/** Whether the event is the reminder of a payment that still waits for its cardholder. */
+function isAwaited(event: StoredProviderEvent, { status }: Payment): boolean {
+  return isReminder(event) && status === 'requires_action'
+}
+
+/**
+ * Cancels a payment whose cardholder did not authenticate in time, as its client would. If the
+ * cardholder is faster, and the provider refuses to cancel, the payment follows the provider.
+ */
+async function expire(engine: Engine, payment: Payment): Promise<EventResult> {
+  const key = keyOfExpiry(payment)
+  const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  if (started?.status === 'failed_retryable') return await reopen(engine, started, payment)
+  // If the provider refused to cancel, the reminder looks again, and at last is a dead letter.
+  if (started !== undefined) return 'pending'
+  const parameters = { reason: 'abandoned' satisfies CancelReason }
+  const canceling = { key, operation: cancelPayment.name, parameters }
+  return await begin(engine, payment, canceling, ['requires_action'])
 }
 
 async function followRefundOf(
@@ -124,25 +156,33 @@ async function followRefundOf(
   if (looked.outcome !== 'done') return 'pending'
   if (!refundHasMovedOn(refund, looked.value)) return 'ignored'
   const { tenantId, id: refundId, paymentId } = refund
-  const operation = { operation: followRefund.name, paymentId, refundId }
+  const key = keyOfProviderEvent(event)
+  const following = { key, operation: followRefund.name, parameters: {} }
   const resource = lockRefundIfIn(engine.store.sql, followedRefundStatuses)
-  return await start(engine, event, { tenantId, ...operation }, resource)
+  return await reserve(engine, { ...following, tenantId, paymentId, refundId }, resource)
 }
 
-/** Starts the operation that records the change, which a later look at the event waits for. */
-async function start(
+/** Reserves an operation of the service itself, if the payment is in one of the statuses. */
+async function begin(
+  engine: Engine,
+  { tenantId, id: paymentId }: Payment,
+  begun: Pick<Intent, 'key' | 'operation' | 'parameters'>,
+  statuses: readonly WaitingStatus[],
+): Promise<EventResult> {
+  const resource = markProcessingIfIn(engine.store.sql, statuses)
+  return await reserve(engine, { ...begun, tenantId, paymentId, refundId: null }, resource)
+}
+
+/** Reserves the operation; a later look at the event waits for it. */
+async function reserve(
   { store, settings }: Engine,
-  event: StoredProviderEvent,
-  operation: Pick<Intent, 'tenantId' | 'operation' | 'paymentId' | 'refundId'>,
+  begun: Omit<Intent, 'id' | 'fingerprint' | 'retentionSeconds'>,
   resource: Fragment,
 ): Promise<EventResult> {
-  const key = keyOfProviderEvent(event)
   const intent: Intent = {
-    ...operation,
+    ...begun,
     id: randomUUIDv7(),
-    key,
-    fingerprint: hash('sha256', key, 'buffer'),
-    parameters: {},
+    fingerprint: hash('sha256', begun.key, 'buffer'),
     retentionSeconds: settings.KEY_RETENTION_SECONDS,
   }
   try {

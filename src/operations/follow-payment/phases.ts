@@ -8,7 +8,11 @@ import {
   waitingStatusBefore,
   waitingStatuses,
 } from '../../domain/payments/payment-status.ts'
-import { paymentAfter } from '../../domain/payments/payment.ts'
+import {
+  paymentAfter,
+  type Cancellation,
+  type PaymentChange,
+} from '../../domain/payments/payment.ts'
 import { statusAfter, type Standing } from '../../domain/payments/standing.ts'
 import {
   advanceTo,
@@ -17,7 +21,13 @@ import {
   type OperationResource,
   type Step,
 } from '../../engine/define-operation.ts'
-import { recordCapture, recordSuccess } from '../create-payment/phases.ts'
+import {
+  recordCapture,
+  recordCaptured,
+  recordKept,
+  recordSuccess,
+  recordVoid,
+} from '../create-payment/phases.ts'
 import { onPayment, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
@@ -25,15 +35,17 @@ import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 // recovery point  provider call      its transaction: record, then advance
 export const followPayment = defineOperation('payment.follow', {
   started:    { call: 'retrieve',  record: recordStanding },      // -> authorized | captured | declined | finished (200)
-  authorized: { call: 'capture',   record: recordCapture },       // -> captured | finished (402)
+  authorized: { call: 'capture',   record: recordCapture },       // -> captured | refused | finished (402)
+  refused:    { call: 'cancel',    record: recordVoid },          // -> kept | finished (402)
+  kept:       { call: 'retrieve',  record: recordKept },          // -> captured | finished (402)
   captured:   {                    record: recordSuccess },       // -> finished (201)
   declined:   { call: 'cancel',    record: recordClosed },        // -> finished (402)
 }, followed())
 
 interface Subject extends PaymentSubject {
   /**
-   * A refused intent still accepts another card. It is canceled, so that the cardholder cannot pay
-   * it later.
+   * The same for each try of a cancel. A refused intent still accepts another card. It is canceled,
+   * so that the cardholder cannot pay it later.
    */
   readonly reason?: 'abandoned'
 }
@@ -47,12 +59,9 @@ function recordStanding(
   // Reopened after another operation ended the payment: nothing is left to record.
   if (isFinal(payment.status)) return finishWithPayment(200, payment, {})
   const standing = outcome.value
-  if (standing.status === 'captured') {
-    return recordCapture({ payment }, { ...outcome, value: standing }, fees)
-  }
+  if (standing.status === 'captured') return recordCaptured(payment, standing, fees)
   const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
-  const failure = standing.status === 'refused' ? { failure: standing.failure } : {}
-  const found = paymentAfter(payment, { status, ...failure })
+  const found = paymentAfter(payment, { status, ...whyEnded(standing) })
   if (status === 'processing')
     return advanceTo('authorized', { payment: found }, { payment: found })
   if (status === 'declined') {
@@ -61,7 +70,15 @@ function recordStanding(
   return finishWithPayment(200, found, { payment: found })
 }
 
-function recordClosed({ payment }: Subject, _outcome: FinalOutcome<null>): Step<never, never> {
+function whyEnded(standing: Standing): Pick<PaymentChange, 'failure' | 'cancellationReason'> {
+  if (standing.status === 'refused') return { failure: standing.failure }
+  return standing.status === 'canceled' ? { cancellationReason: standing.reason } : {}
+}
+
+function recordClosed(
+  { payment }: Subject,
+  _outcome: FinalOutcome<Cancellation>,
+): Step<never, never> {
   const { failure } = payment
   if (failure === null) throw new Error(`payment ${payment.id} was declined for no reason`)
   return finishWithRefusal(payment, failure, {})
@@ -71,7 +88,8 @@ function recordClosed({ payment }: Subject, _outcome: FinalOutcome<null>): Step<
 function followed(): OperationResource<Subject> {
   const marks = onPayment<Subject>({
     startsFrom: waitingStatuses,
-    subject: ({ payment }) => ({ payment, reason: 'abandoned' }),
+    subject: ({ payment }) =>
+      payment.status === 'declined' ? { payment, reason: 'abandoned' } : { payment },
   })
   const unlessFinal =
     (mark: Mark<Subject>): Mark<Subject> =>

@@ -2,7 +2,12 @@
 // same object, amount, currency and status. A refusal can prove that the call was executed before.
 import Stripe from 'stripe'
 import type { Outcome } from '../../domain/operations/outcome.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
+import {
+  cancellationReasons,
+  type Cancellation,
+  type CancellationReason,
+  type Payment,
+} from '../../domain/payments/payment.ts'
 import type { Authorization, Capture } from '../payment-provider.ts'
 import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
 import {
@@ -89,12 +94,34 @@ export function explainRefusedCapture(
   asked: CallDescription,
 ): Outcome<Capture> {
   const refused = refusedIntent(error)
-  if (refused === undefined) return classifyStripeError(error, asked)
+  if (refused === undefined) return explainRefusedHold(error, asked)
   const answered = describeStripeError(refused.error)
-  const canceled =
-    refused.intent.status === 'canceled' && refused.intent.id === payment.providerPaymentId
-  if (canceled) return declined(refused.error, asked, answered)
-  return confirmCapture(payment, amountMinor, refused.intent, answered, asked)
+  const { intent } = refused
+  if (intent.status === 'canceled' && intent.id === payment.providerPaymentId) {
+    return { ...declined(refused.error, asked, answered), canceled: cancellationOf(intent) }
+  }
+  return confirmCapture(payment, amountMinor, intent, answered, asked)
+}
+
+/** The codes that say that the authorization is over: nothing is held any more. */
+const HOLD_EXPIRED = new Set(['charge_expired_for_capture', 'capture_charge_authorization_expired'])
+
+const ALREADY_CAPTURED = 'charge_already_captured'
+
+/**
+ * A capture that Stripe refused for another reason than the state of the intent. With every code
+ * that is not listed here the money may still be held.
+ *
+ * @see https://docs.stripe.com/error-codes
+ */
+function explainRefusedHold(error: unknown, asked: CallDescription): Outcome<Capture> {
+  const outcome = classifyStripeError(error, asked)
+  if (outcome.outcome !== 'declined') return outcome
+  const { code } = outcome.failure
+  if (HOLD_EXPIRED.has(code)) return { ...outcome, canceled: { reason: 'expired' } }
+  if (code !== ALREADY_CAPTURED) return outcome
+  // By an earlier try of this very call, or by somebody else. Stripe keeps the refusal.
+  return { ...unknown(asked, outcome.answered, outcome.failure.message), keptFailure: 'certain' }
 }
 
 /** Stripe answers an adjustment with the intent as it is now: the new amount is held. */
@@ -135,10 +162,18 @@ export function confirmCancel(
   intent: Stripe.PaymentIntent,
   answered: Record<string, unknown>,
   asked: CallDescription,
-): Outcome<null> {
+): Outcome<Cancellation> {
   const canceled = intent.status === 'canceled' && intent.id === payment.providerPaymentId
   if (!canceled) return unknown(asked, answered, MISMATCH)
-  return { outcome: 'done', value: null, asked, answered }
+  return { outcome: 'done', value: cancellationOf(intent), asked, answered }
+}
+
+/** @see https://docs.stripe.com/api/payment_intents/object cancellation_reason */
+export function cancellationOf({
+  cancellation_reason: reason,
+}: Stripe.PaymentIntent): Cancellation {
+  const isKnown = (cancellationReasons as readonly unknown[]).includes(reason)
+  return { reason: isKnown ? (reason as CancellationReason) : null }
 }
 
 /**
@@ -150,7 +185,7 @@ export function explainRefusedCancel(
   payment: Payment,
   error: unknown,
   asked: CallDescription,
-): Outcome<null> {
+): Outcome<Cancellation> {
   const refused = refusedIntent(error)
   if (refused === undefined) return classifyStripeError(error, asked)
   const answered = describeStripeError(refused.error)

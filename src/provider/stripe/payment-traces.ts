@@ -2,10 +2,16 @@
 // or by the state of the intent that it changed.
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
-import { showPaymentId, type Failure, type Payment } from '../../domain/payments/payment.ts'
+import {
+  showPaymentId,
+  type Cancellation,
+  type Failure,
+  type Payment,
+} from '../../domain/payments/payment.ts'
 import type { Authorization, CallRequest, Capture, Trace } from '../payment-provider.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import {
+  cancellationOf,
   confirmAdjustment,
   confirmAuthorization,
   confirmCancel,
@@ -75,7 +81,10 @@ export async function findCapture(
     if (confirmed.outcome === 'done') return confirmed
     const standing = standingOf(intent)?.status
     if (standing === 'held') return notExecuted('it is still held', asked, answered)
-    if (standing === 'canceled') return declined(intent, PAYMENT_CANCELED, asked, answered)
+    if (standing === 'canceled') {
+      const refused = declined(intent, PAYMENT_CANCELED, asked, answered)
+      return { ...refused, canceled: cancellationOf(intent) }
+    }
     const wrong = standing === 'captured' ? 'captured with another amount' : show(intent)
     return unknown(asked, answered, `the payment is ${wrong}`)
   })
@@ -108,7 +117,10 @@ export async function findAdjustment(
 /** The statuses in which a payment of ours can still be canceled. */
 const CANCELABLE = new Set(['requires_capture', 'requires_action', 'requires_payment_method'])
 
-export async function findCancel(connection: Connection, payment: Payment): Promise<Outcome<null>> {
+export async function findCancel(
+  connection: Connection,
+  payment: Payment,
+): Promise<Outcome<Cancellation>> {
   return await look(connection, payment, (intent, asked, answered) => {
     const confirmed = confirmCancel(payment, intent, answered, asked)
     if (confirmed.outcome === 'done') return confirmed

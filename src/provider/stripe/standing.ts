@@ -5,7 +5,7 @@ import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome
 import type { Failure, Payment } from '../../domain/payments/payment.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
-import { describeIntent, isAbout } from './answers.ts'
+import { cancellationOf, describeIntent, isAbout } from './answers.ts'
 import type { CallDescription } from './errors.ts'
 
 /** The standing of the payment, if the intent is about this payment and in a possible state. */
@@ -37,7 +37,7 @@ export function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
     case 'succeeded':
       return capturedStanding(intent)
     case 'canceled':
-      return { status: 'canceled' }
+      return { status: 'canceled', ...cancellationOf(intent) }
     case 'requires_payment_method':
       return refusedStanding(intent)
     default:

@@ -2,7 +2,7 @@
 // that it sent, and ends within the time limit.
 import Stripe from 'stripe'
 import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
-import { type Payment } from '../../domain/payments/payment.ts'
+import type { Cancellation, Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
@@ -151,7 +151,7 @@ async function cancelPayment(
   connection: Connection,
   { payment, reason = null }: CallRequest<'cancel'>,
   identity: CallIdentity,
-): Promise<Outcome<null>> {
+): Promise<Outcome<Cancellation>> {
   const id = providerPaymentIdOf(payment)
   const parameters = reason === null ? {} : { cancellation_reason: reason }
   const asked = {

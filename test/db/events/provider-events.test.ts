@@ -49,7 +49,9 @@ test.each<[string, Partial<ProviderEvent>]>([
 
   expect(await storeProviderEvent(store.sql, event)).toBe(true)
 
-  expect(await findProviderEvent(store.sql, event)).toEqual({ ...event, status: 'pending' })
+  const stored = await findProviderEvent(store.sql, event)
+  expect(stored).toEqual({ ...event, status: 'pending', ageSeconds: expect.any(Number) })
+  expect(stored?.ageSeconds).toBeGreaterThanOrEqual(0)
 })
 
 test('stores the same id of another provider as another event', async () => {

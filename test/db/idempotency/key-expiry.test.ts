@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import {
   insertTombstones,
+  completeIfOvertaken,
   deleteIfTombstoned,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
@@ -354,6 +355,41 @@ describe('an operation that failed half-way', () => {
   })
 })
 
+describe('an operation that failed half-way, and whose payment has ended since', () => {
+  const overtaken = problemResponse('ietf', 'invalid-state')
+
+  async function withPayment(status: string) {
+    const ref = await failedHalfway()
+    await sql`
+      update payments set
+        status = ${status}, previous_status = 'processing', provider_payment_id = ${ref.id},
+        amount_captured_minor = case ${status} when 'succeeded' then 1 else 0 end,
+        failure_code = case ${status} when 'declined' then 'card_declined' end
+      where id = (select payment_id from idempotency_keys where id = ${ref.id})
+    `
+    await expireKeys(sql, ref)
+    return ref
+  }
+
+  test.each(['succeeded', 'canceled'])('%s, gets a final answer and no finding', async (status) => {
+    const ref = await withPayment(status)
+
+    expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toEqual([])
+    expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(1)
+
+    const row = await readRow(sql, ref)
+    expect(row).toMatchObject({ status: 'completed', response_status: 409 })
+    expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
+  })
+
+  test.each(['requires_capture', 'declined'])('is kept while the payment is %s', async (status) => {
+    await withPayment(status)
+
+    expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
+    expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toHaveLength(1)
+  })
+})
+
 describe('tombstones', () => {
   test('are deleted after their own retention, the oldest first, in batches', async () => {
     for (let count = 0; count < 3; count += 1) await expiredOperation()
@@ -513,6 +549,7 @@ describe('on a table of 20,000 completed keys', () => {
       (to) => deleteIfTombstoned(to, { ...due, limit: 500 }),
     ],
     ['timing out', 'idempotency_keys_given_up', (to) => timeOutIfAbandoned(to, timeout, kept)],
+    ['completing', 'idempotency_keys_given_up', (to) => completeIfOvertaken(to, timeout, kept)],
     [
       'keeping',
       'idempotency_keys_given_up',

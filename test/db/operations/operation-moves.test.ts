@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import {
+  completeIfOvertaken,
   deleteIfTombstoned,
   insertTombstones,
   timeOutIfAbandoned,
@@ -135,6 +136,18 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
   'the reaper, with a timeout, when nothing was executed': async (ref) => {
     await expire(ref)
     await timeOutIfAbandoned(store.sql, problemResponse('ietf', 'operation-timed-out'), all)
+  },
+  'the reaper, when another request has ended the payment': async (ref) => {
+    await expire(ref)
+    await store.sql`
+      update payments set status = 'canceled', previous_status = 'processing'
+      where id = (select payment_id from idempotency_keys where id = ${ref.id})
+    `
+    await store.sql`
+      update idempotency_keys set recovery_point = 'authorized'
+      where id = ${ref.id} and status <> 'completed'
+    `
+    await completeIfOvertaken(store.sql, problemResponse('ietf', 'invalid-state'), all)
   },
   'the outcome resolver, when it finds the outcome': async (ref) =>
     inTransaction(store.sql, async (tx) => claimUnknown(tx, engineParts, await asOwner(ref))),

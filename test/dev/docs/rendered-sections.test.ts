@@ -65,7 +65,7 @@ test('all phase tables have a heading and say what the operation does, in the or
 
 test('the labels of recovery points are those of the rows', () => {
   expect(renderRecoveryPoints('payment.create')).toContain(
-    '  authorized --> captured\n  authorized --> finished: 402\n',
+    '  authorized --> captured\n  authorized --> refused\n  authorized --> finished: 402\n',
   )
 })
 

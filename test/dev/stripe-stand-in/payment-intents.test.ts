@@ -184,6 +184,47 @@ describe('capture', () => {
   })
 })
 
+// https://docs.stripe.com/error-codes: only some codes mean that nothing is held any more.
+describe('a refused capture', () => {
+  const refusedBy = (code: string) =>
+    payment({ capture_method: 'manual', payment_method: `pm_fault_capture_${code}` })
+
+  test.each([
+    ['amount_too_small', 'requires_capture', null],
+    ['amount_too_large', 'requires_capture', null],
+    ['charge_expired_for_capture', 'canceled', 'expired'],
+    ['capture_charge_authorization_expired', 'canceled', 'expired'],
+    ['charge_already_captured', 'succeeded', null],
+  ])('with %s leaves the intent %s', async (code, status, reason) => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(refusedBy(code))
+    const capture = () =>
+      paymentIntents.capture(intent.id, { amount_to_capture: 999 }, { idempotencyKey: 'k' })
+
+    await expect(capture()).rejects.toMatchObject({ statusCode: 400, code })
+
+    const left = { status, cancellation_reason: reason }
+    expect(await paymentIntents.retrieve(intent.id)).toMatchObject(left)
+    // The refusal is kept under its key.
+    await expect(capture()).rejects.toMatchObject({ statusCode: 400, code })
+    expect(await paymentIntents.retrieve(intent.id)).toMatchObject(left)
+  })
+
+  test('of a small amount leaves the intent capturable and cancelable', async () => {
+    const { paymentIntents } = provider.stripe
+    const [one, other] = [
+      await paymentIntents.create(refusedBy('amount_too_small')),
+      await paymentIntents.create(refusedBy('amount_too_small')),
+    ]
+    await expect(paymentIntents.capture(one.id, { amount_to_capture: 999 })).rejects.toMatchObject({
+      code: 'amount_too_small',
+    })
+
+    expect(await paymentIntents.capture(one.id)).toMatchObject({ amount_received: 1000 })
+    expect(await paymentIntents.cancel(other.id)).toMatchObject({ status: 'canceled' })
+  })
+})
+
 describe('increment authorization', () => {
   const eligible = (fields = {}) =>
     payment({
@@ -296,6 +337,33 @@ describe('cancel', () => {
       code: 'payment_intent_unexpected_state',
       payment_intent: { status: 'succeeded' },
     })
+  })
+
+  // https://docs.stripe.com/refunds#cancel-payment
+  test('of an intent that waits for its cardholder wins or loses against the authentication', async () => {
+    const { paymentIntents } = provider.stripe
+    const secure = payment({
+      capture_method: 'manual',
+      payment_method: 'pm_card_threeDSecure2Required',
+    })
+    const [first, second] = [
+      await paymentIntents.create(secure),
+      await paymentIntents.create(secure),
+    ]
+    const authenticate = (id: string) =>
+      provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome: 'succeed' })
+
+    await paymentIntents.cancel(first.id, { cancellation_reason: 'abandoned' })
+    await expect(authenticate(first.id)).rejects.toThrow('it is canceled')
+    await authenticate(second.id)
+    const late = await paymentIntents.cancel(second.id)
+
+    expect(late).toMatchObject({ status: 'canceled', amount_capturable: 0 })
+    expect((await provider.executed()).map(({ kind, amount }) => [kind, amount])).toEqual([
+      ['payment_intent.cancel', 0],
+      ['payment_intent.confirm', 1000],
+      ['payment_intent.cancel', 1000],
+    ])
   })
 })
 

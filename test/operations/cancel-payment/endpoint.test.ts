@@ -59,7 +59,7 @@ describe('a cancellation', () => {
     const answer = await cancel(payment, { reason })
 
     const intents = providerOf(service).paymentIntents
-    expect(answer.json).toMatchObject({ status: 'canceled' })
+    expect(answer.json).toMatchObject({ status: 'canceled', cancellation_reason: reason })
     expect(await intents.retrieve(payment.provider.payment_id)).toMatchObject({
       status: 'canceled',
       cancellation_reason: reason,
@@ -97,11 +97,13 @@ describe('a cancellation', () => {
 
   test('of a payment that was canceled at the provider succeeds', async () => {
     const payment = await held()
-    await providerOf(service).paymentIntents.cancel(payment.provider.payment_id)
+    const { paymentIntents } = providerOf(service)
+    const reason = { cancellation_reason: 'fraudulent' } as const
+    await paymentIntents.cancel(payment.provider.payment_id, reason)
 
-    const answer = await cancel(payment)
+    const answer = await cancel(payment, { reason: 'duplicate' })
 
-    expect(answer.json).toMatchObject({ id: payment.id, status: 'canceled' })
+    expect(answer.json).toMatchObject({ id: payment.id, status: 'canceled', ...reason })
     expect(await executedKinds(service, payment)).toEqual(CANCELED)
   })
 

@@ -150,10 +150,11 @@ describe('a capture of a held payment', () => {
 })
 
 describe('a capture that the provider refuses', () => {
-  test('answers 402 with the payment declined, posts nothing, and is replayed', async () => {
+  test('answers 402 with the payment as it is at the provider, posts nothing, and is replayed', async () => {
     const payment = await held()
     const key = randomUUID()
-    await providerOf(service).paymentIntents.cancel(payment.provider.payment_id)
+    const reason = { cancellation_reason: 'duplicate' } as const
+    await providerOf(service).paymentIntents.cancel(payment.provider.payment_id, reason)
 
     const answer = await capture(payment, undefined, { key })
     const again = await capture(payment, undefined, { key })
@@ -162,13 +163,15 @@ describe('a capture that the provider refuses', () => {
     expect(answer.json).toMatchObject({
       payment: {
         id: payment.id,
-        status: 'declined',
+        status: 'canceled',
         amount_captured: 0,
-        failure: { code: 'payment_intent_unexpected_state' },
+        failure: null,
+        ...reason,
       },
+      error: { code: 'payment_intent_unexpected_state' },
     })
     expectReplay(again, answer)
-    expect(await readPayment(service, tenant, payment)).toMatchObject({ status: 'declined' })
+    expect(await readPayment(service, tenant, payment)).toMatchObject({ status: 'canceled' })
     expect(await postingsOf(service.store, payment.id)).toEqual([])
   })
 })

@@ -6,7 +6,12 @@ import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { withoutRetries } from '../../support/engine-doubles.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import {
+  startTestEngine,
+  type Accepted,
+  type PaymentRef,
+  type TestEngine,
+} from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { held, snapshot } from '../made-payments.ts'
 
@@ -120,19 +125,75 @@ test('a capture with an unknown outcome makes the payment unknown, and blocks ot
   await expect(t.acceptRefund(ref)).rejects.toThrow(IntentRefusedError)
 })
 
-test('a declined capture ends the payment, which can no longer be captured or canceled', async () => {
-  const payment = await held(t)
-  const { providerPaymentId } = await t.readPayment(payment)
-  await t.provider.stripe.paymentIntents.cancel(providerPaymentId ?? '')
-  const ref = await t.acceptCapture(payment)
+describe('a refused capture', () => {
+  /** A payment whose captures the provider refuses with this code. */
+  async function refusing(code: string): Promise<PaymentRef> {
+    const paymentMethod = `pm_fault_capture_${code}`
+    const ref = await t.accept({ captureMethod: 'manual', paymentMethod })
+    await runOperation(t.engine, ref)
+    return ref
+  }
 
-  expect(await runOperation(t.engine, ref)).toBe('finished')
+  test.each([
+    ['captured in another amount', (ref: PaymentRef) => t.acceptCapture(ref, 1500), 'succeeded'],
+    ['canceled', (ref: PaymentRef) => t.acceptCancel(ref), 'canceled'],
+  ])('leaves the money held, and the payment can be %s', async (_, accept, status) => {
+    const payment = await refusing('amount_too_small')
+    const ref = await t.acceptCapture(payment, 999)
 
-  expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
-  expect(await t.readPayment(ref)).toMatchObject({
-    status: 'declined',
-    failure: { code: 'payment_intent_unexpected_state' },
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    const { response_status: answered, response_body: body } = await t.readKey(ref)
+    expect(answered).toBe(402)
+    expect(JSON.parse(String(body))).toMatchObject({
+      error: { code: 'amount_too_small' },
+      payment: { status: 'requires_capture', failure: null },
+    })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'requires_capture', failure: null })
+    expect(await runOperation(t.engine, await accept(payment))).toBe('finished')
+    expect(await t.readPayment(ref)).toMatchObject({ status })
   })
-  await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
-  await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
+
+  test.each(['charge_expired_for_capture', 'capture_charge_authorization_expired'])(
+    'with %s cancels the payment: nothing is held any more',
+    async (code) => {
+      const ref = await t.acceptCapture(await refusing(code), 999)
+
+      expect(await runOperation(t.engine, ref)).toBe('finished')
+
+      const { response_status: answered, response_body: body } = await t.readKey(ref)
+      expect(answered).toBe(402)
+      const end = { status: 'canceled', cancellation_reason: 'expired' }
+      expect(JSON.parse(String(body))).toMatchObject({ error: { code }, payment: end })
+      const canceled = { status: 'canceled', cancellationReason: 'expired', failure: null }
+      expect(await t.readPayment(ref)).toMatchObject(canceled)
+    },
+  )
+
+  test('of what is captured already is looked up, and posted once', async () => {
+    const ref = await t.acceptCapture(await refusing('charge_already_captured'))
+
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ response_status: 200 })
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('of a payment that was canceled at the provider cancels it, with the reason', async () => {
+    const payment = await held(t)
+    const { providerPaymentId } = await t.readPayment(payment)
+    const reason = { cancellation_reason: 'fraudulent' } as const
+    await t.provider.stripe.paymentIntents.cancel(providerPaymentId ?? '', reason)
+    const ref = await t.acceptCapture(payment)
+
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
+    expect(await t.readPayment(ref)).toMatchObject({
+      status: 'canceled',
+      cancellationReason: 'fraudulent',
+    })
+    await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
+    await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
+  })
 })

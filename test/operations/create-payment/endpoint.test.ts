@@ -28,6 +28,7 @@ describe('a first request', () => {
       description: 'Two tickets',
       metadata: { order: '17' },
       failure: null,
+      cancellation_reason: null,
       provider: { name: 'stripe', payment_id: expect.stringMatching(/^pi_/) },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     })

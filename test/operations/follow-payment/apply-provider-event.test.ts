@@ -280,13 +280,16 @@ describe('a payment that waits for its capture', () => {
   test('is canceled when the authorization has ended at the provider', async () => {
     const { paymentId } = await held(t)
     const payment = await read(paymentId)
-    await t.provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
+    // The stand-in refuses this reason to clients: Stripe gives it itself.
+    const expired = { status: 'canceled', cancellation_reason: 'expired', amount_capturable: 0 }
+    await t.provider.control('POST', `/objects/${payment.providerPaymentId}`, expired)
     const event = eventAbout(payment, { type: 'payment_intent.canceled' })
 
     await deliver(t.engine, event)
     expect(await applyAll(t, [event])).toEqual(['applied'])
 
-    expect(await read(paymentId)).toMatchObject({ status: 'canceled' })
+    const end = { status: 'canceled', cancellationReason: 'expired' }
+    expect(await read(paymentId)).toMatchObject(end)
   })
 
   test('succeeds, and is posted, when someone else captured it at the provider', async () => {

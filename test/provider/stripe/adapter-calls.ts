@@ -33,6 +33,7 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
     description: null,
     metadata: {},
     failure: null,
+    cancellationReason: null,
     provider: 'stripe',
     providerPaymentId: null,
     clientSecret: null,

@@ -309,7 +309,8 @@ describe('a capture', () => {
 
   test('of a canceled payment is declined, as the provider refuses it', async () => {
     const payment = await authorized(adapter)
-    await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
+    const reason = 'requested_by_customer'
+    await adapter.calls.cancel.execute({ payment, reason }, identityOf('started'))
 
     const found = await find(payment)
 
@@ -318,7 +319,9 @@ describe('a capture', () => {
       identityOf('authorized'),
     )
     expect(found).toMatchObject({ outcome: 'declined', failure: codesIn(refused) })
-    expect(found).toMatchObject({ providerPaymentId: payment.providerPaymentId })
+    const canceled = { reason }
+    expect(found).toMatchObject({ providerPaymentId: payment.providerPaymentId, canceled })
+    expect(refused).toMatchObject({ canceled })
   })
 
   test.each([
@@ -342,9 +345,10 @@ describe('a cancellation', () => {
 
   test('of a canceled payment is done', async () => {
     const payment = await authorized(adapter)
-    await adapter.calls.cancel.execute({ payment, reason: null }, identityOf('started'))
+    await adapter.calls.cancel.execute({ payment, reason: 'abandoned' }, identityOf('started'))
 
-    expect(await find(payment)).toMatchObject({ outcome: 'done', value: null })
+    const value = { reason: 'abandoned' }
+    expect(await find(payment)).toMatchObject({ outcome: 'done', value })
   })
 
   test('of a captured payment is declined, as the provider refuses it', async () => {

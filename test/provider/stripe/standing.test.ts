@@ -48,7 +48,19 @@ test.each([
     { status: 'succeeded', amount_received: 1 },
     { status: 'captured', amountCapturedMinor: 1 },
   ],
-  [{ status: 'canceled' }, { status: 'canceled' }],
+  [{ status: 'canceled' }, { status: 'canceled', reason: null }],
+  [
+    { status: 'canceled', cancellation_reason: 'expired' },
+    { status: 'canceled', reason: 'expired' },
+  ],
+  [
+    { status: 'canceled', cancellation_reason: 'void_invoice' },
+    { status: 'canceled', reason: null },
+  ],
+  [
+    { status: 'canceled', cancellation_reason: 7 },
+    { status: 'canceled', reason: null },
+  ],
   [
     { status: 'requires_payment_method', last_payment_error: error },
     {

@@ -103,11 +103,11 @@ test('a cancellation is done, and releases the held amount', async () => {
   const payment = await authorized(adapter)
   const identity = identityOf('started')
 
-  const outcome = await adapter.calls.cancel.execute({ payment, reason: null }, identity)
+  const outcome = await adapter.calls.cancel.execute({ payment, reason: 'duplicate' }, identity)
 
   expect(outcome).toMatchObject({
     outcome: 'done',
-    value: null,
+    value: { reason: 'duplicate' },
     asked: {
       call: 'payment_intents.cancel',
       provider_key: identity.providerKey,
@@ -327,7 +327,8 @@ test('a capture of a partially captured payment: unknown', async () => {
 
 test('a capture of a canceled payment: declined', async () => {
   const payment = await authorized(adapter)
-  await provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '')
+  const reason = { cancellation_reason: 'duplicate' } as const
+  await provider.stripe.paymentIntents.cancel(payment.providerPaymentId ?? '', reason)
 
   const outcome = await adapter.calls.capture.execute(
     { payment, amountMinor: payment.amountMinor },
@@ -338,8 +339,30 @@ test('a capture of a canceled payment: declined', async () => {
     outcome: 'declined',
     failure: { code: 'payment_intent_unexpected_state' },
     providerPaymentId: payment.providerPaymentId,
+    canceled: { reason: 'duplicate' },
   })
   expect(await executed('payment_intent.capture')).toEqual([])
+})
+
+// https://docs.stripe.com/error-codes
+test.each<[string, object]>([
+  ['amount_too_small', { outcome: 'declined', canceled: undefined }],
+  ['amount_too_large', { outcome: 'declined', canceled: undefined }],
+  ['charge_expired_for_capture', { outcome: 'declined', canceled: { reason: 'expired' } }],
+  [
+    'capture_charge_authorization_expired',
+    { outcome: 'declined', canceled: { reason: 'expired' } },
+  ],
+  ['charge_already_captured', { outcome: 'unknown', keptFailure: 'certain' }],
+])('a capture that is refused with %s: %j', async (code, expected) => {
+  const payment = await authorized(adapter, { paymentMethod: `pm_fault_capture_${code}` })
+
+  const outcome = await adapter.calls.capture.execute(
+    { payment, amountMinor: 999 },
+    identityOf('authorized'),
+  )
+
+  expect({ canceled: undefined, ...outcome }).toMatchObject({ ...expected, answered: { code } })
 })
 
 test('a capture of a payment that this account does not have: not_executed', async () => {

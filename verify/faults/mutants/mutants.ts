@@ -3,6 +3,7 @@
 import type { Mutant } from './mutant.ts'
 import { mutantsOfCalls } from './of-calls.ts'
 import { mutantsOfEvents } from './of-events.ts'
+import { mutantsOfHolds } from './of-holds.ts'
 import { mutantsOfKeys } from './of-keys.ts'
 import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
@@ -14,5 +15,6 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfEvents,
   ...mutantsOfKeys,
   ...mutantsOfMoney,
+  ...mutantsOfHolds,
   ...mutantsOfSecrets,
 ]

@@ -139,8 +139,8 @@ export const mutantsOfKeys: readonly Mutant[] = [
       },
       {
         file: 'src/operations/create-payment/phases.ts',
-        text: "['failed']",
-        replacement: "['failed', 'unknown']",
+        text: "['requires_capture', 'failed']",
+        replacement: "['requires_capture', 'failed', 'unknown']",
       },
     ],
     circumstances: SLOW_RESOLVER,

@@ -150,6 +150,7 @@ function paymentOf(key: number): Payment {
     description: null,
     metadata: {},
     failure: null,
+    cancellationReason: null,
     provider: 'stripe',
     providerPaymentId: null,
     clientSecret: null,

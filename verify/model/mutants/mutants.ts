@@ -85,6 +85,7 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'capture-not-posted': { foundBy: '5' },
   'capture-posted-twice': { foundBy: '5' },
   'wrong-amount-posted': { foundBy: '5' },
+  'void-forgotten': { foundBy: '5', provider: providerThatMay('declines') },
   'refund-not-reserved': { foundBy: '1', operation: 'refund.create', keys: 3, workers: 1 },
 }
 

@@ -6,10 +6,13 @@ import type { Row, Value } from '../store/rows.ts'
 export type ProviderCall =
   | 'authorize'
   | 'capture'
+  | 'cancel'
   | 'refund'
   | 'findAuthorization'
   | 'findCapture'
+  | 'findCancel'
   | 'findRefund'
+  | 'retrieve'
 
 export interface StatementRequest {
   readonly kind: 'statement'
@@ -23,7 +26,7 @@ export interface CallRequest {
   readonly kind: 'call'
   readonly call: ProviderCall
   readonly operationId: string
-  /** The provider's idempotency key; null for a lookup. */
+  /** The provider's idempotency key; null for a lookup or a read. */
   readonly providerKey: string | null
   readonly amountMinor: number
 }

@@ -7,6 +7,7 @@ import type { PaymentProvider, ProviderCalls } from '../../../src/provider/payme
 import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, Template } from '../../../dev/docs/sql/statement-text.ts'
+import { operationIdOf, ownerOf } from './ids.ts'
 import { statementOf } from './statement-text.ts'
 import type { Answer, CallRequest, ProviderCall, Request } from './requests.ts'
 import { LEASE_SECONDS } from './settings.ts'
@@ -201,6 +202,12 @@ export class Run {
         find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
           ask('findCapture', { operationId, amountMinor, providerKey: null }),
       },
+      cancel: {
+        execute: ({ payment: { amountMinor } }, identity) =>
+          ask('cancel', { ...identity, amountMinor }),
+        find: ({ payment: { amountMinor } }, { operationId }) =>
+          ask('findCancel', { operationId, amountMinor, providerKey: null }),
+      },
       refund: {
         execute: ({ refund: { amountMinor } }, identity) =>
           ask('refund', { ...identity, amountMinor }),
@@ -208,7 +215,12 @@ export class Run {
           ask('findRefund', { operationId, amountMinor, providerKey: null }),
       },
     }
-    return { name: 'stripe', calls } as PaymentProvider
+    const retrieve: PaymentProvider['retrieve'] = ({ id, amountMinor }) => {
+      const { key, life } = ownerOf(id)
+      const operationId = operationIdOf(key, life)
+      return ask('retrieve', { operationId, amountMinor, providerKey: null })
+    }
+    return { name: 'stripe', calls, retrieve } as PaymentProvider
   }
 }
 

@@ -53,7 +53,8 @@ export class CallSteps {
         await addEffect(
           { label: `${call.call} gives no information`, ...providerFault },
           provider,
-          UNKNOWN,
+          // A failed read proves that nothing was executed.
+          call.call === 'retrieve' ? REFUSED : UNKNOWN,
         )
       return effects
     }
@@ -107,5 +108,7 @@ const REFUSED = { kind: 'outcome', outcome: notExecuted } as const
 const RECOVERY_POINT_OF_CALL: Readonly<Record<string, string | undefined>> = {
   authorize: 'started',
   capture: 'authorized',
+  cancel: 'refused',
+  retrieve: 'kept',
   refund: 'started',
 }

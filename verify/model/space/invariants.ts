@@ -12,8 +12,10 @@ import { AMOUNT_MINOR } from './space.ts'
 const RECOVERY_POINT_RANKS: Readonly<Record<string, number>> = {
   started: 0,
   authorized: 1,
-  captured: 2,
-  finished: 3,
+  refused: 2,
+  kept: 3,
+  captured: 4,
+  finished: 5,
 }
 
 /** Checks what a transition changed in the store. */
@@ -216,12 +218,16 @@ const RESOURCE_STATUS: Readonly<Record<string, string>> = {
 
 /** The status of the resource agrees with the status of its operation. */
 function checkResource(database: Database, row: Row): string[] {
-  const expected = RESOURCE_STATUS[toText(row['status'])]
   const resource = resourceOf(database, row)
+  const isHeld = row['status'] === 'failed_retryable' && isKnownToProvider(resource)
+  const expected = isHeld ? 'requires_capture' : RESOURCE_STATUS[toText(row['status'])]
   if (expected === undefined || resource?.['status'] === expected) return []
   const actual = toText(resource?.['status'])
   return [`2: an operation is ${toText(row['status'])}, but its resource is ${actual}`]
 }
+
+const isKnownToProvider = (payment: Row | undefined): boolean =>
+  typeof payment?.['provider_payment_id'] === 'string'
 
 /** A stored answer is true: at the provider, and in the resource. */
 function checkCompleted(database: Database, row: Row, record: ProviderRecord): string[] {
@@ -248,20 +254,30 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
       ? []
       : [`2: the stored answer is ${status}, but the resource is ${resource}`]
   const effects = isTimeout ? count + record.authorized : count
-  return effects === 0
+  const isHeld = isKnownToProvider(resourceOf(database, row)) && !record.canceled
+  return effects === 0 && !isHeld
     ? violations
     : [...violations, `5: the stored answer is ${status}, but the provider executed it`]
 }
 
 /** A client's retry may repeat an operation only if it is proved that nothing was executed. */
 function checkNothingExecuted(row: Row, record: ProviderRecord): string[] {
-  const count =
-    row['refund_id'] !== null
-      ? record.refunded
-      : row['recovery_point'] === 'started'
-        ? record.authorized
-        : record.captured
+  const count = row['refund_id'] === null ? executedAt(row, record) : record.refunded
   return count === 0 ? [] : ['5: an operation is failed_retryable, but the provider executed it']
+}
+
+/** How often the call of the current recovery point of a payment was executed. */
+function executedAt({ recovery_point: point }: Row, record: ProviderRecord): number {
+  switch (point) {
+    case 'started':
+      return record.authorized
+    case 'authorized':
+      return record.captured
+    case 'refused':
+      return record.canceled ? 1 : 0
+    default:
+      return 0
+  }
 }
 
 function resourceOf(database: Database, row: Row): Row | undefined {

@@ -2,6 +2,7 @@
 // remembers, and which calls are in flight. Its outcomes are those that the adapter derives from
 // Stripe's answers, see `src/provider/stripe/answers.ts`, `payment-traces.ts` and `refund-traces.ts`.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
+import type { Standing } from '../../../src/domain/payments/standing.ts'
 import type { CallRequest } from '../programs/requests.ts'
 import { AMOUNT_MINOR } from './space.ts'
 
@@ -12,7 +13,7 @@ export interface ProviderRecord {
   readonly capturedMinor: number
   readonly refunded: number
   readonly refundedMinor: number
-  /** The authorization can no longer be captured. */
+  /** The authorization is canceled: it can no longer be captured. */
   readonly canceled: boolean
   /** The operation was declined, and an object at the provider says so. */
   readonly declined: boolean
@@ -64,7 +65,9 @@ export function deliver(
   }
   const isRefused = checkRefusal(provider, record, call)
   const done = isRefused === undefined ? [deliverExecuted(provider, record, call)] : []
-  const declined = declines || isRefused === true ? [deliverDeclined(provider, record, call)] : []
+  // A cancel is refused for the state of the payment alone.
+  const mayDecline = declines && call.call !== 'cancel'
+  const declined = mayDecline || isRefused === true ? [deliverDeclined(provider, record, call)] : []
   return isRefused === false ? [deliverDoneBefore(provider, call)] : [...done, ...declined]
 }
 
@@ -78,6 +81,7 @@ function checkRefusal(
   { call, amountMinor }: CallRequest,
 ) {
   if (call === 'capture') return record.captured > 0 ? false : record.canceled || undefined
+  if (call === 'cancel') return record.canceled ? false : record.captured > 0 || undefined
   if (call !== 'refund') return undefined
   const refunded = Object.values(provider).reduce((sum, other) => sum + other.refundedMinor, 0)
   return refunded + amountMinor > AMOUNT_MINOR || undefined
@@ -105,6 +109,8 @@ function afterExecution(
       const capturedMinor = record.capturedMinor + amountMinor
       return { ...record, captured: record.captured + 1, capturedMinor }
     }
+    case 'cancel':
+      return { ...record, canceled: true }
     default: {
       const refundedMinor = record.refundedMinor + amountMinor
       return { ...record, refunded: record.refunded + 1, refundedMinor }
@@ -112,13 +118,13 @@ function afterExecution(
   }
 }
 
+/** A declined authorization or refund leaves an object, a refused capture leaves the money held. */
 function deliverDeclined(provider: Provider, record: ProviderRecord, call: CallRequest): Delivery {
   const remembered = { ...record.remembered, [call.providerKey ?? '']: 'declined' as const }
-  const canceled = record.canceled || call.call === 'capture'
-  const declined = record.declined || call.call !== 'capture'
+  const declined = record.declined || !['capture', 'cancel'].includes(call.call)
   return {
     label: 'declined',
-    provider: { ...provider, [call.operationId]: { ...record, remembered, canceled, declined } },
+    provider: { ...provider, [call.operationId]: { ...record, remembered, declined } },
     outcome: outcomeOf(call, 'declined'),
   }
 }
@@ -150,6 +156,9 @@ function valueOf(call: CallRequest, count: number): unknown {
     case 'capture':
     case 'findCapture':
       return { amountCapturedMinor: call.amountMinor }
+    case 'cancel':
+    case 'findCancel':
+      return { reason: null }
     default:
       return { providerRefundId: objectIdOf(call, count), status: 'succeeded', moved: true }
   }
@@ -164,11 +173,21 @@ function lookUp(record: ProviderRecord, call: CallRequest): Outcome<unknown> {
     if (record.captured > 0) return outcomeOf(call, 1)
     return record.canceled ? outcomeOf(call, 'declined') : notExecuted
   }
+  if (call.call === 'findCancel') {
+    if (record.canceled) return outcomeOf(call, 1)
+    return record.captured > 0 ? outcomeOf(call, 'declined') : notExecuted
+  }
+  if (call.call === 'retrieve') return { outcome: 'done', value: standingOf(record), ...EXCHANGE }
   const count = call.call === 'findRefund' ? record.refunded : record.authorized
   const objects = count + (record.declined ? 1 : 0)
   if (objects === 0) return notExecuted
   if (objects > 1) return unknownOutcome
   return outcomeOf(call, record.declined ? 'declined' : 1)
+}
+
+function standingOf({ captured, capturedMinor, canceled }: ProviderRecord): Standing {
+  if (captured > 0) return { status: 'captured', amountCapturedMinor: capturedMinor }
+  return canceled ? { status: 'canceled', reason: null } : { status: 'held' }
 }
 
 export const notExecuted: Outcome<never> = {

@@ -1,0 +1,253 @@
+// Tests payments whose cardholder never finishes 3-D Secure: the service cancels them in time, and
+// a cardholder who acts at that moment wins or loses, but never both.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { listDeadLetters } from '../../../src/db/queue/dead-letters.ts'
+import { keyOfExpiry, reminderOf } from '../../../src/domain/events/provider-event.ts'
+import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
+import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
+import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { eventsOf } from '../../support/records.ts'
+import { asked } from '../made-payments.ts'
+import { applyAll, runWaiting } from './provider-events.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterEach(() => t.provider.control('POST', '/reset'))
+afterEach(() => expectLedgerBalanced(t.engine.store))
+afterAll(() => t.stop())
+
+const read = ({ id: paymentId }: Payment) => t.readPayment({ tenantId: '', paymentId })
+
+const reminder = (payment: Payment) => reminderOf(payment, payment.createdAt)
+
+const remind = (payment: Payment) => applyProviderEvent(t.engine, reminder(payment))
+
+async function waiting(): Promise<Payment> {
+  return await t.readPayment(await asked(t))
+}
+
+/** A payment that waits for its cardholder for as long as the setting allows. */
+async function abandoned(seconds = t.engine.settings.ACTION_EXPIRES_SECONDS): Promise<Payment> {
+  const payment = await waiting()
+  await t.engine.store.sql`
+    update provider_events set received_at = received_at - ${seconds} * interval '1 second'
+    where payment_id = ${payment.id}
+  `
+  return payment
+}
+
+const authenticate = ({ providerPaymentId }: Payment, outcome: 'succeed' | 'fail' = 'succeed') =>
+  t.provider.control('POST', `/payment_intents/${providerPaymentId}/authenticate`, { outcome })
+
+async function executed({ id }: Payment) {
+  const calls = await t.provider.executed()
+  return calls.filter(({ metadata }) => metadata['atomic_payment'] === showPaymentId(id))
+}
+
+const intentOf = ({ providerPaymentId }: Payment) =>
+  t.provider.stripe.paymentIntents.retrieve(providerPaymentId ?? '')
+
+/** The cancellation that the reminder started. */
+async function expiryOf(payment: Payment): Promise<Accepted> {
+  const [row] = await t.engine.store.sql<Accepted[]>`
+    select tenant_id as "tenantId", id, payment_id as "paymentId" from idempotency_keys
+    where key = ${keyOfExpiry(payment)} and operation = 'payment.cancel'
+  `
+  if (row === undefined) throw new Error('nothing was started')
+  return row
+}
+
+async function expectCanceled(payment: Payment): Promise<void> {
+  const end = { status: 'canceled', cancellationReason: 'abandoned', failure: null }
+  expect(await read(payment)).toMatchObject(end)
+  expect(await intentOf(payment)).toMatchObject({
+    status: 'canceled',
+    cancellation_reason: 'abandoned',
+  })
+}
+
+test('is canceled once at the provider, with its reason and its event', async () => {
+  const payment = await abandoned()
+
+  expect(await remind(payment)).toBe('pending')
+  await runWaiting(t)
+  expect(await remind(payment)).toBe('ignored')
+
+  await expectCanceled(payment)
+  const { id } = await expiryOf(payment)
+  expect(await executed(payment)).toMatchObject([
+    { kind: 'payment_intent.cancel', idempotency_key: `atomic_${id}_started` },
+  ])
+  expect(await eventsOf(t.engine.store, showPaymentId(payment.id))).toEqual([
+    'payment.created',
+    'payment.requires_action',
+    'payment.processing',
+    'payment.canceled',
+  ])
+})
+
+test('is no dead letter', async () => {
+  const payment = await abandoned()
+  await remind(payment)
+  await runWaiting(t)
+
+  await remind(payment)
+
+  const letters = await listDeadLetters(t.engine.store.sql, undefined, { limit: 10 })
+  expect(letters?.items).toEqual([])
+})
+
+test('has a reminder that lasts until the payment is canceled, and for a day of failures', async () => {
+  const payment = await waiting()
+
+  const [job] = await t.engine.store.sql<{ limit: number; longest: number }[]>`
+    select retry_limit as limit, retry_delay_max as longest from pgboss.job
+    where name = 'reminders' and data ->> 'eventId' = ${reminder(payment).id}
+  `
+  expect(job?.longest).toBe(360)
+  expect((job?.limit ?? 0) * 360).toBeGreaterThanOrEqual(3_600 + 86_400)
+})
+
+test('is not canceled before its time', async () => {
+  const payment = await abandoned(t.engine.settings.ACTION_EXPIRES_SECONDS - 60)
+
+  expect(await remind(payment)).toBe('pending')
+  await runWaiting(t)
+
+  expect(await read(payment)).toMatchObject({ status: 'requires_action' })
+  expect(await executed(payment)).toEqual([])
+})
+
+test('is canceled once by several reminders at the same time', async () => {
+  const payment = await abandoned()
+
+  const results = await Promise.all(Array.from({ length: 5 }, () => remind(payment)))
+  await runWaiting(t)
+
+  expect(new Set(results)).toEqual(new Set(['pending']))
+  await expectCanceled(payment)
+  expect(await executed(payment)).toHaveLength(1)
+})
+
+test('is canceled although its cardholder had to authenticate a second time', async () => {
+  const payment = await waiting()
+  await authenticate(payment, 'fail')
+  await remind(payment)
+  const card = { payment_method: 'pm_card_threeDSecureRequired' }
+  await t.provider.stripe.paymentIntents.confirm(payment.providerPaymentId ?? '', card)
+  await runWaiting(t)
+  expect(await read(payment)).toMatchObject({ status: 'requires_action' })
+  expect(await remind(payment)).toBe('pending')
+
+  await t.engine.store.sql`
+    update provider_events set received_at = received_at - interval '1 day'
+    where payment_id = ${payment.id}
+  `
+  await remind(payment)
+  await runWaiting(t)
+
+  await expectCanceled(payment)
+})
+
+describe('a cardholder who authenticates', () => {
+  const charge = ['payment_intent.confirm', 'payment_intent.capture']
+
+  test('before the reminder looks is charged once', async () => {
+    const payment = await abandoned()
+    await authenticate(payment)
+
+    expect(await applyAll(t, [reminder(payment)])).toEqual(['applied'])
+
+    expect(await read(payment)).toMatchObject({ status: 'succeeded', cancellationReason: null })
+    expect((await executed(payment)).map(({ kind }) => kind)).toEqual(charge)
+  })
+
+  test('just before the cancel reaches the provider gets the held money back', async () => {
+    const payment = await abandoned()
+    await remind(payment)
+    const racing = aroundCall(t.engine, 'cancel', async (original) => {
+      await authenticate(payment)
+      return await original()
+    })
+
+    expect(await runOperation(racing, await expiryOf(payment))).toBe('finished')
+
+    await expectCanceled(payment)
+    expect(await executed(payment)).toMatchObject([
+      { kind: 'payment_intent.confirm', amount: 1999 },
+      { kind: 'payment_intent.cancel', amount: 1999 },
+    ])
+    expect(await remind(payment)).toBe('ignored')
+  })
+
+  test('and is charged before the cancel reaches the provider has paid', async () => {
+    const payment = await abandoned()
+    await remind(payment)
+    const racing = aroundCall(t.engine, 'cancel', async (original) => {
+      await authenticate(payment)
+      await t.provider.stripe.paymentIntents.capture(payment.providerPaymentId ?? '')
+      return await original()
+    })
+
+    expect(await runOperation(racing, await expiryOf(payment))).toBe('finished')
+    expect(await read(payment)).toMatchObject({ status: 'requires_action' })
+    expect(await applyAll(t, [reminder(payment)])).toEqual(['applied'])
+
+    expect(await read(payment)).toMatchObject({ status: 'succeeded', amountCapturedMinor: 1999 })
+    expect((await executed(payment)).map(({ kind }) => kind)).toEqual(charge)
+  })
+})
+
+describe('a cancel', () => {
+  const match = { path: '/v1/payment_intents/*/cancel' }
+
+  test('whose outcome is unknown is looked up', async () => {
+    const payment = await abandoned()
+    await remind(payment)
+    const ref = await expiryOf(payment)
+    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    expect(await read(payment)).toMatchObject({ status: 'unknown' })
+    expect(await remind(payment)).toBe('pending')
+
+    await t.letTimePass(ref, 5)
+    await resolveDue(t.engine)
+
+    await expectCanceled(payment)
+    expect(await executed(payment)).toHaveLength(1)
+  })
+
+  test('that was not executed is made again at the next reminder', async () => {
+    const payment = await abandoned()
+    await remind(payment)
+    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+    expect(await runOperation(withoutRetries(t.engine), await expiryOf(payment))).toBe('gave_up')
+    expect(await read(payment)).toMatchObject({ status: 'requires_action' })
+
+    expect(await remind(payment)).toBe('pending')
+    await runWaiting(t)
+
+    await expectCanceled(payment)
+    expect(await executed(payment)).toHaveLength(1)
+  })
+
+  test('by the client comes first: the reminder has nothing to do', async () => {
+    const payment = await abandoned()
+    const ref = { tenantId: payment.tenantId, paymentId: payment.id }
+    const cancel = await t.acceptCancel(ref, 'requested_by_customer')
+
+    expect(await remind(payment)).toBe('pending')
+    await runOperation(t.engine, cancel)
+    expect(await remind(payment)).toBe('ignored')
+
+    expect(await read(payment)).toMatchObject({ cancellationReason: 'requested_by_customer' })
+    expect(await executed(payment)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,73 @@
+// The scenario of a payment with 3-D Secure whose cardholder never acts: its reminder comes due
+// after the payment has expired, and the service cancels it.
+import { setTimeout as wait } from 'node:timers/promises'
+import { createJobWaker } from '../../src/db/connection/notifications.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { requeueProviderEventUnlessApplied } from '../../src/db/queue/dead-letters.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../../src/db/queue/queues.ts'
+import {
+  findPayment,
+  forgetReminders,
+  readIntentStatus,
+  retryWhileDown,
+} from './event-scenarios.ts'
+import { hasWork, makeEventsDue } from './lane-jobs.ts'
+import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
+import { SECURE } from './payments.ts'
+import type { Violation } from './results.ts'
+import type { Scenario } from './scenarios.ts'
+
+export const expire: Scenario = {
+  name: 'payment.cancel.expired',
+  prepare: async (merchant) => (await merchant.pay(SECURE)).resource.id ?? '',
+  act: async (merchant) => {
+    await remindLate(merchant)
+    await untilCanceled(merchant)
+  },
+  check: checkCanceled,
+}
+
+/**
+ * Lets the reminder find the payment expired. It uses the queue of the provider's events, which a
+ * worker does not poll for but is notified of.
+ */
+async function remindLate(merchant: Merchant): Promise<void> {
+  const { lane, tenant } = merchant
+  const { sql } = lane.owner
+  await forgetReminders(merchant)
+  await retryWhileDown(() =>
+    inTransaction(sql, async (tx) => {
+      const [reminder] = await tx<{ provider: string; id: string }[]>`
+        update provider_events set received_at = received_at - interval '30 days'
+        where tenant_id = ${tenant.id} and type = 'reminder'
+        returning provider, id
+      `
+      if (reminder === undefined) throw new Error('the payment has no reminder')
+      await requeueProviderEventUnlessApplied(tx, reminder, PROVIDER_EVENTS_QUEUE)
+    }),
+  )
+  createJobWaker(sql, () => {}, PROVIDER_EVENTS_QUEUE)()
+}
+
+const POLL_MS = 40
+/** After so many polls without a job, nothing changes the payment. */
+const IDLE_POLLS = 25
+
+async function untilCanceled(merchant: Merchant): Promise<void> {
+  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  let idlePolls = 0
+  while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
+    if ((await findPayment(merchant)).status === 'canceled') return
+    idlePolls = (await retryWhileDown(() => hasWork(merchant.lane))) ? 0 : idlePolls + 1
+    await retryWhileDown(() => makeEventsDue(merchant.lane))
+    await wait(POLL_MS, undefined, { signal: merchant.signal })
+  }
+  merchant.violations.push({ invariant: 7, what: 'the expired payment was not canceled' })
+}
+
+async function checkCanceled(merchant: Merchant): Promise<Violation[]> {
+  const { status, intentId } = await findPayment(merchant)
+  const theirs = await readIntentStatus(merchant, intentId)
+  if (status === 'canceled' && theirs === 'canceled') return []
+  return [{ invariant: 5, what: `the provider's intent is ${theirs}, the payment is ${status}` }]
+}

@@ -1,0 +1,44 @@
+// Mutants of money that is held, or may be held, without a payment that says so.
+import type { Mutant } from './mutant.ts'
+
+export const mutantsOfHolds: readonly Mutant[] = [
+  {
+    name: 'void-forgotten',
+    breaks: 'A payment whose capture was refused ends as declined, and its money stays held.',
+    patches: [
+      {
+        file: 'src/operations/create-payment/phases.ts',
+        text: 'if (outcome.canceled !== undefined) return recordDecline(payment, outcome)',
+        replacement: 'if (payment !== undefined) return recordDecline(payment, outcome)',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['payment.create.refused'],
+  },
+  {
+    name: 'refused-capture-ends-the-payment',
+    breaks: 'A refused capture ends the payment, which can be neither captured nor canceled.',
+    patches: [
+      {
+        file: 'src/operations/capture-payment/phases.ts',
+        text: "? { status: 'requires_capture' }",
+        replacement: "? { status: 'declined', failure }",
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['payment.capture.refused'],
+  },
+  {
+    name: 'expired-action-not-canceled',
+    breaks: 'A payment whose cardholder never authenticates waits for ever.',
+    patches: [
+      {
+        file: 'src/operations/follow-payment/apply-provider-event.ts',
+        text: "return isExpired ? await expire(engine, payment) : 'pending'",
+        replacement: "return isExpired && false ? await expire(engine, payment) : 'pending'",
+      },
+    ],
+    caughtBy: 7,
+    shownBy: ['payment.cancel.expired'],
+  },
+]
