@@ -202,10 +202,7 @@ const isPartlyExecuted = (sql: Sql | Transaction): Fragment => sql`
   status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
 `
 
-/**
- * Neither status ever changes, so it is read once. The operation of a declined payment may still
- * have to cancel it at the provider.
- */
+/** Neither status changes. The operation of a declined payment may still have to cancel it. */
 const isOvertaken = (sql: Sql | Transaction): Fragment => sql`
   exists (
     select from payments

@@ -419,8 +419,8 @@ describe('a malformed answer', () => {
     expect(await answered.readRefund('re_1')).toMatchObject({ standing: undefined })
   })
 
-  test.each([null, 'none'])('a refund with metadata %j names no owner', async (metadata) => {
-    const answered = await answering(list(refund({ status: 'succeeded', metadata })))
+  test.each([null, 'none'])('a refund with metadata %j names no owner', async (none) => {
+    const answered = await answering(list(refund({ status: 'succeeded', metadata: none })))
 
     expect(await collect(answered.listRefunds(always))).toMatchObject([{ correlation: null }])
   })
