@@ -1554,8 +1554,8 @@ export interface components {
                 client_secret: string | null;
             };
             failure: components["schemas"]["Failure"] | null;
-            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known. */
-            cancellation_reason: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
+            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
             provider: {
                 /** @description The name of the provider. */
                 name: string;

@@ -16,7 +16,12 @@ export function filesOf(names: OperationNames): Record<string, string> {
 function phases({ operation, camel, verb }: OperationNames): string {
   return `// The operation \`${operation}\`: says here in one sentence what it does to a payment.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
-import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
+import {
+  paymentAfter,
+  type Cancellation,
+  type CancelReason,
+  type Payment,
+} from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import { onPayment } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
@@ -30,17 +35,17 @@ export const ${camel} = defineOperation('${operation}', {
 /** The request of the provider call, and what \`record\` needs. */
 interface Subject {
   readonly payment: Payment
-  readonly reason: string | null
+  readonly reason: CancelReason | null
 }
 
 /** \`parameters\` is what the endpoint stored of the request. */
 function subject({ payment, parameters }: OperationInput): Subject {
-  const { reason } = parameters as { reason: string | null }
+  const { reason } = parameters as { reason: CancelReason | null }
   return { payment, reason }
 }
 
 /** What to write once the outcome of the call is final. It reads and writes nothing itself. */
-function record({ payment }: Subject, outcome: FinalOutcome<null>): Step<never, never> {
+function record({ payment }: Subject, outcome: FinalOutcome<Cancellation>): Step<never, never> {
   if (outcome.outcome === 'declined') {
     const unchanged = paymentAfter(payment, { status: 'requires_capture' })
     return finishWithRefusal(unchanged, outcome.failure, { payment: unchanged })

@@ -85,9 +85,9 @@ export const paymentSchema = z
         description: 'What must be done next. Present only when the status is `requires_action`.',
       }),
     failure: failureSchema.nullable(),
-    cancellation_reason: z.enum(cancellationReasons).nullable().meta({
+    cancellation_reason: z.enum(cancellationReasons).nullable().optional().meta({
       description:
-        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known.',
+        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored.',
     }),
     provider: z.object({
       name: z.string().meta({ description: 'The name of the provider.' }),

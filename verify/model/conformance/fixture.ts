@@ -115,6 +115,7 @@ function refundRow(schema: Schema, key: number, state: OperationState): Row {
     previous_status: RESOURCE_STATUS[state] === 'processing' ? null : PREVIOUS_STATUS[state],
     metadata: {},
     provider_refund_id: state === 'completed' ? `re_${key}` : null,
+    moved: state === 'completed',
     created_at: 0,
     updated_at: 0,
   })
