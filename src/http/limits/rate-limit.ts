@@ -53,9 +53,16 @@ export function createRateLimiter(
   let counts = new Map<string, Count>()
   let windowEndsAtMs = 0
 
+  const sendBlocks = async (name: string, count: Count, block: number): Promise<void> => {
+    if (count.sending) return
+    count.sending = true
+    // What is counted meanwhile may be a block, too, and no later request may come to send it.
+    while (count.own >= block && counts.get(name) === count) await send(name, count)
+    count.sending = false
+  }
+
   const send = async (name: string, count: Count): Promise<void> => {
     const block = count.own
-    count.sending = true
     try {
       const shared = await addToShared(name, block, windowEndsAtMs - now())
       count.own -= block
@@ -65,8 +72,6 @@ export function createRateLimiter(
       log.warn({ err: error }, 'could not share a count of requests')
       count.own -= block
       count.shared += block
-    } finally {
-      count.sending = false
     }
   }
   return {
@@ -83,8 +88,7 @@ export function createRateLimiter(
       counts.set(name, count)
       const exceeded = count.shared + count.own >= limit
       if (!exceeded) count.own += 1
-      const isBlock = count.own >= Math.max(1, Math.floor(limit / BLOCKS_PER_LIMIT))
-      if (isBlock && !count.sending) void send(name, count)
+      void sendBlocks(name, count, Math.max(1, Math.floor(limit / BLOCKS_PER_LIMIT)))
       return {
         kind,
         limit,

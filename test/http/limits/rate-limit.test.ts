@@ -6,6 +6,7 @@ import { createRateLimiter, type RateLimiter } from '../../../src/http/limits/ra
 import { get, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const log = pino({ level: 'silent' })
 /** The beginning of a one-minute window. */
@@ -142,6 +143,21 @@ describe('a limiter', () => {
     }
 
     expect(blocks).toEqual(Array.from({ length: 20 }, () => 50))
+  })
+
+  test('shares what it counted while the store was slow, without a further request', async () => {
+    const blocks: number[] = []
+    const slow = Promise.withResolvers<number>()
+    const limiter = limiterOf(3, (_name, points) => {
+      blocks.push(points)
+      return blocks.length === 1 ? slow.promise : Promise.resolve(3)
+    })
+    expect(countAllowed(limiter, 'a', 3)).toBe(3)
+
+    slow.resolve(1)
+    await until(() => blocks.length > 1)
+
+    expect(blocks).toEqual([1, 2])
   })
 
   test('enforces the limit by itself while the store does not answer', async () => {
