@@ -157,7 +157,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
     ],
     caughtBy: 5,
-    shownBy: ['payment.create:stall@worker/provider-capture/reply#1/before'],
+    shownBy: ['payment.create:stall@worker/provider-authorize/reply#1/before'],
   },
   {
     name: 'next-phase-without-a-record',
