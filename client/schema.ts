@@ -599,7 +599,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve an unknown outcome
-         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, whatever you claim. If nobody can look, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
+         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, whatever you claim. If the look-up fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
          */
         post: operations["resolveOperation"];
         delete?: never;
@@ -1382,7 +1382,7 @@ export interface components {
             outcome: "did_not_happen";
             /** @description What proves that it did not happen. It is stored in the audit trail. */
             proof: string;
-            /** @description Whether to act on it even if nobody can look at the provider. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys. */
+            /** @description Whether to act on the claim even if the look-up at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys. */
             unverified?: boolean;
         };
         RedriveDeadLetters: {
@@ -3377,16 +3377,16 @@ export interface components {
             };
         };
         /**
-         * Nobody could look at the provider
+         * The claim could not be verified
          * @description A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.
          * @example {
          *       "type": "/problems/resolution-unverifiable",
-         *       "title": "Nobody could look at the provider",
+         *       "title": "The claim could not be verified",
          *       "status": 409,
          *       "error": {
          *         "type": "invalid_request_error",
          *         "code": "resolution_unverifiable",
-         *         "message": "Nobody could look at the provider"
+         *         "message": "The claim could not be verified"
          *       }
          *     }
          */
@@ -3394,7 +3394,7 @@ export interface components {
             /** @constant */
             type: "/problems/resolution-unverifiable";
             /** @constant */
-            title: "Nobody could look at the provider";
+            title: "The claim could not be verified";
             /** @constant */
             status: 409;
             detail?: string;
@@ -7757,7 +7757,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperationWithResolution"];
                 };
             };
-            /** @description Nobody has looked yet: read the `resolution` of the operation later. Or the resolution is proposed, and needs a second operator. */
+            /** @description The look-up is not finished: read the `resolution` of the operation later. Or the claim is a proposal that needs a second operator. */
             202: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];

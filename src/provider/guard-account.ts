@@ -1,6 +1,7 @@
 // Keeps the service from using the secret key of another account than before. That account has none
 // of our payments: a new payment would be charged there, and a look-up would find nothing, which
 // would count as proof that a call did not happen.
+import type { NotExecuted } from '../domain/operations/outcome.ts'
 import { mapCalls } from './map-calls.ts'
 import type { PaymentProvider, ProviderCall } from './payment-provider.ts'
 
@@ -31,15 +32,20 @@ export function guardAccount(
       (error: unknown) => `the account is not checked: ${reasonOf(error)}`,
     )
 
+  const unlessWrong = async <Answer>(
+    name: string,
+    make: () => Promise<Answer>,
+  ): Promise<Answer | NotExecuted> => {
+    const reason = await objection()
+    if (reason === undefined) return await make()
+    return { outcome: 'not_executed', ...exchangeOf(name, reason) }
+  }
+
   const guardCall = <Request, Value>(
     name: string,
     call: ProviderCall<Request, Value>,
   ): ProviderCall<Request, Value> => ({
-    execute: async (request, identity) => {
-      const reason = await objection()
-      if (reason === undefined) return await call.execute(request, identity)
-      return { outcome: 'not_executed', ...exchangeOf(name, reason) }
-    },
+    execute: (request, identity) => unlessWrong(name, () => call.execute(request, identity)),
     find: async (request, trace) => {
       const reason = await objection()
       if (reason === undefined) return await call.find(request, trace)
@@ -57,16 +63,9 @@ export function guardAccount(
     name: provider.name,
     calls: mapCalls(provider.calls, guardCall),
     readAccount: check,
-    async retrieve(payment) {
-      const reason = await objection()
-      if (reason === undefined) return await provider.retrieve(payment)
-      return { outcome: 'not_executed', ...exchangeOf('retrieve', reason) }
-    },
-    async retrieveRefund(refund) {
-      const reason = await objection()
-      if (reason === undefined) return await provider.retrieveRefund(refund)
-      return { outcome: 'not_executed', ...exchangeOf('retrieveRefund', reason) }
-    },
+    retrieve: (payment) => unlessWrong('retrieve', () => provider.retrieve(payment)),
+    retrieveRefund: (refund) =>
+      unlessWrong('retrieveRefund', () => provider.retrieveRefund(refund)),
     listPayments: (...asked) => afterCheck(() => provider.listPayments(...asked)),
     listRefunds: (...asked) => afterCheck(() => provider.listRefunds(...asked)),
     listMovements: (...asked) => afterCheck(() => provider.listMovements(...asked)),

@@ -19,7 +19,6 @@ import {
   notComparedAmong,
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
-import type { LedgerKind } from '../domain/ledger/ledger.ts'
 import { compareRefund } from './compare-refunds.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
@@ -137,19 +136,18 @@ async function findLedgerMovements(
   ]
   const byName = new Map(ledgerMovements.map((entry) => [nameOfOurs(entry), entry]))
   const byOurId = new Map(
-    ledgerMovements.map((entry) => [ourName(entry.kind, entry.refundId ?? entry.paymentId), entry]),
+    ledgerMovements.map((entry) => [
+      seenMovement(entry.kind, entry.refundId ?? entry.paymentId),
+      entry,
+    ]),
   )
   return (movement) =>
-    byName.get(nameOf(movement)) ?? byOurId.get(ourName(movement.kind, ourIdIn(movement)))
+    byName.get(nameOf(movement)) ??
+    byOurId.get(seenMovement(movement.kind, ourIdIn(movement) ?? ''))
 }
 
 function nameOfOurs({ kind, objectId }: LedgerMovement): string | null {
   return objectId === null ? null : seenMovement(kind, objectId)
-}
-
-/** The name of a movement by our id of its payment or refund. */
-function ourName(kind: LedgerKind, id: string | null): string {
-  return `${kind} ${id ?? ''}`
 }
 
 /** The payment or refund of ours that the provider's record names. */

@@ -2,7 +2,6 @@
 // at both sides still shows it, so that normal traffic never causes one.
 import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
 import { findPayment } from '../db/payments/payments.ts'
-import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
 import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingPayments } from '../db/reconciliation/missing-records.ts'
 import { comparisonOf } from '../domain/events/provider-event.ts'
@@ -10,6 +9,7 @@ import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
 import {
   eachPage,
+  follow,
   nameTenants,
   report,
   requestCheck,
@@ -130,7 +130,7 @@ async function actOnSecondLook(
   before: Payment,
   { providerPaymentId }: ProviderPayment,
 ): Promise<Difference[]> {
-  const { provider, store } = comparison.parts
+  const { provider, store, clock } = comparison.parts
   const theirs = await provider.readPayment(providerPaymentId)
   const ours = await findPayment(store.sql, before.tenantId, before.id)
   if (ours === undefined || theirs === undefined || ours.status !== before.status) {
@@ -142,30 +142,18 @@ async function actOnSecondLook(
     case 'differs':
       return [...verdict.differences]
     case 'moved_on':
-      return await follow(comparison, ours, theirs)
+      return (await follow(
+        comparison,
+        comparisonOf(ours, theirs.standing?.status ?? '', clock.now()),
+      ))
+        ? []
+        : [{ kind: 'status_differs', ...evidenceOf(ours, theirs) }]
     case 'agrees':
     case 'in_motion':
     case 'unknown':
       comparison.counts.in_motion += 1
       return []
   }
-}
-
-/**
- * Makes the usual phases follow the provider. If they have failed to do so before, it is a
- * difference.
- */
-async function follow(
-  { parts, counts }: Comparison,
-  ours: Payment,
-  theirs: ProviderPayment,
-): Promise<Difference[]> {
-  const { sql } = parts.store
-  const event = comparisonOf(ours, theirs.standing?.status ?? '', parts.clock.now())
-  const isNew = await storeProviderEvent(sql, event)
-  if (isNew) counts.repaired += 1
-  if (isNew || (await findProviderEvent(sql, event))?.status === 'pending') return []
-  return [{ kind: 'status_differs', ...evidenceOf(ours, theirs) }]
 }
 
 async function actOnMissing(

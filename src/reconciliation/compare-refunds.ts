@@ -1,6 +1,5 @@
 // Compares refunds, in the same way as payments.
 import { findRefundsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
-import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
 import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingRefunds, walkWaitingRefunds } from '../db/reconciliation/missing-records.ts'
 import { findRefund } from '../db/payments/refunds.ts'
@@ -9,6 +8,7 @@ import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
 import {
   eachPage,
+  follow,
   nameTenants,
   report,
   requestCheck,
@@ -101,7 +101,7 @@ async function act(
     return []
   }
   if (ours !== undefined && verdict.verdict === 'moved_on') {
-    return await follow(comparison, ours, theirs)
+    return await followChange(comparison, ours, theirs)
   }
   if (verdict.verdict !== 'differs') {
     comparison.counts.in_motion += 1
@@ -135,20 +135,17 @@ async function judgeAgain(
   return []
 }
 
-/** Makes `refund.follow` record the change. If it has failed to do so before, it is a difference. */
-async function follow(
-  { parts, run, counts }: Comparison,
+/** Makes `refund.follow` record the change. */
+async function followChange(
+  comparison: Comparison,
   ours: Refund,
   theirs: ProviderRefund,
 ): Promise<Difference[]> {
-  const { sql } = parts.store
+  const { parts, run } = comparison
   const status = theirs.standing?.status ?? ''
   const their = { provider: run.provider, providerPaymentId: theirs.providerPaymentId, status }
-  const event = comparisonOfRefund(ours, their, parts.clock.now())
-  const isNew = await storeProviderEvent(sql, event)
-  if (isNew) counts.repaired += 1
-  if (isNew || (await findProviderEvent(sql, event))?.status === 'pending') return []
-  return [{ kind: 'status_differs', ...evidenceOf(ours, theirs) }]
+  const isFollowed = await follow(comparison, comparisonOfRefund(ours, their, parts.clock.now()))
+  return isFollowed ? [] : [{ kind: 'status_differs', ...evidenceOf(ours, theirs) }]
 }
 
 async function actOnMissing(

@@ -1,12 +1,14 @@
 // The shared parts of a comparison: the run, its dependencies and counts, and the actions that
 // follow a verdict.
 import { openFindings, type Finding, type NewFinding } from '../db/reconciliation/findings.ts'
+import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
 import { findOpenAmong } from '../db/reconciliation/reported-findings.ts'
 import { findTenantsAmong } from '../db/reconciliation/compared-payments.ts'
 import type { Sql, Transaction } from '../db/connection/client.ts'
 import { recordCompared, seenReport } from '../db/reconciliation/reconciliation-progress.ts'
 import { requestCheckOfPayment } from '../db/operations/unknown-outcomes.ts'
 import { findRun, type Run } from '../db/reconciliation/reconciliation-runs.ts'
+import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
@@ -148,6 +150,20 @@ export async function report(
 interface Missing {
   readonly difference: Difference
   readonly theirs: { readonly correlation: Correlation | null }
+}
+
+/**
+ * Makes the usual phases follow the provider, by an event of our own. False if an earlier event of
+ * this kind was applied in vain: then it is a difference.
+ */
+export async function follow(
+  { parts, counts }: Comparison,
+  event: ProviderEvent,
+): Promise<boolean> {
+  const { sql } = parts.store
+  const isNew = await storeProviderEvent(sql, event)
+  if (isNew) counts.repaired += 1
+  return isNew || (await findProviderEvent(sql, event))?.status === 'pending'
 }
 
 /** Adds the tenant to differences without a record of ours, if that tenant exists. */

@@ -4,6 +4,7 @@ import { showPaymentId } from '../domain/payments/payment.ts'
 import {
   hasReturned,
   refundHasMovedOn,
+  waitingRefundStatuses,
   type RefundStanding,
 } from '../domain/payments/refund-standing.ts'
 import { showRefundId, type Refund } from '../domain/payments/refund.ts'
@@ -41,7 +42,8 @@ export function judgeRefund(ours: Refund | undefined, theirs: ProviderRefund): V
 }
 
 function isWaiting(standing: RefundStanding | undefined): boolean {
-  return standing?.status === 'pending' || standing?.status === 'requires_action'
+  const waiting: readonly (string | undefined)[] = waitingRefundStatuses
+  return waiting.includes(standing?.status)
 }
 
 function agreesOnStatus({ status }: Refund, standing: RefundStanding | undefined): boolean {

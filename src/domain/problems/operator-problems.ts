@@ -26,7 +26,7 @@ export const operatorProblems = {
   ),
   'resolution-unverifiable': invalid(
     409,
-    'Nobody could look at the provider',
+    'The claim could not be verified',
     'A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.',
   ),
   'key-window-passed': invalid(

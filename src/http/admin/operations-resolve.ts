@@ -47,7 +47,7 @@ export const resolveOperationBody = z.discriminatedUnion('outcome', [
       .boolean()
       .optional()
       .describe(
-        'Whether to act on it even if nobody can look at the provider. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys.',
+        'Whether to act on the claim even if the look-up at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys.',
       ),
   }),
 ])

@@ -382,6 +382,18 @@ describe('an operation that failed half-way, and whose payment has ended since',
     expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
   })
 
+  test('is kept if its first call may have been executed, as a refund of a captured payment', async () => {
+    const ref = await withPayment('succeeded')
+    await sql`
+      update idempotency_keys set recovery_point = 'started', phase_began_at = now()
+      where id = ${ref.id}
+    `
+
+    expect(await timeOutIfAbandoned(sql, timeout, kept)).toBe(0)
+    expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
+    expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toMatchObject([ref])
+  })
+
   test.each(['requires_capture', 'declined'])('is kept while the payment is %s', async (status) => {
     await withPayment(status)
 
