@@ -21,7 +21,7 @@ export type TryResult =
 export interface CallState {
   /** A GET, or a request with an idempotency key: the service executes it at most once. */
   readonly isIdempotent: boolean
-  /** Failed tries, including the last one. A 409 that asks to wait does not count. */
+  /** Failed tries, including the last one. That the operation is in progress does not count. */
   readonly failures: number
   /** Time left until the call's deadline. */
   readonly remainingMs: number
@@ -61,9 +61,15 @@ export function decideRetry(
   return { retry: true, delayMs }
 }
 
-/** Whether the answer says that the operation is running. */
+/** The problems of an operation that has no final answer yet, in both flavours of the service. */
+const IN_PROGRESS: readonly (string | undefined)[] = ['operation-in-progress', 'outcome-unknown']
+
+/**
+ * Whether the answer says that the operation has no final answer yet. Any other 409 that may be
+ * retried is a failure, such as one of a proxy.
+ */
 export function isInProgress(result: TryResult): boolean {
-  return result.kind === 'answer' && result.status === 409 && isRetryable(result)
+  return result.kind === 'answer' && IN_PROGRESS.includes(result.problem) && isRetryable(result)
 }
 
 function isRetryable(result: TryResult): boolean {
@@ -71,8 +77,7 @@ function isRetryable(result: TryResult): boolean {
   if (result.status < 400) return false
   if (result.shouldRetry !== undefined) return result.shouldRetry
   if (result.isReplay === true) return false
-  // A 409 with Retry-After means that the operation is running. A 409 without it reports a state
-  // that does not change by waiting.
+  // A 409 without Retry-After reports a state that does not change by waiting.
   if (result.retryAfterMs !== undefined || TRANSIENT_STATUSES.includes(result.status)) return true
   // The other 408, `operation-timed-out`, is the final answer of an operation that the service
   // abandoned.

@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Capture a payment
-         * @description Captures all or a part of the amount that a payment holds on the card.
+         * @description Captures all or a part of the amount that a payment holds on the card, before the time in `capture_before`.
          */
         post: operations["capturePayment"];
         delete?: never;
@@ -164,6 +164,46 @@ export interface paths {
          * @description Returns a refund. If its outcome is unknown, the request also makes the service look up the outcome at the provider soon.
          */
         get: operations["getRefund"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/disputes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List disputes
+         * @description Returns your disputes, newest first.
+         */
+        get: operations["listDisputes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/disputes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a dispute
+         * @description Returns a dispute.
+         */
+        get: operations["getDispute"];
         put?: never;
         post?: never;
         delete?: never;
@@ -482,6 +522,30 @@ export interface paths {
          * @description Creates another API key for a tenant. The secret of the key is returned only in this response.
          */
         post: operations["addApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/tenants/{id}/customers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the customers of a tenant
+         * @description Returns the customers of the provider that a tenant may charge, in reverse order of their ids.
+         */
+        get: operations["listCustomers"];
+        put?: never;
+        /**
+         * Assign customers to a tenant
+         * @description Lets a tenant charge customers of the provider. Send it after you have created a customer at the provider. Repeating it changes nothing. A customer of another tenant moves only if `from` names that tenant; payments that were accepted before go on.
+         */
+        post: operations["assignCustomers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1088,6 +1152,46 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "payment.authorization_expiring": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * payment.authorization_expiring
+         * @description Sent when the event `payment.authorization_expiring` happens to a payment.
+         */
+        post: operations["onPaymentAuthorizationExpiring"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payment.early_fraud_warning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * payment.early_fraud_warning
+         * @description Sent when the event `payment.early_fraud_warning` happens to a payment.
+         */
+        post: operations["onPaymentEarlyFraudWarning"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "refund.created": {
         parameters: {
             query?: never;
@@ -1268,6 +1372,106 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "dispute.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * dispute.created
+         * @description Sent when the event `dispute.created` happens to a dispute.
+         */
+        post: operations["onDisputeCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * dispute.updated
+         * @description Sent when the event `dispute.updated` happens to a dispute.
+         */
+        post: operations["onDisputeUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.funds_withdrawn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * dispute.funds_withdrawn
+         * @description Sent when the event `dispute.funds_withdrawn` happens to a dispute.
+         */
+        post: operations["onDisputeFundsWithdrawn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.funds_reinstated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * dispute.funds_reinstated
+         * @description Sent when the event `dispute.funds_reinstated` happens to a dispute.
+         */
+        post: operations["onDisputeFundsReinstated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * dispute.closed
+         * @description Sent when the event `dispute.closed` happens to a dispute.
+         */
+        post: operations["onDisputeClosed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -1283,7 +1487,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description The id of the provider's payment method. Never a card number.
+             * @description The id of the provider's payment method. Never a card number. A saved payment method needs the customer to whom it belongs.
              * @example pm_card_visa
              */
             payment_method: string;
@@ -1293,7 +1497,7 @@ export interface components {
              * @enum {string}
              */
             capture_method?: "automatic" | "manual";
-            /** @description The id of the provider's customer. */
+            /** @description The id of the provider's customer. Only the customers of the tenant are accepted, which an operator assigns. */
             customer?: string | null;
             /** @description Free text, for people. */
             description?: string | null;
@@ -1339,7 +1543,7 @@ export interface components {
              *       "*"
              *     ]
              */
-            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled")[];
+            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
             /** @description Free text, for people. */
             description?: string | null;
         };
@@ -1362,6 +1566,12 @@ export interface components {
              *     ]
              */
             scopes?: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
+        };
+        AssignCustomers: {
+            /** @description The provider's ids of the customers. One that the tenant already has stays as it is. */
+            customers: string[];
+            /** @description The tenant from which customers may be taken. Without it, a customer of another tenant is refused. */
+            from?: string;
         };
         RotateApiKey: {
             /**
@@ -1405,7 +1615,7 @@ export interface components {
             note: string;
         };
         /**
-         * @description An event about a payment. `data.object` is the payment as it was when the event happened.
+         * @description An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.
          * @example {
          *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
          *       "object": "event",
@@ -1428,6 +1638,7 @@ export interface components {
          *           },
          *           "failure": null,
          *           "cancellation_reason": null,
+         *           "capture_before": "2026-01-31T12:00:00.000Z",
          *           "provider": {
          *             "name": "stripe",
          *             "payment_id": "pi_3SZ0001"
@@ -1453,7 +1664,7 @@ export interface components {
              * @description What happened.
              * @enum {string}
              */
-            type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled";
+            type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning";
             data: {
                 object: components["schemas"]["Payment"];
             };
@@ -1486,6 +1697,7 @@ export interface components {
          *       },
          *       "failure": null,
          *       "cancellation_reason": null,
+         *       "capture_before": "2026-01-31T12:00:00.000Z",
          *       "provider": {
          *         "name": "stripe",
          *         "payment_id": "pi_3SZ0001"
@@ -1554,8 +1766,9 @@ export interface components {
                 client_secret: string | null;
             };
             failure: components["schemas"]["Failure"] | null;
-            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
             cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
+            capture_before?: string | null;
             provider: {
                 /** @description The name of the provider. */
                 name: string;
@@ -1695,6 +1908,149 @@ export interface components {
             /**
              * Format: date-time
              * @description When the refund was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+        };
+        /**
+         * @description An event about a dispute. `data.object` is the dispute as it was when the event happened.
+         * @example {
+         *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "object": "event",
+         *       "type": "dispute.created",
+         *       "data": {
+         *         "object": {
+         *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *           "object": "dispute",
+         *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *           "amount": 1999,
+         *           "amount_withdrawn": 1999,
+         *           "amount_reinstated": 0,
+         *           "currency": "usd",
+         *           "fee": 1500,
+         *           "fee_currency": "usd",
+         *           "reason": "fraudulent",
+         *           "status": "needs_response",
+         *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
+         *           "provider": {
+         *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+         *           },
+         *           "opened_at": "2026-01-31T12:00:00.000Z",
+         *           "created_at": "2026-01-31T12:00:00.000Z"
+         *         }
+         *       },
+         *       "request": {
+         *         "idempotency_key": null
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000Z"
+         *     }
+         */
+        DisputeEvent: {
+            /**
+             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
+             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "event";
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed";
+            data: {
+                object: components["schemas"]["Dispute"];
+            };
+            request: {
+                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
+                idempotency_key: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+        };
+        /**
+         * @example {
+         *       "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "object": "dispute",
+         *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "amount": 1999,
+         *       "amount_withdrawn": 1999,
+         *       "amount_reinstated": 0,
+         *       "currency": "usd",
+         *       "fee": 1500,
+         *       "fee_currency": "usd",
+         *       "reason": "fraudulent",
+         *       "status": "needs_response",
+         *       "evidence_due_at": "2026-01-31T12:00:00.000Z",
+         *       "provider": {
+         *         "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+         *       },
+         *       "opened_at": "2026-01-31T12:00:00.000Z",
+         *       "created_at": "2026-01-31T12:00:00.000Z"
+         *     }
+         */
+        Dispute: {
+            /**
+             * @description The id of the dispute.
+             * @example dp_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "dispute";
+            /**
+             * @description The payment that is disputed.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            payment: string;
+            /**
+             * @description The disputed amount, which can be lower or higher than the amount of the payment, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description What the dispute has taken from the balance, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_withdrawn: number;
+            /**
+             * @description What it has given back, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_reinstated: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /** @description The provider's fees for it, less those that came back, in minor units. */
+            fee: number;
+            /** @description The currency of the provider's balance. Null while there is no fee. */
+            fee_currency: string | null;
+            /** @description The cardholder's reason, in the provider's words. */
+            reason: string;
+            /**
+             * @description The status at the provider, which is where you answer it. `warning_needs_response`, `warning_under_review`, `warning_closed`: an inquiry, which moves no money. `needs_response` and `under_review`: the amount is withdrawn, and the payment cannot be refunded. `won`: the amount comes back. `lost`: it does not, except if the dispute rarely turns `won` later. `prevented`: it was ended before it began. `appeal_needs_response`, `appeal_under_review`: the decision is appealed.
+             * @enum {string}
+             */
+            status: "warning_needs_response" | "warning_under_review" | "warning_closed" | "needs_response" | "under_review" | "appeal_needs_response" | "appeal_under_review" | "won" | "lost" | "prevented";
+            evidence_due_at: string | null;
+            provider: {
+                /** @description The provider's id of the dispute. */
+                dispute_id: string;
+            };
+            /**
+             * Format: date-time
+             * @description When the dispute was opened at the provider.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            opened_at: string;
+            /**
+             * Format: date-time
+             * @description When the service learned of it.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -2908,7 +3264,7 @@ export interface components {
         };
         /**
          * The payment was declined
-         * @description The card was declined, or the provider refused the payment. `payment.failure` shows the reason. This is a final result: a retry with the same key replays it. Use a new key to try another card.
+         * @description The card was declined, or the provider refused the payment. `payment.failure` shows the reason, and `error.type` what it is about: `card_error` the card, `invalid_request_error` the request or the state of the payment, `api_error` the account of the merchant at the provider, so that no other card helps. This is a final result: a retry with the same key replays it. Use a new key to try another card.
          * @example {
          *       "type": "/problems/payment-declined",
          *       "title": "The payment was declined",
@@ -2934,6 +3290,7 @@ export interface components {
          *           "message": "Declined."
          *         },
          *         "cancellation_reason": null,
+         *         "capture_before": "2026-01-31T12:00:00.000Z",
          *         "provider": {
          *           "name": "stripe",
          *           "payment_id": "pi_3SZ0001"
@@ -2958,11 +3315,81 @@ export interface components {
             detail?: string;
             payment: components["schemas"]["Payment"];
             error: {
-                /** @constant */
-                type: "card_error";
+                /** @enum {string} */
+                type: "card_error" | "invalid_request_error" | "api_error";
                 code: string;
                 message: string;
                 decline_code: string | null;
+            };
+        };
+        /**
+         * No such customer
+         * @description The tenant of the API key has no customer with this id. An operator assigns the customers of the provider to tenants. Nothing was executed, and the idempotency key is not used up.
+         * @example {
+         *       "type": "/problems/customer-not-found",
+         *       "title": "No such customer",
+         *       "status": 404,
+         *       "errors": [
+         *         {
+         *           "pointer": "/customer",
+         *           "detail": "No such customer"
+         *         }
+         *       ],
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "resource_missing",
+         *         "message": "No such customer",
+         *         "param": "customer"
+         *       }
+         *     }
+         */
+        CustomerNotFoundProblem: {
+            /** @constant */
+            type: "/problems/customer-not-found";
+            /** @constant */
+            title: "No such customer";
+            /** @constant */
+            status: 404;
+            detail?: string;
+            /** @description The errors in the body, at most the first 20. */
+            errors?: components["schemas"]["FieldError"][];
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "resource_missing";
+                message: string;
+                param?: string;
+            };
+        };
+        /**
+         * No such route
+         * @description The API has no such path.
+         * @example {
+         *       "type": "/problems/route-not-found",
+         *       "title": "No such route",
+         *       "status": 404,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "route_not_found",
+         *         "message": "No such route"
+         *       }
+         *     }
+         */
+        RouteNotFoundProblem: {
+            /** @constant */
+            type: "/problems/route-not-found";
+            /** @constant */
+            title: "No such route";
+            /** @constant */
+            status: 404;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "route_not_found";
+                message: string;
             };
         };
         /**
@@ -3026,33 +3453,59 @@ export interface components {
             };
         };
         /**
-         * No such route
-         * @description The API has no such path.
+         * The authorization has expired
+         * @description The provider released the held money before it was captured. Nothing was charged, and the payment is `canceled`. This is a final result: a retry with the same key replays it. Use a new key to create another payment.
          * @example {
-         *       "type": "/problems/route-not-found",
-         *       "title": "No such route",
-         *       "status": 404,
+         *       "type": "/problems/authorization-expired",
+         *       "title": "The authorization has expired",
+         *       "status": 402,
+         *       "payment": {
+         *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *         "object": "payment",
+         *         "amount": 1999,
+         *         "amount_captured": 0,
+         *         "amount_refunded": 0,
+         *         "currency": "usd",
+         *         "status": "canceled",
+         *         "capture_method": "manual",
+         *         "payment_method": "pm_card_visa",
+         *         "customer": null,
+         *         "description": null,
+         *         "metadata": {
+         *           "order": "1042"
+         *         },
+         *         "failure": null,
+         *         "cancellation_reason": "automatic",
+         *         "capture_before": "2026-01-31T12:00:00.000Z",
+         *         "provider": {
+         *           "name": "stripe",
+         *           "payment_id": "pi_3SZ0001"
+         *         },
+         *         "created_at": "2026-01-31T12:00:00.000Z"
+         *       },
          *       "error": {
          *         "type": "invalid_request_error",
-         *         "code": "route_not_found",
-         *         "message": "No such route"
+         *         "code": "charge_expired_for_capture",
+         *         "message": "The authorization has expired.",
+         *         "decline_code": null
          *       }
          *     }
          */
-        RouteNotFoundProblem: {
+        AuthorizationExpiredProblem: {
             /** @constant */
-            type: "/problems/route-not-found";
+            type: "/problems/authorization-expired";
             /** @constant */
-            title: "No such route";
+            title: "The authorization has expired";
             /** @constant */
-            status: 404;
+            status: 402;
             detail?: string;
+            payment: components["schemas"]["Payment"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
-                /** @constant */
-                code: "route_not_found";
+                code: string;
                 message: string;
+                decline_code: string | null;
             };
         };
         /**
@@ -3253,6 +3706,36 @@ export interface components {
                 type: "authentication_error";
                 /** @constant */
                 code: "operator_key_invalid";
+                message: string;
+            };
+        };
+        /**
+         * A customer belongs to another tenant
+         * @description The detail says which customers, and to which tenants they belong. Nothing was changed. To move them, name their tenant in `from`.
+         * @example {
+         *       "type": "/problems/customer-of-another-tenant",
+         *       "title": "A customer belongs to another tenant",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "customer_of_another_tenant",
+         *         "message": "A customer belongs to another tenant"
+         *       }
+         *     }
+         */
+        CustomerOfAnotherTenantProblem: {
+            /** @constant */
+            type: "/problems/customer-of-another-tenant";
+            /** @constant */
+            title: "A customer belongs to another tenant";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "customer_of_another_tenant";
                 message: string;
             };
         };
@@ -3777,6 +4260,37 @@ export interface components {
                 message: string;
             };
         };
+        /**
+         * The payment is disputed
+         * @description A disputed payment cannot be refunded: the bank has already taken the money. If the service knew of the dispute, nothing was executed, and the idempotency key is not used up. If the provider refused the refund, the answer has a `refund`, and is final: a retry with the same key replays it. Read `/v1/disputes`, and answer the dispute at the provider. An inquiry does not prevent a refund.
+         * @example {
+         *       "type": "/problems/charge-disputed",
+         *       "title": "The payment is disputed",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "charge_disputed",
+         *         "message": "The payment is disputed"
+         *       }
+         *     }
+         */
+        ChargeDisputedProblem: {
+            /** @constant */
+            type: "/problems/charge-disputed";
+            /** @constant */
+            title: "The payment is disputed";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            refund?: components["schemas"]["Refund"];
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "charge_disputed";
+                message: string;
+            };
+        };
         RefundList: {
             /** @constant */
             object: "list";
@@ -3843,6 +4357,14 @@ export interface components {
              */
             recorded_at: string;
         };
+        DisputeList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["Dispute"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+            has_more: boolean;
+        };
         LedgerBalanceList: {
             /** @constant */
             object: "list";
@@ -3863,10 +4385,10 @@ export interface components {
             /** @constant */
             object: "ledger_balance";
             /**
-             * @description The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders.
+             * @description The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders. `disputes`: what disputes have taken. `provider_fees`: the fees of the provider.
              * @enum {string}
              */
-            account: "provider_receivable" | "merchant_payable" | "fees" | "refunds";
+            account: "provider_receivable" | "merchant_payable" | "fees" | "refunds" | "disputes" | "provider_fees";
             /**
              * @description Three-letter ISO 4217 currency code, in lower case.
              * @example usd
@@ -3890,6 +4412,7 @@ export interface components {
          *       "kind": "capture",
          *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
          *       "refund": null,
+         *       "dispute": null,
          *       "entries": [
          *         {
          *           "account": "provider_receivable",
@@ -3899,6 +4422,26 @@ export interface components {
          *         {
          *           "account": "merchant_payable",
          *           "amount": -1999,
+         *           "currency": "usd"
+         *         }
+         *       ],
+         *       "created_at": "2026-01-31T12:00:00.000Z"
+         *     }
+         * @example {
+         *       "id": "ltx_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "object": "ledger_transaction",
+         *       "kind": "provider_fee",
+         *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "refund": null,
+         *       "entries": [
+         *         {
+         *           "account": "provider_fees",
+         *           "amount": 88,
+         *           "currency": "usd"
+         *         },
+         *         {
+         *           "account": "provider_receivable",
+         *           "amount": -88,
          *           "currency": "usd"
          *         }
          *       ],
@@ -3914,23 +4457,24 @@ export interface components {
             /** @constant */
             object: "ledger_transaction";
             /**
-             * @description What moved the money. `refund_failure` returns the money of a refund that failed or was canceled.
+             * @description What moved the money. `refund_failure` returns the money of a refund that failed or was canceled. `dispute` and `dispute_reversal`: what a dispute took, and what it gave back. `provider_fee` is what the provider charges, in the currency of its balance: for a capture or a refund it is posted on the day after, for a dispute at once.
              * @enum {string}
              */
-            kind: "capture" | "refund" | "refund_failure";
+            kind: "capture" | "refund" | "refund_failure" | "dispute" | "dispute_reversal" | "provider_fee";
             /**
              * @description The payment whose money moved.
              * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
              */
             payment: string;
             refund: string | null;
+            dispute?: string | null;
             /** @description The entries of the transaction. Their amounts sum to zero. */
             entries: {
                 /**
-                 * @description The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders.
+                 * @description The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders. `disputes`: what disputes have taken. `provider_fees`: the fees of the provider.
                  * @enum {string}
                  */
-                account: "provider_receivable" | "merchant_payable" | "fees" | "refunds";
+                account: "provider_receivable" | "merchant_payable" | "fees" | "refunds" | "disputes" | "provider_fees";
                 /** @description The amount in the smallest unit of the currency, such as cents. Debits are positive, credits are negative. */
                 amount: number;
                 /**
@@ -3954,7 +4498,7 @@ export interface components {
             /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
-        Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"];
+        Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"];
         /**
          * @example {
          *       "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
@@ -3983,7 +4527,7 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled")[];
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
@@ -4035,7 +4579,7 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled")[];
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
@@ -4356,6 +4900,45 @@ export interface components {
             expires_at: string | null;
             revoked_at: string | null;
         };
+        CustomerAssignment: {
+            /** @constant */
+            object: "assignment";
+            /**
+             * @description The tenant that may charge the customers.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /** @description The customers of this request. */
+            customers: string[];
+        };
+        CustomerList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["Customer"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+            has_more: boolean;
+        };
+        Customer: {
+            /**
+             * @description The provider's id of the customer.
+             * @example cus_NffrFeUfNV2Hib
+             */
+            id: string;
+            /** @constant */
+            object: "customer";
+            /**
+             * @description The tenant that may charge the customer.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /**
+             * Format: date-time
+             * @description When the customer was assigned to the tenant.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            assigned_at: string;
+        };
         RotatedApiKey: {
             /**
              * @description The id of the API key.
@@ -4463,7 +5046,7 @@ export interface components {
                  * @description The kind of finding.
                  * @enum {string}
                  */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
             } | null;
             payment: string | null;
             refund: string | null;
@@ -4535,7 +5118,7 @@ export interface components {
                  * @description The kind of finding.
                  * @enum {string}
                  */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
             } | null;
             payment: string | null;
             refund: string | null;
@@ -4639,7 +5222,7 @@ export interface components {
                  * @description The kind of finding.
                  * @enum {string}
                  */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
             } | null;
             payment: string | null;
             refund: string | null;
@@ -4759,7 +5342,7 @@ export interface components {
             status: "pending" | "running" | "completed" | "failed";
             /** @description Who requested the reconciliation. */
             requested_by: string;
-            /** @description How many objects were compared, found to differ and repaired. */
+            /** @description How many objects were compared, found to differ and repaired. `fees`: how many fees of the provider were posted. `account_movements`: how many movements belong to no payment, such as payouts. */
             counts: {
                 [key: string]: number;
             };
@@ -4810,7 +5393,7 @@ export interface components {
             status: "pending" | "running" | "completed" | "failed";
             /** @description Who requested the reconciliation. */
             requested_by: string;
-            /** @description How many objects were compared, found to differ and repaired. */
+            /** @description How many objects were compared, found to differ and repaired. `fees`: how many fees of the provider were posted. `account_movements`: how many movements belong to no payment, such as payouts. */
             counts: {
                 [key: string]: number;
             };
@@ -4843,10 +5426,10 @@ export interface components {
             /** @constant */
             object: "finding";
             /**
-             * @description The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider belong to the same operation, and the second one took, holds or returned money, or may still do so.
+             * @description The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider belong to the same operation, and the second one took, holds or returned money, or may still do so. `unknown_movement`: money moved on the provider's balance, and the service cannot say why.
              * @enum {string}
              */
-            kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice";
+            kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
             /**
              * @description The status of the finding.
              * @enum {string}
@@ -5199,6 +5782,27 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
+        /** @description Not Found: `customer-not-found`, `route-not-found`. */
+        "ForeignKey-CustomerNotFoundOrRouteNotFound": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CustomerNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
         /** @description Internal Server Error: `internal-error`. */
         "ForeignKey-InternalError": {
             headers: {
@@ -5233,6 +5837,27 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Payment Required: `payment-declined`, `authorization-expired`. */
+        "ForeignKey-PaymentDeclinedOrAuthorizationExpired": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PaymentDeclinedProblem"] | components["schemas"]["AuthorizationExpiredProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5768,6 +6393,19 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
+        /** @description Conflict: `customer-of-another-tenant`. */
+        "Admin-CustomerOfAnotherTenant": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CustomerOfAnotherTenantProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
         /** @description Conflict: `api-key-ended`. */
         "Admin-ApiKeyEnded": {
             headers: {
@@ -6117,6 +6755,7 @@ export interface operations {
             401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
             402: components["responses"]["ForeignKey-PaymentDeclined"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
+            404: components["responses"]["ForeignKey-CustomerNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
@@ -6200,7 +6839,7 @@ export interface operations {
             };
             400: components["responses"]["ForeignKey-BadRequest"];
             401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-PaymentDeclined"];
+            402: components["responses"]["ForeignKey-PaymentDeclinedOrAuthorizationExpired"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
@@ -6457,7 +7096,7 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`. */
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`, `charge-disputed`. */
             409: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -6475,7 +7114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"];
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"];
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
@@ -6580,7 +7219,7 @@ export interface operations {
             };
             400: components["responses"]["ForeignKey-BadRequest"];
             401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-PaymentDeclined"];
+            402: components["responses"]["ForeignKey-PaymentDeclinedOrAuthorizationExpired"];
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
@@ -6717,6 +7356,78 @@ export interface operations {
             default: components["responses"]["Unserved"];
         };
     };
+    listDisputes: {
+        parameters: {
+            query?: {
+                payment?: string;
+                status?: "warning_needs_response" | "warning_under_review" | "warning_closed" | "needs_response" | "under_review" | "appeal_needs_response" | "appeal_under_review" | "won" | "lost" | "prevented";
+                /** @description The maximum number of entries to return, from 1 to 100. */
+                limit?: components["parameters"]["Limit"];
+                starting_after?: string;
+                ending_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of disputes. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisputeList"];
+                };
+            };
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
+            429: components["responses"]["Tenant-RateLimited"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getDispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the dispute. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dispute. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispute"];
+                };
+            };
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
+            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
+            429: components["responses"]["Tenant-RateLimited"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
     listLedgerBalances: {
         parameters: {
             query?: never;
@@ -6752,7 +7463,7 @@ export interface operations {
         parameters: {
             query?: {
                 payment?: string;
-                kind?: "capture" | "refund" | "refund_failure";
+                kind?: "capture" | "refund" | "refund_failure" | "dispute" | "dispute_reversal" | "provider_fee";
                 currency?: string;
                 created_from?: string;
                 created_before?: string;
@@ -6826,7 +7537,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled";
+                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed";
                 payment?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
@@ -7528,6 +8239,88 @@ export interface operations {
             400: components["responses"]["Admin-BadRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            413: components["responses"]["Admin-BodyTooLarge"];
+            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Admin-UnprocessableEntity"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    listCustomers: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of entries to return, from 1 to 100. */
+                limit?: components["parameters"]["Limit"];
+                starting_after?: string;
+                ending_before?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the tenant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of customers. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerList"];
+                };
+            };
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    assignCustomers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the tenant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customers": [
+                 *         "cus_NffrFeUfNV2Hib"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AssignCustomers"];
+            };
+        };
+        responses: {
+            /** @description The customers of this request. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerAssignment"];
+                };
+            };
+            400: components["responses"]["Admin-BadRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            409: components["responses"]["Admin-CustomerOfAnotherTenant"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
@@ -8370,6 +9163,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8449,6 +9243,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8528,6 +9323,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8607,6 +9403,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8686,6 +9483,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8765,6 +9563,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8844,6 +9643,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -8923,6 +9723,7 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -9002,6 +9803,167 @@ export interface operations {
                  *           },
                  *           "failure": null,
                  *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "name": "stripe",
+                 *             "payment_id": "pi_3SZ0001"
+                 *           },
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": "order-1042"
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPaymentAuthorizationExpiring: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "payment.authorization_expiring",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "payment",
+                 *           "amount": 1999,
+                 *           "amount_captured": 1999,
+                 *           "amount_refunded": 0,
+                 *           "currency": "usd",
+                 *           "status": "succeeded",
+                 *           "capture_method": "automatic",
+                 *           "payment_method": "pm_card_visa",
+                 *           "customer": null,
+                 *           "description": null,
+                 *           "metadata": {
+                 *             "order": "1042"
+                 *           },
+                 *           "failure": null,
+                 *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "name": "stripe",
+                 *             "payment_id": "pi_3SZ0001"
+                 *           },
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": "order-1042"
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPaymentEarlyFraudWarning: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "payment.early_fraud_warning",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "payment",
+                 *           "amount": 1999,
+                 *           "amount_captured": 1999,
+                 *           "amount_refunded": 0,
+                 *           "currency": "usd",
+                 *           "status": "succeeded",
+                 *           "capture_method": "automatic",
+                 *           "payment_method": "pm_card_visa",
+                 *           "customer": null,
+                 *           "description": null,
+                 *           "metadata": {
+                 *             "order": "1042"
+                 *           },
+                 *           "failure": null,
+                 *           "cancellation_reason": null,
+                 *           "capture_before": "2026-01-31T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -9628,6 +10590,381 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["RefundEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDisputeCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "dispute.created",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "dispute",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 1999,
+                 *           "amount_withdrawn": 1999,
+                 *           "amount_reinstated": 0,
+                 *           "currency": "usd",
+                 *           "fee": 1500,
+                 *           "fee_currency": "usd",
+                 *           "reason": "fraudulent",
+                 *           "status": "needs_response",
+                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+                 *           },
+                 *           "opened_at": "2026-01-31T12:00:00.000Z",
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisputeEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDisputeUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "dispute.updated",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "dispute",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 1999,
+                 *           "amount_withdrawn": 1999,
+                 *           "amount_reinstated": 0,
+                 *           "currency": "usd",
+                 *           "fee": 1500,
+                 *           "fee_currency": "usd",
+                 *           "reason": "fraudulent",
+                 *           "status": "needs_response",
+                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+                 *           },
+                 *           "opened_at": "2026-01-31T12:00:00.000Z",
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisputeEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDisputeFundsWithdrawn: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "dispute.funds_withdrawn",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "dispute",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 1999,
+                 *           "amount_withdrawn": 1999,
+                 *           "amount_reinstated": 0,
+                 *           "currency": "usd",
+                 *           "fee": 1500,
+                 *           "fee_currency": "usd",
+                 *           "reason": "fraudulent",
+                 *           "status": "needs_response",
+                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+                 *           },
+                 *           "opened_at": "2026-01-31T12:00:00.000Z",
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisputeEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDisputeFundsReinstated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "dispute.funds_reinstated",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "dispute",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 1999,
+                 *           "amount_withdrawn": 1999,
+                 *           "amount_reinstated": 0,
+                 *           "currency": "usd",
+                 *           "fee": 1500,
+                 *           "fee_currency": "usd",
+                 *           "reason": "fraudulent",
+                 *           "status": "needs_response",
+                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+                 *           },
+                 *           "opened_at": "2026-01-31T12:00:00.000Z",
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisputeEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDisputeClosed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "dispute.closed",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "dispute",
+                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "amount": 1999,
+                 *           "amount_withdrawn": 1999,
+                 *           "amount_reinstated": 0,
+                 *           "currency": "usd",
+                 *           "fee": 1500,
+                 *           "fee_currency": "usd",
+                 *           "reason": "fraudulent",
+                 *           "status": "needs_response",
+                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
+                 *           "provider": {
+                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
+                 *           },
+                 *           "opened_at": "2026-01-31T12:00:00.000Z",
+                 *           "created_at": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisputeEvent"];
             };
         };
         responses: {

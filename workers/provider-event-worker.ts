@@ -4,7 +4,7 @@
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { ProviderEventJob } from '../src/db/queue/queues.ts'
-import { applyProviderEvent } from '../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../src/operations/apply-provider-event.ts'
 import type { WorkerParts } from './jobs.ts'
 
 const jobData: z.ZodType<ProviderEventJob> = z.object({

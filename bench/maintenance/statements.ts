@@ -94,7 +94,14 @@ function reconcilerStatements(config: Config): Statement[] {
           checked_at = now() - interval '1 day'
         where status = 'unknown'
       `,
-      run: (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: config.LEASE_MS }),
+      run: (sql) =>
+        openFindingsOfStuck(sql, {
+          lastDelaySeconds: 60,
+          unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
+          settleSeconds: config.PROVIDER_SETTLE_SECONDS,
+          keyWindowSeconds: config.PROVIDER_KEY_WINDOW_SECONDS,
+          afterMs: config.LEASE_MS,
+        }),
     },
     { of: 'reconciler', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
     {

@@ -8,6 +8,11 @@ import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './pha
 import { DocumentError, fillSections } from './sections.ts'
 import { renderSqlPage } from './sql-page.ts'
 import {
+  renderStandInFaults,
+  renderStandInMethods,
+  renderStandInRoutes,
+} from './stand-in-tables.ts'
+import {
   renderOperationStates,
   renderPaymentStates,
   renderRefundStates,
@@ -31,6 +36,9 @@ export const plainSections: Readonly<Record<string, () => string>> = {
   problems: renderProblems,
   routes: renderRoutes,
   layers: renderLayers,
+  'stand-in-routes': renderStandInRoutes,
+  'stand-in-payment-methods': renderStandInMethods,
+  'stand-in-faults': renderStandInFaults,
 }
 
 /** The sections that name an operation, as in `phase-table payment.create`. */

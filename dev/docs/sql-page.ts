@@ -4,9 +4,8 @@ import { idempotencyExamples, operationExamples } from './sql/examples-operation
 import {
   eventExamples,
   ledgerExamples,
+  disputeExamples,
   paymentExamples,
-  tenantExamples,
-  webhookExamples,
 } from './sql/examples-resources.ts'
 import {
   connectionExamples,
@@ -15,6 +14,7 @@ import {
   queueExamples,
   reconciliationExamples,
 } from './sql/examples-service.ts'
+import { tenantExamples, webhookExamples } from './sql/examples-tenants.ts'
 import { recordStatements } from './sql/record-statements.ts'
 import { findDatabaseFunctions, type SourceFunction } from './sql/source-functions.ts'
 
@@ -40,6 +40,7 @@ export const examples: readonly Example[] = [
   ...operationExamples,
   ...operatorExamples,
   ...paymentExamples,
+  ...disputeExamples,
   ...queueExamples,
   ...reconciliationExamples,
   ...tenantExamples,

@@ -1,32 +1,23 @@
 // Assembles the Stripe stand-in: a server with Stripe's wire format, its own storage, and faults on
-// demand. This file defines all of its API routes.
+// demand.
 import { createServer } from 'node:http'
 import express, { type ErrorRequestHandler, type Express } from 'express'
 import { pino, type Logger } from 'pino'
-import { listBalanceTransactions, retrieveBalanceTransaction } from './balance-transactions.ts'
+import { apiRoutes } from './api-routes.ts'
 import { createClock } from './clock.ts'
 import { createControlRoutes } from './control.ts'
-import { createFaultRules } from './fault-rules.ts'
-import { createHangingConnections } from './hanging-connections.ts'
-import { createIdempotency } from './idempotency.ts'
+import { createFaultRules } from './faults/fault-rules.ts'
+import { createHangingConnections } from './requests/hanging-connections.ts'
+import { createIdempotency } from './requests/idempotency.ts'
+import { createLateRequests } from './requests/late-requests.ts'
 import { createListener, type Address } from './listener.ts'
-import {
-  cancelPaymentIntent,
-  capturePaymentIntent,
-  confirmPaymentIntent,
-  createPaymentIntent,
-  incrementAuthorization,
-  listPaymentIntents,
-  retrievePaymentIntent,
-} from './payment-intents.ts'
-import { createPipeline, type PipelineParts } from './pipeline.ts'
-import { retrieveAccount } from './retrieve-account.ts'
-import { createRefund, listRefunds, retrieveRefund } from './refunds.ts'
-import { logRequests } from './request-log.ts'
+import { createPipeline, type PipelineParts } from './requests/pipeline.ts'
+import { createRateLimits } from './requests/rate-limits.ts'
+import { logRequests } from './requests/request-log.ts'
 import { settleDue } from './settle-due.ts'
 import { openStorage } from './storage.ts'
-import { malformedRequest, unknownUrl } from './stripe-errors.ts'
-import { createWebhookSender } from './webhook-sender.ts'
+import { malformedRequest, unknownUrl } from './requests/stripe-errors.ts'
+import { createWebhookSender } from './webhooks/webhook-sender.ts'
 
 export interface StripeStandIn {
   /** Starts to listen and returns the port. Port 0 picks a free one. */
@@ -66,20 +57,23 @@ export function createStripeStandIn({
   const hanging = createHangingConnections()
   const clock = createClock(storage.settings, systemNow)
   const sender = createWebhookSender({ outbox: storage.events, secret, systemNow, logger })
+  const lateRequests = createLateRequests()
   let timetable: NodeJS.Timeout | undefined
   addRoutes(app, {
     storage,
     clock,
     idempotency: createIdempotency(storage),
     faultRules: createFaultRules(),
+    rateLimits: createRateLimits(() => clock.now()),
     hanging,
+    lateRequests,
     listener,
     logger,
   })
   return {
     listen: (address) => {
       sender.start()
-      timetable = setInterval(() => settleDue(storage, clock.now()), TIMETABLE_MS)
+      timetable = setInterval(() => settleDue({ storage, lateRequests }, clock.now()), TIMETABLE_MS)
       return listener.listen(address)
     },
     close: async () => {
@@ -99,19 +93,7 @@ function addRoutes(app: Express, parts: PipelineParts): void {
   app.use('/_control', createControlRoutes(parts))
   app.use(express.urlencoded({ extended: true }))
 
-  app.post('/v1/payment_intents', serve(createPaymentIntent))
-  app.get('/v1/account', serve(retrieveAccount))
-  app.get('/v1/payment_intents', serve(listPaymentIntents))
-  app.get('/v1/payment_intents/:id', serve(retrievePaymentIntent))
-  app.post('/v1/payment_intents/:id/confirm', serve(confirmPaymentIntent))
-  app.post('/v1/payment_intents/:id/capture', serve(capturePaymentIntent))
-  app.post('/v1/payment_intents/:id/cancel', serve(cancelPaymentIntent))
-  app.post('/v1/payment_intents/:id/increment_authorization', serve(incrementAuthorization))
-  app.post('/v1/refunds', serve(createRefund))
-  app.get('/v1/refunds', serve(listRefunds))
-  app.get('/v1/refunds/:id', serve(retrieveRefund))
-  app.get('/v1/balance_transactions', serve(listBalanceTransactions))
-  app.get('/v1/balance_transactions/:id', serve(retrieveBalanceTransaction))
+  for (const [method, path, endpoint] of apiRoutes) app[method](path, serve(endpoint))
 
   app.use(
     serve(({ method, path }) => {

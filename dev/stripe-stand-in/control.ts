@@ -2,41 +2,89 @@
 // JSON, need no secret key, and no fault is injected into them.
 import { Router, json, type ErrorRequestHandler, type RequestHandler } from 'express'
 import { z } from 'zod'
-import { authenticatePaymentIntent, authenticationOutcomes } from './authenticate.ts'
-import { DELAY_DEFAULT_MS } from './fault-rules.ts'
-import { faultNames } from './faults.ts'
-import { idempotencyModes } from './idempotency.ts'
-import type { PipelineParts } from './pipeline.ts'
-import { alterObject, findObject, removeObject } from './planted-differences.ts'
-import { refundStatuses } from './refund.ts'
+import {
+  authenticatePaymentIntent,
+  authenticationOutcomes,
+} from './payment-intents/authenticate.ts'
+import { delayDefaultMs } from './faults/fault-rules.ts'
+import { faultNames } from './faults/faults.ts'
+import { idempotencyModes } from './requests/idempotency.ts'
+import type { PipelineParts } from './requests/pipeline.ts'
+import { expireHold, expiryReasons, moveHold } from './payment-intents/expire-hold.ts'
+import type { RateLimitSettings } from './requests/rate-limits.ts'
+import { alterObject, findObject, removeObject } from './faults/planted-differences.ts'
+import { addMovement } from './balance/balance-transactions.ts'
+import { refundStatuses } from './refunds/refund.ts'
 import { settleDue } from './settle-due.ts'
-import { settleRefund } from './settle-refund.ts'
-import { StripeError } from './stripe-errors.ts'
-import type { WebhookKnobs } from './webhook-outbox.ts'
+import { settleRefund } from './refunds/settle-refund.ts'
+import { disputeStatuses } from './disputes/dispute.ts'
+import { moveDispute, openDisputeOf } from './disputes/move-dispute.ts'
+import { StripeError } from './requests/stripe-errors.ts'
+import type { WebhookKnobs } from './webhooks/webhook-outbox.ts'
 
-const faultRule = z.strictObject({
-  match: z
-    .strictObject({
-      method: z.enum(['GET', 'POST']).optional(),
-      path: z.string().startsWith('/').optional(),
-      payment_method: z.string().optional(),
-      nth: z.int().min(1).optional(),
-    })
-    .default({}),
-  fault: z.enum(faultNames),
-  times: z.int().min(1).default(1),
-  delay_ms: z.int().min(0).default(DELAY_DEFAULT_MS),
-})
+const faultRule = z
+  .strictObject({
+    match: z
+      .strictObject({
+        method: z.enum(['GET', 'POST']).optional(),
+        path: z.string().startsWith('/').optional(),
+        payment_method: z.string().optional(),
+        nth: z.int().min(1).optional(),
+      })
+      .default({}),
+    fault: z.enum(faultNames),
+    times: z.int().min(1).default(1),
+    delay_ms: z.int().min(0).optional(),
+  })
+  .transform((rule) => ({ ...rule, delay_ms: rule.delay_ms ?? delayDefaultMs(rule.fault) }))
 
 const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
 
 const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
 
+const limit = z.int().min(0).nullish()
+
+const rateLimitSettings: z.ZodType<RateLimitSettings> = z.strictObject({
+  global_per_second: limit,
+  endpoint_per_second: limit,
+  global_concurrent: limit,
+  endpoint_concurrent: limit,
+  intent_updates_per_hour: limit,
+})
+
 const authentication = z.strictObject({ outcome: z.enum(authenticationOutcomes) })
+
+const expiry = z.strictObject({ reason: z.enum(expiryReasons).default('automatic') })
+
+const holdChange = z.strictObject({ ends_in_seconds: z.int() })
 
 const settlement = z.strictObject({
   status: z.enum(refundStatuses),
   failure_reason: z.string().min(1).optional(),
+})
+
+const movement = z.strictObject({
+  type: z.string().min(1),
+  reporting_category: z.string().min(1).exactOptional(),
+  amount: z.int(),
+  currency: z.string().regex(/^[a-z]{3}$/),
+  fee: z.int().exactOptional(),
+  source: z.string().min(1).nullable().exactOptional(),
+  description: z.string().nullable().exactOptional(),
+  exchange_rate: z.number().positive().nullable().exactOptional(),
+})
+
+const newDispute = z.strictObject({
+  payment_intent: z.string(),
+  amount: z.int().min(1).exactOptional(),
+  reason: z.string().min(1).exactOptional(),
+  status: z.enum(['needs_response', 'warning_needs_response']).exactOptional(),
+})
+
+const disputeStep = z.strictObject({
+  status: z.enum(disputeStatuses),
+  amount: z.int().min(1).optional(),
+  returns_fee: z.boolean().optional(),
 })
 
 /**
@@ -64,7 +112,7 @@ type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
 /** Creates the routes under /_control. They answer an invalid request with 400 and the reason. */
 export function createControlRoutes(parts: ControlParts): Router {
-  const { storage, clock, idempotency, faultRules, hanging } = parts
+  const { storage, clock, idempotency, faultRules, hanging, lateRequests, rateLimits } = parts
   return Router()
     .use(json({ type: () => true }))
     .get('/health', (_req, res) => void res.json({ status: 'ok' }))
@@ -76,11 +124,12 @@ export function createControlRoutes(parts: ControlParts): Router {
     .delete('/faults', (_req, res) => {
       faultRules.clear()
       hanging.release()
+      lateRequests.executeAll(clock.now())
       res.json({ data: [] })
     })
     .post('/clock', (req, res) => {
       clock.advance(clockMove.parse(req.body).advance_seconds)
-      settleDue(storage, clock.now())
+      settleDue(parts, clock.now())
       res.json({ now: new Date(clock.now()).toISOString() })
     })
     .post('/idempotency', (req, res) => {
@@ -88,13 +137,61 @@ export function createControlRoutes(parts: ControlParts): Router {
       idempotency.setMode(mode)
       res.json({ mode })
     })
+    .post('/rate_limits', (req, res) => {
+      const settings = rateLimitSettings.parse(req.body)
+      rateLimits.set(settings)
+      res.json(settings)
+    })
+    .use(createObjectRoutes(parts))
+    .get('/webhooks', (_req, res) => {
+      res.json({ ...storage.events.knobs(), data: storage.events.list() })
+    })
+    .post('/webhooks', (req, res) => {
+      res.json(storage.events.setKnobs(webhookKnobs.parse(req.body)))
+    })
+    .post('/reset', (_req, res) => {
+      faultRules.reset()
+      rateLimits.set({})
+      hanging.release()
+      lateRequests.drop()
+      storage.empty()
+      clock.reset()
+      idempotency.setMode('keep')
+      res.json({ status: 'ok' })
+    })
+    .use(refuseUnknownRoute)
+    .use(refuseInvalidBody)
+}
+
+/** Creates the routes that move or alter single objects. */
+function createObjectRoutes({ storage, clock }: ControlParts): Router {
+  return Router()
     .post('/payment_intents/:id/authenticate', (req, res) => {
       const { outcome } = authentication.parse(req.body)
       res.json(authenticatePaymentIntent(storage, req.params.id, outcome, clock.now()))
     })
+    .post('/payment_intents/:id/expire', (req, res) => {
+      const { reason } = expiry.parse(req.body ?? {})
+      res.json(expireHold(storage, req.params.id, reason, clock.now()))
+    })
+    .post('/payment_intents/:id/hold', (req, res) => {
+      const { ends_in_seconds: seconds } = holdChange.parse(req.body)
+      const captureBefore = Math.floor(clock.now() / 1000) + seconds
+      moveHold(storage, req.params.id, captureBefore)
+      res.json({ capture_before: captureBefore })
+    })
     .post('/refunds/:id/settle', (req, res) => {
       const { status, failure_reason: failureReason } = settlement.parse(req.body)
       res.json(settleRefund(storage, req.params.id, { status, failureReason }, clock.now()))
+    })
+    .post('/balance_transactions', (req, res) => {
+      res.status(201).json(addMovement(storage, movement.parse(req.body), clock.now()))
+    })
+    .post('/disputes', (req, res) => {
+      res.json(openDisputeOf(storage, newDispute.parse(req.body), clock.now()))
+    })
+    .post('/disputes/:id', (req, res) => {
+      res.json(moveDispute(storage, req.params.id, disputeStep.parse(req.body), clock.now()))
     })
     .get('/objects/:id', (req, res) => void res.json(findObject(storage.objects, req.params.id)))
     .post('/objects/:id', (req, res) => {
@@ -104,22 +201,6 @@ export function createControlRoutes(parts: ControlParts): Router {
       removeObject(storage, req.params.id)
       res.json({ id: req.params.id, deleted: true })
     })
-    .get('/webhooks', (_req, res) => {
-      res.json({ ...storage.events.knobs(), data: storage.events.list() })
-    })
-    .post('/webhooks', (req, res) => {
-      res.json(storage.events.setKnobs(webhookKnobs.parse(req.body)))
-    })
-    .post('/reset', (_req, res) => {
-      faultRules.reset()
-      hanging.release()
-      storage.empty()
-      clock.reset()
-      idempotency.setMode('keep')
-      res.json({ status: 'ok' })
-    })
-    .use(refuseUnknownRoute)
-    .use(refuseInvalidBody)
 }
 
 const refuseUnknownRoute: RequestHandler = (req, res) => {

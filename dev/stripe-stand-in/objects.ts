@@ -1,16 +1,24 @@
 // Stores the objects of the API as JSON in one table, with columns for lookups and lists. A new
 // kind of object therefore needs no new statement.
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { DEFAULT_ACCOUNT } from './accounts.ts'
-import type { BalanceTransaction } from './balance-transaction.ts'
-import type { ObjectFilter, Page, PageRequest } from './list-page.ts'
-import type { PaymentIntent } from './payment-intent.ts'
-import type { Refund } from './refund.ts'
+import type Stripe from 'stripe'
+import { DEFAULT_ACCOUNT } from './accounts/accounts.ts'
+import type { BalanceTransaction } from './balance/balance-transaction.ts'
+import type { SavedMethod } from './customers/saved-methods.ts'
+import type { Dispute } from './disputes/dispute.ts'
+import type { EarlyFraudWarning } from './disputes/early-fraud-warnings.ts'
+import type { ObjectFilter, Page, PageRequest } from './requests/list-page.ts'
+import type { PaymentIntent } from './payment-intents/payment-intent.ts'
+import type { Refund } from './refunds/refund.ts'
 
 export interface ApiObjects {
   payment_intent: PaymentIntent
   refund: Refund
+  dispute: Dispute
+  'radar.early_fraud_warning': EarlyFraudWarning
   balance_transaction: BalanceTransaction
+  customer: Stripe.Customer
+  payment_method: SavedMethod
 }
 
 export type ObjectKind = keyof ApiObjects
@@ -22,7 +30,7 @@ export interface Objects {
   findPaymentIntentOfCharge(charge: string): PaymentIntent | undefined
   refundedAmount(paymentIntent: string): number
   /** Returns a page of objects, newest first. The object of the cursor must exist. */
-  list(kind: ObjectKind, request: PageRequest): Page
+  list<Kind extends ObjectKind>(kind: Kind, request: PageRequest): Page<ApiObjects[Kind]>
 }
 
 /** The objects of every account. A new object belongs to the default account. */
@@ -94,7 +102,8 @@ export function openObjects(database: DatabaseSync): AllObjects {
     findPaymentIntentOfCharge: (charge) =>
       parseBody(byCharge.get(owner, charge)) as PaymentIntent | undefined,
     refundedAmount: (paymentIntent) => refunded.get(paymentIntent)?.['amount'] as number,
-    list: (kind, request) => list(owner, kind, request),
+    list: <Kind extends ObjectKind>(kind: Kind, request: PageRequest) =>
+      list(owner, kind, request) as Page<ApiObjects[Kind]>,
   })
   return {
     ...objectsOf(null),
@@ -123,8 +132,13 @@ function columnsOf(object: ApiObjects[ObjectKind]): SQLInputValue[] {
     case 'payment_intent':
       return [object.customer, null, object.latest_charge]
     case 'refund':
+    case 'dispute':
+    case 'radar.early_fraud_warning':
       return [null, object.payment_intent, object.charge]
+    case 'payment_method':
+      return [object.customer, null, null]
     case 'balance_transaction':
+    case 'customer':
       return [null, null, null]
   }
 }
@@ -135,7 +149,7 @@ function parseBody(row: Record<string, unknown> | undefined): unknown {
 
 function createList(
   database: DatabaseSync,
-): (owner: string | null, ...request: Parameters<Objects['list']>) => Page {
+): (owner: string | null, ...request: Parameters<Objects['list']>) => Page<unknown> {
   const position = database.prepare('select created, seq from objects where id = ? and kind = ?')
   const prepare = createStatementCache(database)
   return (owner, kind, { limit, createdFrom, createdTo, filters, cursor }) => {

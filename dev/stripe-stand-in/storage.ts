@@ -4,12 +4,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { openExecutedLog, type ExecutedLog } from './executed-log.ts'
-import { openKeptResults, type KeptResults } from './kept-results.ts'
+import { openExecutedLog, type ExecutedLog } from './requests/executed-log.ts'
+import { openKeptResults, type KeptResults } from './requests/kept-results.ts'
 import { openObjects, type AllObjects, type Objects } from './objects.ts'
+import { openHolds, type Holds } from './payment-intents/holds.ts'
 import { openTimetable, type Timetable } from './timetable.ts'
 import { openSettings, type Settings } from './settings.ts'
-import { openWebhookOutbox, type WebhookOutbox } from './webhook-outbox.ts'
+import { openWebhookOutbox, type WebhookOutbox } from './webhooks/webhook-outbox.ts'
 
 /** The tables that an endpoint may read and write. */
 export interface Records {
@@ -17,6 +18,7 @@ export interface Records {
   executed: ExecutedLog
   events: WebhookOutbox
   timetable: Timetable
+  holds: Holds
 }
 
 export interface Storage extends Records {
@@ -57,12 +59,13 @@ export function openStorage({ path, webhookUrl, systemNow }: StorageOptions): St
     keptResults: openKeptResults(database),
     events: openWebhookOutbox(database, settings, { defaultUrl: webhookUrl, systemNow }),
     timetable: openTimetable(database),
+    holds: openHolds(database),
     settings,
     transaction: createTransaction(database),
     empty: () =>
       database.exec(
         'delete from objects; delete from executed; delete from kept_results; ' +
-          'delete from deliveries; delete from planned; delete from settings',
+          'delete from deliveries; delete from planned; delete from holds; delete from settings',
       ),
     close: () => database.close(),
   }

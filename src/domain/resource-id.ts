@@ -6,6 +6,7 @@ import { TypeID } from 'typeid-js'
 export type IdPrefix =
   | 'pay'
   | 're'
+  | 'dp'
   | 'evt'
   | 'ltx'
   | 'we'

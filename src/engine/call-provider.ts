@@ -3,53 +3,17 @@
 // remembers that key.
 import { recordKeptFailureIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
-import {
-  isFinalOutcome,
-  type Declined,
-  type FinalOutcome,
-  type Outcome,
-} from '../domain/operations/outcome.ts'
+import { isFinalOutcome, type Declined, type Outcome } from '../domain/operations/outcome.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
+import type { Call } from './call.ts'
 import { beforeDue } from './shutdown.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
 import { coversCall, endsInTime, LeaseLostError, renewForCall, type Lease } from './lease.ts'
 import { executeCall, findCall, type PhaseCall } from './provider-call.ts'
 import { callSpan, checkSpan } from './spans.ts'
-
-/** The result of a phase's provider call, with every try for the timeline. */
-export type Call =
-  | {
-      readonly kind: 'final'
-      readonly lease: Lease
-      readonly runs: readonly PhaseRun[]
-      /** Undefined in a phase without a provider call. */
-      readonly outcome: FinalOutcome<unknown> | undefined
-    }
-  | {
-      readonly kind: 'open'
-      readonly lease: Lease
-      readonly runs: readonly PhaseRun[]
-      /** Whether any call of this phase may have run, under this or an earlier owner. */
-      readonly inDoubt: boolean
-      readonly reason: string
-      /** Whether to give up, even if the job has retries left. */
-      readonly givesUp: boolean
-    }
-  | InterruptedCall
-
-export type FinalCall = Extract<Call, { kind: 'final' }>
-export type OpenCall = Extract<Call, { kind: 'open' }>
-
-/** The process shuts down before the call ends, or before it is made. Another worker continues. */
-export interface InterruptedCall {
-  readonly kind: 'interrupted'
-  readonly lease: Lease
-  readonly runs: readonly PhaseRun[]
-  readonly inDoubt: boolean
-}
 
 /**
  * @throws LeaseLostError when the lease had to be renewed and another owner has claimed the
@@ -67,15 +31,21 @@ export async function callProvider(
     return { kind: 'interrupted', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
   }
 
+  if (claimed.claim.keyGeneration === 0) return await tryCall(engine, name, claimed)
+  // The provider may have completed the call of an earlier key. Then it must not run again.
+  const looked = await lookUp(engine, { name, lease: claimed, runs: [] })
+  if (looked.outcome.outcome !== 'not_executed') return looked.call
+  const call = await tryCall(engine, name, looked.call.lease)
+  return { ...call, runs: [...looked.call.runs, ...call.runs] }
+}
+
+/** Makes the call, and repeats it within the lease. */
+async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise<Call> {
   const lease = await renewForCall(engine, claimed)
   const call = () =>
     withSpan(callSpan(lease.claim), async (describe) => {
-      const outcome = await executeCall(
-        engine.provider,
-        name,
-        lease.subject,
-        identityOf(lease.claim),
-      )
+      const { claim, subject } = lease
+      const outcome = await executeCall(engine.provider, name, subject, identityOf(claim))
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })
@@ -94,10 +64,12 @@ export async function callProvider(
     }
     inDoubt ||= outcome.outcome === 'unknown'
     const keptFailure = outcome.outcome === 'unknown' ? outcome.keptFailure : undefined
-    if (keptFailure !== undefined) await recordKeptFailure(engine, lease)
+    if (keptFailure !== undefined) await recordKeptFailure(engine, lease, keptFailure)
     if (keptFailure === 'certain') return await lookAfterKeptFailure(engine, { name, lease, runs })
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
-    if (runs.length < engine.settings.CALL_ATTEMPTS) {
+    const waits = outcome.asksToWait === true
+    if (waits && inDoubt) return (await lookUp(engine, { name, lease, runs })).call
+    if (!waits && runs.length < engine.settings.CALL_ATTEMPTS) {
       await beforeDue(engine.shutdown, engine.clock.sleep(backoff(engine, runs.length)))
       if (!endsInTime(engine)) return { kind: 'interrupted', lease, runs, inDoubt }
       if (coversCall(engine, lease)) continue
@@ -111,8 +83,13 @@ export async function callProvider(
  *
  * @throws LeaseLostError when another owner has claimed the operation.
  */
-async function recordKeptFailure({ store }: Engine, { claim }: Lease): Promise<void> {
-  if (!(await recordKeptFailureIfOwner(store.sql, claim))) throw new LeaseLostError(claim)
+async function recordKeptFailure(
+  { store }: Engine,
+  { claim }: Lease,
+  kept: 'possible' | 'certain',
+): Promise<void> {
+  const isOwner = await recordKeptFailureIfOwner(store.sql, claim, kept === 'certain')
+  if (!isOwner) throw new LeaseLostError(claim)
 }
 
 /**
@@ -157,8 +134,8 @@ async function lookUp(
   const trace = {
     operationId: claim.id,
     // The operation's own resource: it may have called before it was reopened.
-    calledFrom: (claim.refund ?? claim.payment).createdAt,
-    calledTo: startedAt,
+    executedFrom: (claim.refund ?? claim.payment).createdAt,
+    executedTo: startedAt,
     providerPaymentId: claim.payment.providerPaymentId,
     providerRefundId: null,
   }

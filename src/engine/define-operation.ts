@@ -7,6 +7,7 @@ import type { FeeSchedule } from '../domain/ledger/ledger.ts'
 import type { FinalOutcome } from '../domain/operations/outcome.ts'
 import type { FinalAnswer } from '../domain/operations/stored-response.ts'
 import type { Payment } from '../domain/payments/payment.ts'
+import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
@@ -50,12 +51,19 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
   ): Step<Point, Subject>
 }
 
+/** What each look finds. */
+interface LookValues {
+  readonly retrieve: Standing
+  readonly retrieveRefund: RefundStanding
+  readonly retrieveDispute: DisputeStanding
+}
+
 /** A phase that reads where its object stands at the provider, and executes nothing there. */
 interface LookPhase<Point extends string, Subject, Name extends LookName> {
   readonly call: Name
   record(
     subject: Subject,
-    outcome: FinalOutcome<{ retrieve: Standing; retrieveRefund: RefundStanding }[Name]>,
+    outcome: FinalOutcome<LookValues[Name]>,
     fees: FeeSchedule,
   ): Step<Point, Subject>
 }
@@ -82,12 +90,14 @@ type Phase<Point extends string, Subject> =
   | CallPhases<Point, Subject>[keyof CallPhases<Point, Subject>]
   | LookPhase<Point, Subject, 'retrieve'>
   | LookPhase<Point, Subject, 'retrieveRefund'>
+  | LookPhase<Point, Subject, 'retrieveDispute'>
   | LocalPhase<Point, Subject>
 
 /** The part of an operation's row that is read when the operation is claimed or reopened. */
 export interface OperationInput {
   readonly payment: Payment
   readonly refund: Refund | null
+  readonly dispute: Dispute | null
   readonly parameters: Readonly<Record<string, unknown>>
 }
 

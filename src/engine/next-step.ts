@@ -2,7 +2,7 @@
 // phases that follow are part of the same step, because they need no commit of their own.
 import { withChange, type PhaseRecord } from '../db/operations/phase-records.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
-import type { FinalCall } from './call-provider.ts'
+import type { FinalCall } from './call.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Clock } from './engine.ts'
 

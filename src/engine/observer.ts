@@ -21,6 +21,8 @@ export interface EngineObserver {
   readonly lostLease: () => void
   /** The circuit to the provider opened or closed. */
   readonly turnedProvider: (isOpen: boolean) => void
+  /** The provider limited the rate of a request, for this reason. */
+  readonly limitedByProvider: (reason: string) => void
   /** A maintenance task ran. `did` contains its counts, or is undefined when it failed. */
   readonly ranTask: (
     task: string,
@@ -38,5 +40,6 @@ export const silentObserver: EngineObserver = {
   gaveBack: ignore,
   lostLease: ignore,
   turnedProvider: ignore,
+  limitedByProvider: ignore,
   ranTask: ignore,
 }

@@ -2,6 +2,7 @@
 // file of the engine calls the provider.
 import type { Outcome } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
+import type { Dispute } from '../domain/payments/dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type {
   CallIdentity,
@@ -12,19 +13,20 @@ import type {
 } from '../provider/payment-provider.ts'
 
 /** A provider call of a phase table that executes nothing, but reads where its object stands. */
-export type LookName = 'retrieve' | 'retrieveRefund'
+export type LookName = 'retrieve' | 'retrieveRefund' | 'retrieveDispute'
 
 /** A provider call of a phase table. */
 export type PhaseCall = CallName | LookName
 
 export function isLook(name: PhaseCall): name is LookName {
-  return name === 'retrieve' || name === 'retrieveRefund'
+  return name.startsWith('retrieve')
 }
 
 /** The requests of all calls; `defineOperation` guarantees that a subject is one. */
 interface Subject {
   readonly payment: Payment
   readonly refund?: Refund
+  readonly dispute?: Dispute
   readonly amountMinor?: number | undefined
 }
 
@@ -64,22 +66,24 @@ export async function findCall(
 /** Adds for the timeline whether it was a call or a look, and the amount that it is about. */
 function describe(
   kind: 'call' | 'look',
-  { payment, refund, amountMinor }: Subject,
+  { payment, refund, dispute, amountMinor }: Subject,
   outcome: Outcome<unknown>,
 ): Outcome<unknown> {
-  const amount = refund?.amountMinor ?? amountMinor ?? payment.amountMinor
-  return { ...outcome, asked: { kind, amount, currency: payment.currency, ...outcome.asked } }
+  const amount = (refund ?? dispute)?.amountMinor ?? amountMinor ?? payment.amountMinor
+  const { currency } = dispute ?? payment
+  return { ...outcome, asked: { kind, amount, currency, ...outcome.asked } }
 }
 
 /** Serves both `executeCall` and `findCall`, because reading can be repeated. */
 function readStanding(
   provider: PaymentProvider,
   name: LookName,
-  { payment, refund }: Subject,
+  { payment, refund, dispute }: Subject,
 ): Promise<Outcome<unknown>> {
   if (name === 'retrieve') return provider.retrieve(payment)
-  if (refund === undefined) throw new Error(`there is no refund for ${name}`)
-  return provider.retrieveRefund(refund)
+  if (name === 'retrieveRefund' && refund !== undefined) return provider.retrieveRefund(refund)
+  if (name === 'retrieveDispute' && dispute !== undefined) return provider.retrieveDispute(dispute)
+  throw new Error(`there is no object for ${name}`)
 }
 
 /** `defineOperation` guarantees that the subject is the request of the call. */

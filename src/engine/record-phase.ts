@@ -6,7 +6,7 @@ import { advanceIfOwner, finishIfOwner, type PhaseRecord } from '../db/operation
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
-import type { FinalCall } from './call-provider.ts'
+import type { FinalCall } from './call.ts'
 import type { Operation, Step } from './define-operation.ts'
 import type { Engine } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'

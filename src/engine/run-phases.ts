@@ -1,19 +1,14 @@
 // The engine: claims an operation and runs its atomic phases. Between two recovery points there is
 // at most one provider call, made outside of any transaction. Then one statement, fenced by lease
 // epoch and recovery point, records the outcome and advances.
-import { giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
+import { enqueueRetry, giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
-import {
-  callProvider,
-  type Call,
-  type InterruptedCall,
-  type FinalCall,
-  type OpenCall,
-} from './call-provider.ts'
+import type { Call, FinalCall, InterruptedCall, OpenCall } from './call.ts'
+import { callProvider } from './call-provider.ts'
 import type { Operation } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { LeaseLostError, type Lease } from './lease.ts'
@@ -37,8 +32,9 @@ export type RunResult =
 /**
  * Claims an operation and runs it as far as possible. An operation without a final outcome is
  * retried until it has been claimed `JOB_RETRY_LIMIT` + 1 times; then it is left to the client's
- * next retry or to the outcome resolver. Only a live run gives up: the job of a crashed run is
- * always retried.
+ * next retry or to the outcome resolver. While it is proved that the provider executes nothing, it
+ * is retried for `PROVIDER_OUTAGE_SECONDS` in any case. Only a live run gives up: the job of a
+ * crashed run is always retried.
  *
  * @throws LeaseLostError when another owner took over; nothing was written since.
  */
@@ -90,8 +86,9 @@ async function runPhases(
 ): Promise<RunResult> {
   let lease = start
   let known = found
+  const hasJob = found === undefined
   for (;;) {
-    const phase = runPhase.bind(undefined, engine, operation, lease, known)
+    const phase = runPhase.bind(undefined, engine, operation, lease, { hasJob, known })
     const next = await withSpan(phaseSpan(lease.claim), phase)
     if (typeof next === 'string') return next
     lease = next
@@ -104,16 +101,16 @@ async function runPhase(
   engine: Engine,
   operation: Operation,
   lease: Lease,
-  known?: FinalCall,
+  { hasJob, known }: { readonly hasJob: boolean; readonly known: FinalCall | undefined },
 ): Promise<RunResult | Lease> {
   const startedAtMs = engine.clock.monotonicMs()
   const call = known ?? (await callProvider(engine, operation, lease))
   if (call !== known) observeCalls(engine, call)
   if (call.kind === 'interrupted') return await handOver(engine, call)
-  if (call.kind === 'open') return await giveBack(engine, operation, call)
+  if (call.kind === 'open') return await giveBack(engine, operation, call, hasJob)
   const endsAtMs = engine.clock.monotonicMs() + engine.settings.LEASE_MS
   const step = await recordPhase(engine, operation, call)
-  if (step === undefined) return await giveBack(engine, operation, withoutRecord(call))
+  if (step === undefined) return await giveBack(engine, operation, withoutRecord(call), hasJob)
   observePhase(engine, call, startedAtMs)
   if (step.kind === 'finish') {
     engine.announceIdle(lease.claim.id)
@@ -137,15 +134,28 @@ async function giveBack(
   engine: Engine,
   operation: Operation,
   { lease, runs, inDoubt, reason, givesUp }: OpenCall,
+  hasJob: boolean,
 ): Promise<RunResult> {
   const { claim, subject } = lease
+  const { JOB_RETRY_LIMIT, PROVIDER_OUTAGE_SECONDS, KEY_RETENTION_SECONDS } = engine.settings
   const statusOutOfTries = inDoubt ? 'unknown' : 'failed_retryable'
-  const outOfTries = claim.attempt > engine.settings.JOB_RETRY_LIMIT
+  const mayWait = !inDoubt && claim.ageMs < PROVIDER_OUTAGE_SECONDS * 1_000
+  const outOfTries = claim.attempt > JOB_RETRY_LIMIT && !mayWait
   const status = givesUp || outOfTries ? statusOutOfTries : 'pending'
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
+  // Waiting beyond the limit costs no tries: the next owner may still crash, or get no answer.
+  const attempts = mayWait ? Math.min(claim.attempt, JOB_RETRY_LIMIT) : claim.attempt
   await inTransaction(engine.store.sql, async (tx) => {
     const [isOwner] = await Promise.all([
-      giveBackIfOwner(tx, claim, { status, inDoubt, reason, checkDelaysSeconds }),
+      giveBackIfOwner(tx, claim, {
+        status,
+        inDoubt,
+        reason,
+        attempts,
+        // After a long outage the client may retry as long as after any other answer.
+        ...(status === 'failed_retryable' && { retentionSeconds: KEY_RETENTION_SECONDS }),
+        checkDelaysSeconds,
+      }),
       appendPhaseRuns(tx, claim, runs),
     ])
     // Checked before the resource is marked, because a new owner may have moved the resource on.
@@ -153,6 +163,7 @@ async function giveBack(
     const marking = { tx, key: claim.key }
     if (status === 'unknown') await operation.markUnknown(marking, subject)
     if (status === 'failed_retryable') await operation.markFailed(marking, subject)
+    if (status === 'pending' && !hasJob) await enqueueRetry(tx, claim)
   })
   engine.log.warn({ operation: claim.id, phase: claim.recoveryPoint, status, reason }, 'given back')
   engine.observe.gaveBack(status)

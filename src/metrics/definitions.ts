@@ -28,6 +28,8 @@ export const definitions = {
     help: 'Time of an atomic phase: all tries of its provider call, and the record.' },
   outcomes_total: { kind: 'counter', labels: ['operation', 'phase', 'outcome'],
     help: 'Tries of provider calls, by outcome: done, declined, not_executed or unknown.' },
+  provider_rate_limited_total: { kind: 'counter', labels: ['reason'],
+    help: 'Requests that the provider refused because of its limits, by its reason: global-rate, endpoint-rate, lock_timeout...' },
   leases_lost_total: { kind: 'counter', labels: [],
     help: 'Runs of operations that ended because another owner took over.' },
   operations_given_back_total: { kind: 'counter', labels: ['status'],
@@ -43,6 +45,8 @@ export const definitions = {
   // not answer.
   findings_open: { kind: 'gauge', labels: [],
     help: 'Findings that wait for an operator.' },
+  disputes: { kind: 'gauge', labels: ['status'],
+    help: 'Disputes that are not closed, by their status at the provider. Counted up to 10000.' },
   operations: { kind: 'gauge', labels: ['status'],
     help: 'Unfinished operations: pending, processing or unknown. Counted up to 10000.' },
   oldest_unfinished_operation_seconds: { kind: 'gauge', labels: [],

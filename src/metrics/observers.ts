@@ -54,6 +54,7 @@ export function engineObserver(metrics: Metrics): EngineObserver {
   turnedProvider(false)
   return {
     turnedProvider,
+    limitedByProvider: (reason) => metrics.count('provider_rate_limited_total', { reason }),
     called: ({ operation, phase }, outcome) =>
       metrics.count('outcomes_total', { operation, phase, outcome }),
     recorded: ({ operation, phase }, seconds) =>

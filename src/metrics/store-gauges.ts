@@ -33,6 +33,7 @@ function gaugesOf(figures: HealthFigures): GaugeValues {
   const { pending, processing, unknown } = figures
   return {
     findings_open: [{ labels: {}, value: figures.findingsOpen }],
+    disputes: labelled('status', figures.disputes),
     operations: labelled('status', { pending, processing, unknown }),
     oldest_unfinished_operation_seconds: [{ labels: {}, value: figures.oldestUnfinishedSeconds }],
     oldest_unknown_operation_seconds: [{ labels: {}, value: figures.oldestUnknownSeconds }],

@@ -2,6 +2,7 @@
 // answers against.
 import { adminContracts } from '../http/admin/contract.ts'
 import type { Contract, Contracts } from '../http/contracts/contract.ts'
+import { disputeContracts } from '../http/disputes/contract.ts'
 import { eventContracts } from '../http/events/contract.ts'
 import { keyContracts } from '../http/idempotency-keys/contract.ts'
 import { ledgerContracts } from '../http/ledger/contract.ts'
@@ -21,6 +22,7 @@ export const contracts: Contracts = {
   ...operationContracts,
   ...paymentContracts,
   ...refundContracts,
+  ...disputeContracts,
   ...ledgerContracts,
   ...eventContracts,
   ...webhookContracts,

@@ -4,7 +4,12 @@ import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventTypes } from '../domain/events/event.ts'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
-import { exampleEvent, paymentEventSchema, refundEventSchema } from '../http/events/schema.ts'
+import {
+  disputeEventSchema,
+  exampleEvent,
+  paymentEventSchema,
+  refundEventSchema,
+} from '../http/events/schema.ts'
 import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
 import { pascalCase } from '../http/contracts/problem-schema.ts'
 
@@ -48,20 +53,26 @@ export function describeWebhooks(): ZodOpenApiPathsObject {
   return Object.fromEntries(eventTypes.map((type) => [type, { post: describeWebhook(type) }]))
 }
 
+const schemas = {
+  payment: paymentEventSchema,
+  refund: refundEventSchema,
+  dispute: disputeEventSchema,
+}
+
 function describeWebhook(type: string) {
-  const isPayment = type.startsWith('payment.')
+  const [resource = ''] = type.split('.')
   return {
     operationId: `on${pascalCase(type.replaceAll(/[._]/g, '-'))}`,
     tags: ['Webhooks'],
     summary: type,
-    description: `Sent when the event \`${type}\` happens to a ${isPayment ? 'payment' : 'refund'}.`,
+    description: `Sent when the event \`${type}\` happens to a ${resource}.`,
     security: [],
     requestParams: { header: headers },
     requestBody: {
       required: true,
       content: {
         'application/json': {
-          schema: isPayment ? paymentEventSchema : refundEventSchema,
+          schema: schemas[resource as keyof typeof schemas],
           example: exampleEvent(type),
         },
       },

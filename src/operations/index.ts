@@ -12,6 +12,7 @@ import { createPaymentEndpoint } from './create-payment/endpoint.ts'
 import { createPayment } from './create-payment/phases.ts'
 import { createRefundEndpoint } from './create-refund/endpoint.ts'
 import { createRefund } from './create-refund/phases.ts'
+import { followDispute } from './follow-dispute/phases.ts'
 import { followPayment } from './follow-payment/phases.ts'
 import { followRefund } from './follow-refund/phases.ts'
 
@@ -29,6 +30,7 @@ const entries: readonly Entry[] = [
   { operation: adjustPayment, endpoint: adjustPaymentEndpoint },
   { operation: followPayment },
   { operation: followRefund },
+  { operation: followDispute },
 ]
 
 /** The phase tables, for the engine. */

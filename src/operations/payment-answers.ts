@@ -1,11 +1,16 @@
 // The final responses of operations on a payment.
 import type { Writes } from '../db/operations/phase-records.ts'
+import type { Declined } from '../domain/operations/outcome.ts'
 import {
+  hasExpired,
+  paymentAfter,
   paymentPath,
   presentPayment,
   type Failure,
   type Payment,
 } from '../domain/payments/payment.ts'
+import { failureTypeOf } from '../domain/payments/failure-type.ts'
+import type { ProblemType } from '../domain/problems/problems.ts'
 import { resourceResponse, type Refusal } from '../domain/operations/stored-response.ts'
 import { finish, type Step } from '../engine/define-operation.ts'
 
@@ -24,12 +29,31 @@ export function finishWithRefusal(
   failure: Failure,
   writes: Writes,
 ): Step<never, never> {
-  return finish(refusal(payment, failure), writes)
+  return finish(refusal(payment, failure, 'payment-declined'), writes)
 }
 
-function refusal(payment: Payment, failure: Failure): Refusal {
-  const extensions = { payment: presentPayment(payment), error: stripeError(failure) }
-  return { type: 'payment-declined', detail: failure.message, extensions }
+/**
+ * Finishes with the refusal of a capture or an adjustment. Unless the payment is canceled, its money
+ * is still held: the client can try another amount, or cancel.
+ */
+export function finishWithRefusedHold(
+  payment: Payment,
+  { failure, canceled }: Declined,
+): Step<never, never> {
+  const after = paymentAfter(
+    payment,
+    canceled === undefined
+      ? { status: 'requires_capture' }
+      : { status: 'canceled', cancellationReason: canceled.reason },
+  )
+  const type = hasExpired(after) ? 'authorization-expired' : 'payment-declined'
+  return finish(refusal(after, failure, type), { payment: after })
+}
+
+function refusal(payment: Payment, failure: Failure, type: ProblemType): Refusal {
+  const error = { ...stripeError(failure), type: failureTypeOf(failure) }
+  const extensions = { payment: presentPayment(payment), error }
+  return { type, detail: failure.message, extensions }
 }
 
 /** A failure as a member of Stripe's `error`. */

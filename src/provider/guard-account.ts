@@ -66,8 +66,11 @@ export function guardAccount(
     retrieve: (payment) => unlessWrong('retrieve', () => provider.retrieve(payment)),
     retrieveRefund: (refund) =>
       unlessWrong('retrieveRefund', () => provider.retrieveRefund(refund)),
+    retrieveDispute: (dispute) =>
+      unlessWrong('retrieveDispute', () => provider.retrieveDispute(dispute)),
     listPayments: (...asked) => afterCheck(() => provider.listPayments(...asked)),
     listRefunds: (...asked) => afterCheck(() => provider.listRefunds(...asked)),
+    listDisputes: (...asked) => afterCheck(() => provider.listDisputes(...asked)),
     listMovements: (...asked) => afterCheck(() => provider.listMovements(...asked)),
     async readPayment(id) {
       await check()
@@ -76,6 +79,14 @@ export function guardAccount(
     async readRefund(id) {
       await check()
       return await provider.readRefund(id)
+    },
+    async readDispute(id) {
+      await check()
+      return await provider.readDispute(id)
+    },
+    async readEarlyFraudWarning(id) {
+      await check()
+      return await provider.readEarlyFraudWarning(id)
     },
   }
 }

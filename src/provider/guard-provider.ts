@@ -57,10 +57,18 @@ export function guardProvider(
   return { ...provider, calls: mapCalls(provider.calls, guardCall) }
 }
 
+/** A refusal of one object must not stop the calls on others. */
 function isFailure(result: unknown): boolean {
-  return !isFinalOutcome(result as Outcome<unknown>)
+  const outcome = result as Outcome<unknown>
+  return !isFinalOutcome(outcome) && !(outcome.outcome === 'not_executed' && outcome.aboutObject)
 }
 
 function notCalled(call: string): NotExecuted {
-  return { outcome: 'not_executed', reason: REASON, asked: { call }, answered: { error: REASON } }
+  return {
+    outcome: 'not_executed',
+    reason: REASON,
+    asksToWait: true,
+    asked: { call },
+    answered: { error: REASON },
+  }
 }

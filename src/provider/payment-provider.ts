@@ -2,15 +2,20 @@
 // harmless. It never retries, never throws because of an answer of the provider, and returns one
 // outcome.
 import type { Done, NotExecuted, Outcome } from '../domain/operations/outcome.ts'
-import type { LedgerKind } from '../domain/ledger/ledger.ts'
-import type { Cancellation, Payment } from '../domain/payments/payment.ts'
+import type { MovementKind } from '../domain/ledger/ledger.ts'
+import type { Cancellation, Hold, Payment } from '../domain/payments/payment.ts'
 import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
+import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
+import type { Correlation } from './correlation.ts'
+import type { PaymentOfObject, ProviderDispute } from './provider-dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
+
+export type { Correlation, PaymentOfObject, ProviderDispute }
 
 /** Money held on a card, or a card whose holder must authenticate first. */
 export type Authorization =
-  | { readonly status: 'held'; readonly providerPaymentId: string }
+  | ({ readonly status: 'held'; readonly providerPaymentId: string } & Hold)
   | {
       readonly status: 'requires_action'
       readonly providerPaymentId: string
@@ -26,9 +31,9 @@ export interface Capture {
 /** Where to look for the effect of a call whose answer was lost. */
 export interface Trace {
   readonly operationId: string
-  /** The earliest and the latest time at which the call can have been made, by our clock. */
-  readonly calledFrom: Date
-  readonly calledTo: Date
+  /** The earliest and the latest time at which the call can have been executed, by our clock. */
+  readonly executedFrom: Date
+  readonly executedTo: Date
   /** The provider's id of the payment, if one of its events or an operator named it. */
   readonly providerPaymentId: string | null
   /** The provider's id of the refund, if an operator named it. */
@@ -60,28 +65,53 @@ export interface ProviderRefund {
   readonly correlation: Correlation | null
 }
 
-/** Money that moved on the provider's balance; positive amounts in minor units, before fees. */
+/** A fee for a movement, in the currency of the balance. Negative when it is returned. */
+interface ProviderFee {
+  readonly amountMinor: number
+  readonly currency: string
+}
+
+/**
+ * Money of a payment that moved on the provider's balance; positive amounts in minor units, before
+ * fees.
+ */
 export interface ProviderMovement {
   readonly movementId: string
   /** `refund_failure` returns the money of a refund that failed or was canceled. */
-  readonly kind: LedgerKind
+  readonly kind: MovementKind
   readonly amountMinor: number
   readonly currency: string
+  readonly fee: ProviderFee
   /** The payment that was captured or refunded. */
   readonly providerPaymentId: string | null
-  /** Null for a capture. */
+  /** Null unless a refund moved it. */
   readonly providerRefundId: string | null
+  /** Null unless a dispute moved it. */
+  readonly providerDisputeId: string | null
   readonly createdAt: Date
   /** From the metadata of the charge or refund that moved. */
   readonly correlation: Correlation | null
 }
 
-/** Our ids of a record, from the metadata that our calls add to every object. */
-export interface Correlation {
-  readonly tenantId: string
-  readonly paymentId: string
-  readonly refundId: string | null
-  readonly operationId: string
+/**
+ * Any other movement on the provider's balance. `account`: it concerns the account as a whole, for
+ * example a payout. `unknown`: the adapter cannot say what moved.
+ */
+export interface OtherMovement {
+  readonly movementId: string
+  readonly kind: 'account' | 'unknown'
+  /** What the provider calls it. */
+  readonly category: string
+  readonly type: string
+  /** In minor units and the currency of the balance; negative when money leaves the balance. */
+  readonly amountMinor: number
+  readonly currency: string
+  readonly fee: ProviderFee
+  /** The provider's id of what moved, and the payment to which it belongs. */
+  readonly sourceId: string | null
+  readonly providerPaymentId: string | null
+  readonly createdAt: Date
+  readonly correlation: Correlation | null
 }
 
 /** A window of the provider's records by creation time, without its end. */
@@ -138,8 +168,11 @@ export interface ProviderCalls {
     { readonly payment: Payment; readonly amountMinor?: number | undefined },
     Capture
   >
-  /** Changes the held amount to a new total, in minor units. A decline changes nothing. */
-  readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, null>
+  /**
+   * Changes the held amount to a new total, in minor units. A decline changes nothing; it says
+   * whether the payment is canceled.
+   */
+  readonly adjust: ProviderCall<{ readonly payment: Payment; readonly amountMinor: number }, Hold>
   /**
    * Releases the held amount, and ends the payment. A payment that is already canceled is `done`,
    * with the reason that it has; a captured one is `declined`.
@@ -181,6 +214,8 @@ export interface PaymentProvider {
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>
   /** Reads the state of the refund, in the same way. */
   retrieveRefund(refund: Refund): Promise<Done<RefundStanding> | NotExecuted>
+  /** Reads the state of the dispute, in the same way. */
+  retrieveDispute(dispute: Dispute): Promise<Done<DisputeStanding> | NotExecuted>
 
   /**
    * The account whose records the secret key sees, and its mode, such as `acct_1 live`. Undefined if
@@ -196,8 +231,19 @@ export interface PaymentProvider {
   // requested again after a temporary failure, because a list executes nothing.
   listPayments(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderPayment[]>
   listRefunds(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderRefund[]>
-  listMovements(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderMovement[]>
+  listDisputes(window: Window, onRepeat?: OnRepeat): AsyncIterable<readonly ProviderDispute[]>
+  /**
+   * Every movement, none left out. A capture is one movement of the captured amount, however the
+   * provider books it.
+   */
+  listMovements(
+    window: Window,
+    onRepeat?: OnRepeat,
+  ): AsyncIterable<readonly (ProviderMovement | OtherMovement)[]>
   /** The record with this id; undefined if the provider has none. */
   readPayment(providerPaymentId: string): Promise<ProviderPayment | undefined>
   readRefund(providerRefundId: string): Promise<ProviderRefund | undefined>
+  readDispute(providerDisputeId: string): Promise<ProviderDispute | undefined>
+  /** The payment of an early fraud warning. */
+  readEarlyFraudWarning(warningId: string): Promise<PaymentOfObject | undefined>
 }

@@ -1,12 +1,16 @@
 // Makes text from a provider safe to store and show. Postgres refuses some characters, and a card
-// number in a provider's error message must not reach a table.
+// number in a provider's error message must not reach a table. Stripe's refusal of a payment method
+// names the customer to whom it belongs, who may be a customer of another tenant.
 import { containsCardNumber } from '../domain/payments/card-number.ts'
 
 const LENGTH_MAX = 500
 
-/** The text without NUL, lone surrogates or card numbers, cut to 500 characters. */
+const CUSTOMER_ID = /\bcus_\w+/g
+
+/** The text without NUL, lone surrogates, card numbers or ids of customers, cut to 500 characters. */
 export function fitText(text: string): string {
-  const fit = text.toWellFormed().replaceAll('\u0000', '\uFFFD').slice(0, LENGTH_MAX).toWellFormed()
+  const named = text.toWellFormed().replaceAll('\u0000', '\uFFFD')
+  const fit = named.replaceAll(CUSTOMER_ID, 'cus_***').slice(0, LENGTH_MAX).toWellFormed()
   return containsCardNumber(fit) ? '[a card number was removed]' : fit
 }
 

@@ -1,6 +1,6 @@
 // Runs a reconciliation: compares our records with the provider's, both ways. It keeps one page of
-// records in memory, writes only findings and requests to the usual phases, and can be restarted at
-// any time.
+// records in memory, writes only findings, the provider's fees and requests to the usual phases, and
+// can be restarted at any time.
 import {
   beginRunUnlessCompleted,
   completeRunUnlessCompleted,
@@ -9,6 +9,7 @@ import {
   findRunToForget,
 } from '../db/reconciliation/reconciliation-runs.ts'
 import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
+import { compareDisputes, compareOpenDisputes } from './compare-disputes.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
 import { comparePayments, compareUnseenPayments } from './compare-payments.ts'
@@ -66,6 +67,8 @@ async function compare(comparison: Comparison): Promise<void> {
   await compareUnseenPayments(comparison)
   await compareUnseenRefunds(comparison)
   await compareWaitingRefunds(comparison)
+  await compareDisputes(comparison)
+  await compareOpenDisputes(comparison)
   await compareUnmatchedEvents(comparison)
   // After payments and refunds, because differences of those explain differences of their
   // movements.

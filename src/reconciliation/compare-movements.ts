@@ -1,17 +1,7 @@
 // Compares the movements on the provider's balance with the ledger, one to one. A difference that
-// was already reported for the payment or refund explains its movement, which is not reported
-// again.
-import {
-  findLedgerCaptures,
-  findLedgerRefunds,
-  type LedgerMovement,
-  type LedgerTransactionMovement,
-} from '../db/ledger/ledger-movements.ts'
-import {
-  findPaymentsOf,
-  findRefundsOf,
-  type ComparedId,
-} from '../db/reconciliation/compared-payments.ts'
+// was already reported for the payment, refund or dispute explains its movement, which is not
+// reported again.
+import type { LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
 import { findReported } from '../db/reconciliation/reported-findings.ts'
 import {
   recordCompared,
@@ -19,9 +9,17 @@ import {
   notComparedAmong,
 } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
+import { compareDispute } from './compare-disputes.ts'
 import { compareRefund } from './compare-refunds.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
-import type { PaymentProvider, ProviderMovement } from '../provider/payment-provider.ts'
+import type {
+  OtherMovement,
+  PaymentProvider,
+  ProviderMovement,
+} from '../provider/payment-provider.ts'
+import { compareOtherMovements } from './compare-other-movements.ts'
+import { findLedgerMovements, nameOf } from './find-ledger-movements.ts'
+import { postProviderFees } from './post-provider-fees.ts'
 import {
   eachPage,
   logRepeats,
@@ -40,11 +38,13 @@ import type { Difference, Verdict } from './verdict.ts'
 
 type Page = readonly ProviderMovement[]
 
-/** Compares every movement of the window with the ledger. */
+/** Compares every movement of the window with the ledger, and posts the fees of those that agree. */
 export async function compareMovements(comparison: Comparison): Promise<void> {
   const { parts, run } = comparison
   const list: PaymentProvider['listMovements'] = (...args) => parts.provider.listMovements(...args)
-  await eachPage(comparison, 'movements', list, async (page) => {
+  await eachPage(comparison, 'movements', list, async (listed) => {
+    await compareOtherMovements(comparison, listed.filter(isOther))
+    const page = listed.filter(isOfPayment)
     const ledgerMovementOf = await findLedgerMovements(comparison, page)
     const verdicts = page.map((movement) => judgeMovement(ledgerMovementOf(movement), movement))
     for (const [index, movement] of page.entries()) {
@@ -52,9 +52,14 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
       if (verdicts[index]?.verdict === 'unknown' && ours) await requestCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
       if (verdicts[index]?.verdict === 'moved_on') {
-        await compareRefund(comparison, movement.providerRefundId ?? '')
+        await followMovement(comparison, movement)
       }
     }
+    const agreed = page.filter((_, index) => verdicts[index]?.verdict === 'agrees')
+    await postProviderFees(
+      comparison,
+      agreed.map((movement) => ({ movement, ours: ledgerMovementOf(movement) })),
+    )
     // Repetitions are detected by the recorded names, so both are part of one transaction.
     await inTransaction(parts.store.sql, async (tx) => {
       const newNames = await recordCompared(tx, run.id, page.flatMap(namesToRecord))
@@ -72,9 +77,18 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
   })
 }
 
-/** The name of the movement by its captured payment or its refund, which both sides know. */
-function nameOf(movement: ProviderMovement): string {
-  return seenMovement(movement.kind, subjectOfMovement(movement) ?? '')
+const isOther = (movement: ProviderMovement | OtherMovement): movement is OtherMovement =>
+  movement.kind === 'account' || movement.kind === 'unknown'
+const isOfPayment = (movement: ProviderMovement | OtherMovement): movement is ProviderMovement =>
+  !isOther(movement)
+
+/** Compares what the movement moved: it has moved on, and is not posted yet. */
+async function followMovement(
+  comparison: Comparison,
+  { providerRefundId, providerDisputeId }: ProviderMovement,
+): Promise<void> {
+  if (providerDisputeId !== null) await compareDispute(comparison, providerDisputeId)
+  else await compareRefund(comparison, providerRefundId ?? '')
 }
 
 function namesToRecord(movement: ProviderMovement): string[] {
@@ -83,8 +97,9 @@ function namesToRecord(movement: ProviderMovement): string[] {
     : [movement.movementId, nameOf(movement)]
 }
 
-function idsIn({ providerPaymentId, providerRefundId }: ProviderMovement): string[] {
-  return [providerPaymentId, providerRefundId].filter((id) => id !== null)
+function idsIn(movement: ProviderMovement): string[] {
+  const { providerPaymentId, providerRefundId, providerDisputeId } = movement
+  return [providerPaymentId, providerRefundId, providerDisputeId].filter((id) => id !== null)
 }
 
 function differencesIn(verdicts: readonly Verdict[]): Difference[] {
@@ -110,57 +125,6 @@ function repeatedIn(page: Page, newNames: ReadonlySet<string>): ProviderMovement
     movedNames.add(name)
     return isNew && !isFirst
   })
-}
-
-type LedgerMovementOf = (movement: ProviderMovement) => LedgerMovement | undefined
-
-/**
- * Finds the ledger movement of each movement: that of our payment or refund that names the
- * provider's object. If there is none, that of the one which the provider's object names: while an
- * operation is working on it, ours does not know the provider's id yet.
- */
-async function findLedgerMovements(
-  { parts, run }: Comparison,
-  page: Page,
-): Promise<LedgerMovementOf> {
-  const { sql } = parts.store
-  const idsOfKind = (kind: ProviderMovement['kind']) =>
-    page.filter((movement) => movement.kind === kind).flatMap(comparedIdOf)
-  const payments = await findPaymentsOf(sql, run.provider, idsOfKind('capture'))
-  const refunds = await findRefundsOf(sql, run.provider, idsOfKind('refund'))
-  const failed = await findRefundsOf(sql, run.provider, idsOfKind('refund_failure'))
-  const ledgerMovements = [
-    ...(await findLedgerCaptures(sql, payments)),
-    ...(await findLedgerRefunds(sql, refunds, 'refund')),
-    ...(await findLedgerRefunds(sql, failed, 'refund_failure')),
-  ]
-  const byName = new Map(ledgerMovements.map((entry) => [nameOfOurs(entry), entry]))
-  const byOurId = new Map(
-    ledgerMovements.map((entry) => [
-      seenMovement(entry.kind, entry.refundId ?? entry.paymentId),
-      entry,
-    ]),
-  )
-  return (movement) =>
-    byName.get(nameOf(movement)) ??
-    byOurId.get(seenMovement(movement.kind, ourIdIn(movement) ?? ''))
-}
-
-function nameOfOurs({ kind, objectId }: LedgerMovement): string | null {
-  return objectId === null ? null : seenMovement(kind, objectId)
-}
-
-/** The payment or refund of ours that the provider's record names. */
-function ourIdIn({ kind, correlation }: ProviderMovement): string | null {
-  if (correlation === null) return null
-  return kind === 'capture' ? correlation.paymentId : correlation.refundId
-}
-
-function comparedIdOf(movement: ProviderMovement): ComparedId[] {
-  const objectId = subjectOfMovement(movement)
-  const [id, tenantId] = [ourIdIn(movement), movement.correlation?.tenantId]
-  if (objectId === null) return []
-  return [{ objectId, named: id === null || tenantId === undefined ? null : { tenantId, id } }]
 }
 
 /** Compares ledger movements of the window that no page contained with the provider's. */
@@ -200,7 +164,7 @@ async function recordMovementsOf(
 ): Promise<Set<string>> {
   const { parts, run, signal } = comparison
   const { sql } = parts.store
-  const names = new Set(ours.map(nameOfTransaction))
+  const byOurName = new Map(ours.map((movement) => [nameOfTransaction(movement), movement]))
   // Not read from the recorded names: another worker that completes the same run deletes those.
   const movedNames = new Set<string>()
   const window = {
@@ -209,16 +173,21 @@ async function recordMovementsOf(
     ),
     to: new Date(Math.max(...ours.map(({ createdAt }) => createdAt.getTime())) + CLOCKS_APART_MS),
   }
-  for await (const page of parts.provider.listMovements(window, logRepeats(comparison))) {
+  for await (const listed of parts.provider.listMovements(window, logRepeats(comparison))) {
     signal.throwIfAborted()
+    const page = listed.filter(isOfPayment)
     // One movement per name is recorded under its own id as well. So a later try of this run does
     // not take it for a repetition, but still recognizes another movement as one.
     const byName = new Map(page.map((movement) => [nameOf(movement), movement]))
-    const namesOnPage = [...byName.keys()].filter((name) => names.has(name))
+    const namesOnPage = [...byName.keys()].filter((name) => byOurName.has(name))
     for (const name of namesOnPage) movedNames.add(name)
     const unseen = new Set(await notComparedAmong(sql, run.id, namesOnPage))
     const firsts = [...byName].flatMap(([name, first]) => (unseen.has(name) ? [first] : []))
     await recordCompared(sql, run.id, firsts.flatMap(namesToRecord))
+    await postProviderFees(
+      comparison,
+      firsts.map((movement) => ({ movement, ours: byOurName.get(nameOf(movement)) })),
+    )
   }
   return movedNames
 }

@@ -8,6 +8,7 @@ import { comparisonOf } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
 import {
+  countInMotion,
   eachPage,
   follow,
   nameTenants,
@@ -47,7 +48,10 @@ export async function compareUnseenPayments(comparison: Comparison): Promise<voi
     for (const ours of page) {
       signal.throwIfAborted()
       const { providerPaymentId } = ours
-      if (providerPaymentId === null) continue
+      if (providerPaymentId === null) {
+        counts.in_motion += 1
+        continue
+      }
       const theirs = await parts.provider.readPayment(providerPaymentId)
       if (theirs === undefined) await actOnMissing(comparison, { ...ours, providerPaymentId })
       else await judgePage(comparison, [theirs])
@@ -96,7 +100,7 @@ async function act(comparison: Comparison, pair: Pair, verdict: Verdict): Promis
     case 'agrees':
       return []
     case 'in_motion':
-      comparison.counts.in_motion += 1
+      await countInMotion(comparison, ours?.id)
       return []
     case 'unknown':
       if (ours !== undefined) await requestCheck(comparison, subjectOf(ours))

@@ -1,12 +1,14 @@
 // Compares refunds, in the same way as payments.
 import { findRefundsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
 import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
-import { walkMissingRefunds, walkWaitingRefunds } from '../db/reconciliation/missing-records.ts'
+import { walkMissingRefunds } from '../db/reconciliation/missing-records.ts'
+import { walkWaitingRefunds } from '../db/reconciliation/waiting-records.ts'
 import { findRefund } from '../db/payments/refunds.ts'
 import { comparisonOfRefund } from '../domain/events/provider-event.ts'
 import type { Refund } from '../domain/payments/refund.ts'
 import type { PaymentProvider, ProviderRefund } from '../provider/payment-provider.ts'
 import {
+  countInMotion,
   eachPage,
   follow,
   nameTenants,
@@ -40,7 +42,10 @@ export async function compareUnseenRefunds(comparison: Comparison): Promise<void
     for (const ours of page) {
       signal.throwIfAborted()
       const { providerRefundId } = ours
-      if (providerRefundId === null) continue
+      if (providerRefundId === null) {
+        counts.in_motion += 1
+        continue
+      }
       const theirs = await parts.provider.readRefund(providerRefundId)
       if (theirs === undefined) await actOnMissing(comparison, { ...ours, providerRefundId })
       else await judgePage(comparison, [theirs])
@@ -104,7 +109,7 @@ async function act(
     return await followChange(comparison, ours, theirs)
   }
   if (verdict.verdict !== 'differs') {
-    comparison.counts.in_motion += 1
+    await countInMotion(comparison, ours?.id)
     return []
   }
   // Our row is written before the provider is called, so a missing row will not appear later.

@@ -34,6 +34,10 @@ export interface Counts extends Record<string, number> {
   payments: number
   refunds: number
   movements: number
+  /** Those of the movements that belong to no payment: payouts, and fees of the account. */
+  account_movements: number
+  /** Fees of the provider that were posted. */
+  fees: number
   /** Records that could not be compared because an operation was working on them. */
   in_motion: number
   /** Requested checks of unknown outcomes. */
@@ -62,6 +66,8 @@ export function newCounts(): Counts {
     payments: 0,
     refunds: 0,
     movements: 0,
+    account_movements: 0,
+    fees: 0,
     in_motion: 0,
     checks: 0,
     repaired: 0,
@@ -144,6 +150,18 @@ export async function report(
   const open = await findOpenAmong(sql, findings)
   counts.open += open.length
   watcher.found(open)
+}
+
+/**
+ * Counts a record of the provider that cannot be compared yet, and records our id. Ours may not know
+ * the provider's id yet, and is counted once.
+ */
+export async function countInMotion(
+  { parts, run, counts }: Comparison,
+  ourId: string | undefined,
+): Promise<void> {
+  counts.in_motion += 1
+  if (ourId !== undefined) await recordCompared(parts.store.sql, run.id, [ourId])
 }
 
 /** A record of the provider that we do not have, with the owner that it names. */

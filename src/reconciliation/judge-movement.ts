@@ -1,10 +1,10 @@
 // Compares a movement on the provider's balance with the ledger movement of the same capture or
 // refund, in amount and currency. Pure: neither ledger transactions nor movements ever change.
 import { showId } from '../domain/resource-id.ts'
-import { showPaymentId } from '../domain/payments/payment.ts'
+import { showPaymentId, type Payment } from '../domain/payments/payment.ts'
 import { showRefundId } from '../domain/payments/refund.ts'
 import type { LedgerMovement, LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
-import type { ProviderMovement } from '../provider/payment-provider.ts'
+import type { OtherMovement, ProviderMovement } from '../provider/payment-provider.ts'
 import {
   differsIn,
   inMotion,
@@ -19,10 +19,13 @@ import {
  * it.
  */
 export function subjectOfMovement(
-  movement: Pick<ProviderMovement, 'kind' | 'providerPaymentId' | 'providerRefundId'>,
+  movement: Pick<
+    ProviderMovement,
+    'kind' | 'providerPaymentId' | 'providerRefundId' | 'providerDisputeId'
+  >,
 ): string | null {
-  const { kind, providerPaymentId, providerRefundId } = movement
-  return kind === 'capture' ? providerPaymentId : providerRefundId
+  const { kind, providerPaymentId, providerRefundId, providerDisputeId } = movement
+  return kind === 'capture' ? providerPaymentId : (providerDisputeId ?? providerRefundId)
 }
 
 /**
@@ -34,6 +37,8 @@ export function judgeMovement(
   movement: ProviderMovement,
 ): Verdict {
   const evidence = evidenceOf(ours, movement)
+  // The comparison of the dispute finds out whether it is ours.
+  if (movement.providerDisputeId !== null && (ours?.amountMinor ?? 0) === 0) return movedOn
   if (ours === undefined) return differsIn(['missing_here'], evidence)
   const { status, amountMinor, currencies, objectId } = ours
   if (status === 'unknown') return outcomeUnknown
@@ -82,6 +87,26 @@ export function missingMovement(ours: LedgerTransactionMovement): Verdict {
   })
 }
 
+/** Reports a movement of which the adapter cannot say why it happened. */
+export function unknownMovement(movement: OtherMovement, ours: Payment | undefined): Difference {
+  return {
+    kind: 'unknown_movement',
+    objectId: movement.movementId,
+    subject: ours === undefined ? null : { tenantId: ours.tenantId, paymentId: ours.id },
+    ours: ours === undefined ? null : { payment: showPaymentId(ours.id), status: ours.status },
+    theirs: {
+      kind: movement.category,
+      type: movement.type,
+      amount: movement.amountMinor,
+      currency: movement.currency,
+      fee: movement.fee.amountMinor,
+      created_at: movement.createdAt.toISOString(),
+      source: movement.sourceId,
+      provider_payment_id: movement.providerPaymentId,
+    },
+  }
+}
+
 function evidenceOf(
   ours: LedgerMovement | undefined,
   movement: ProviderMovement,
@@ -97,6 +122,7 @@ function evidenceOf(
       created_at: movement.createdAt.toISOString(),
       provider_payment_id: movement.providerPaymentId,
       provider_refund_id: movement.providerRefundId,
+      provider_dispute_id: movement.providerDisputeId,
     },
   }
 }

@@ -1,4 +1,5 @@
 // Decides whether a call counts as not executed, after a look-up that did not find it.
+import type { PhaseName } from '../db/operations/unknown-outcome-findings.ts'
 import type { DueCheck } from '../db/operations/unknown-outcomes.ts'
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/verdict.ts'
@@ -24,8 +25,9 @@ export interface Absence {
  * - before the settling time lets the client retry, in doubt;
  * - if nobody could look, needs two operators, counts only within the key window, and lets the
  *   client retry, in doubt;
- * - is needed for a call whose failure the provider keeps, if nothing but its key guards it: the
- *   provider may complete it at any time.
+ * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
+ *   have forgotten the key: the provider may complete it at any time. With neither, the client may
+ *   retry it in doubt, because a lost answer may have been such a failure.
  *
  * @see https://docs.stripe.com/error-low-level
  */
@@ -37,8 +39,8 @@ export function absenceOf(
   const { evidence, failureKept } = check
   const { PROVIDER_KEY_WINDOW_SECONDS, PROVIDER_SETTLE_SECONDS } = engine.settings
   const isStated = evidence?.proved_absent === true
+  const isInWindow = check.phaseAgeMs < PROVIDER_KEY_WINDOW_SECONDS * 1_000
   if (outcome.outcome === 'unknown') {
-    const isInWindow = check.phaseAgeMs < PROVIDER_KEY_WINDOW_SECONDS * 1_000
     const isTaken = isStated && evidence.unverified === true && isInWindow && !wasAnswered(outcome)
     if (!isTaken) return undefined
     return { reason: `not looked up; did not happen according to ${evidence.by}`, keepsDoubt: true }
@@ -48,11 +50,22 @@ export function absenceOf(
     const reason = `not found, and did not happen according to ${evidence.by}`
     return { reason, keepsDoubt: !isSettled }
   }
-  const isProved = isSettled && !(failureKept && isGuardedByKey(engine, check))
-  return isProved ? { reason: outcome.reason, keepsDoubt: false } : undefined
+  if (!isSettled) return undefined
+  if (!isGuardedByKey(engine, check)) return { reason: outcome.reason, keepsDoubt: false }
+  // A lost answer may have been a failure that the provider keeps.
+  return !failureKept && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined
 }
 
-function isGuardedByKey(engine: Engine, check: DueCheck): boolean {
-  const name = operationNamed(engine, check.operation).phases[check.recoveryPoint]?.call
-  return name !== undefined && !isLook(name) && guardOf[name] === 'key'
+function isGuardedByKey(engine: Engine, { operation, recoveryPoint }: DueCheck): boolean {
+  const call = operationNamed(engine, operation).phases[recoveryPoint]?.call
+  return call !== undefined && !isLook(call) && guardOf[call] === 'key'
+}
+
+/** The phases whose call nothing but its provider key guards. */
+export function phasesGuardedByKey({ operations }: Pick<Engine, 'operations'>): PhaseName[] {
+  return operations.flatMap(({ name, phases }) =>
+    Object.entries(phases)
+      .filter(([, { call }]) => call !== undefined && !isLook(call) && guardOf[call] === 'key')
+      .map(([recoveryPoint]) => ({ operation: name, recoveryPoint })),
+  )
 }

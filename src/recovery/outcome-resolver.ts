@@ -26,7 +26,7 @@ import { operationNamed, type Engine } from '../engine/engine.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import { absenceOf } from './absence.ts'
+import { absenceOf, phasesGuardedByKey } from './absence.ts'
 import { recordVerdict } from './record-verdict.ts'
 
 /** The results of one round of checks. */
@@ -43,8 +43,8 @@ export interface ResolverCounts extends Record<string, number> {
 
 type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear'>
 
-/** The number of outcomes that are looked up at the same time. */
-const BATCH = 16
+/** The number of outcomes that are looked up at the same time. One list serves all of a window. */
+const BATCH = 50
 
 /**
  * Looks up every due unknown outcome once, and opens findings for those without a check left.
@@ -55,6 +55,9 @@ export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
   const { store, settings } = engine
   const found = await openFindingsOfStuck(store.sql, {
     lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
+    unprovable: phasesGuardedByKey(engine),
+    settleSeconds: settings.PROVIDER_SETTLE_SECONDS,
+    keyWindowSeconds: settings.PROVIDER_KEY_WINDOW_SECONDS,
     afterMs: settings.LEASE_MS,
   })
   await closeFindingsOfIdle(store.sql)
@@ -66,7 +69,12 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
   for (;;) {
     const { CHECK_DELAYS_SECONDS } = engine.settings
     const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
-    const results = await Promise.all(due.map((check) => resolveSafely(engine, check)))
+    const traced = due.map((check) => ({ check, trace: traceOf(engine, check) }))
+    // All look-ups begin together, so that they share lists.
+    await Promise.allSettled(traced.map(({ trace }) => trace))
+    const results = await Promise.all(
+      traced.map(({ check, trace }) => resolveSafely(engine, check, trace)),
+    )
     for (const result of results) counts[result] += 1
     const stopping = engine.shutdown?.leftMs() !== undefined
     if (due.length < BATCH || stopping) return counts
@@ -74,9 +82,13 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
 }
 
 /** A failed check must not stop the others. It is repeated when its next check is due. */
-async function resolveSafely(engine: Engine, check: DueCheck): Promise<Result> {
+async function resolveSafely(
+  engine: Engine,
+  check: DueCheck,
+  trace: Promise<Trace>,
+): Promise<Result> {
   try {
-    return await withSpan(resolveSpan(check), () => resolveOne(engine, check))
+    return await withSpan(resolveSpan(check), async () => resolveOne(engine, check, await trace))
   } catch (error) {
     const log = { err: error, operation: check.id }
     if (error instanceof LeaseLostError) {
@@ -89,10 +101,10 @@ async function resolveSafely(engine: Engine, check: DueCheck): Promise<Result> {
   }
 }
 
-async function resolveOne(engine: Engine, check: DueCheck): Promise<Result> {
+async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promise<Result> {
   const { log, clock } = engine
   const startedAt = clock.now()
-  const outcome = await look(engine, check)
+  const outcome = await look(engine, check, trace)
   const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
   if (outcome === undefined || isFinalOutcome(outcome))
     return await recordFound(engine, check, outcome, run)
@@ -115,24 +127,29 @@ async function resolveOne(engine: Engine, check: DueCheck): Promise<Result> {
 /**
  * Undefined for a phase without a provider call: nothing is in doubt, so the phase can simply run.
  */
-async function look(engine: Engine, check: DueCheck): Promise<Outcome<unknown> | undefined> {
+async function look(
+  engine: Engine,
+  check: DueCheck,
+  trace: Trace,
+): Promise<Outcome<unknown> | undefined> {
   const operation = operationNamed(engine, check.operation)
   const name = operation.phases[check.recoveryPoint]?.call
   if (name === undefined) return undefined
-  const trace = await traceOf(engine, check)
   return await lookUpCall(engine, check, name, operation.subject(check), trace)
 }
 
 /** Where to look. An operator's evidence comes first, then the ids from the provider's events. */
-async function traceOf({ store }: Engine, check: DueCheck): Promise<Trace> {
+async function traceOf({ store, settings, clock }: Engine, check: DueCheck): Promise<Trace> {
   const { evidence, payment } = check
+  const settledAt = new Date(check.calledTo.getTime() + settings.PROVIDER_SETTLE_SECONDS * 1_000)
   const knownId = evidence?.provider_payment_id ?? payment.providerPaymentId
   const [providerPaymentId = null] =
     knownId === null ? await findProviderPaymentIds(store.sql, payment) : [knownId]
   return {
     operationId: check.id,
-    calledFrom: check.calledFrom,
-    calledTo: check.calledTo,
+    executedFrom: check.calledFrom,
+    // A failed call may be completed at any time.
+    executedTo: check.failureKept ? clock.now() : settledAt,
     providerPaymentId,
     providerRefundId: evidence?.provider_refund_id ?? null,
   }

@@ -94,7 +94,9 @@ function summaryOf(
     `Compared ${compared} from ${from.toISOString()} to ${to.toISOString()}.`,
     `Repairs started: ${counts.repaired} payments to follow, ${counts.checks} unknown outcomes to ` +
       `check, ${counts.requeued} events to process.`,
+    `Posted fees of the provider: ${counts.fees}.`,
     `Not compared, because an operation is working on them: ${counts.in_motion}.`,
+    `Not compared, because they belong to no payment, such as payouts: ${counts.account_movements}.`,
     open === 0 ? 'No open findings.' : `Open findings: ${open}, of which ${found} are new.`,
   ]
   const table = shown.length === 0 ? '' : `\n${showFindings(shown)}`

@@ -1,14 +1,14 @@
 // Sends one request to a URL that a tenant chose, without giving it access to our own network: the
 // host name is resolved once, the addresses are checked, and exactly these addresses are dialled.
 // Redirects are not followed, and only the status of the answer is kept.
-import { lookup, type LookupAddress } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { promisify } from 'node:util'
 import { isDialable } from '../domain/webhooks/dialable-address.ts'
 import type { Reply } from '../domain/webhooks/webhook-delivery.ts'
 import { checkWebhookUrl, hostOf } from '../domain/webhooks/webhook-url.ts'
+import type { Resolve } from '../names/resolver.ts'
 
 /** Twice the largest body that the API accepts, because an event contains that body and more. */
 const BODY_MAX_BYTES = 128 * 1024
@@ -25,23 +25,16 @@ interface WebhookRequest {
 /** Sends a request and returns the result. Never throws. */
 export type SendWebhook = (request: WebhookRequest) => Promise<Reply>
 
-/** Returns all addresses of a host name. Rejects when there are none. */
-export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
-
 export interface SenderOptions {
   /** Limits the whole attempt, from resolving the host name to the status of the answer. */
   readonly timeoutMs: number
   /** Whether http and this machine's own addresses are allowed, too. */
   readonly allowInsecure: boolean
-  readonly resolve?: Resolve
+  readonly resolve: Resolve
 }
 
-const lookUp = promisify(lookup)
-
-const resolveBySystem: Resolve = (hostname) => lookUp(hostname, { all: true })
-
 export function createSender(options: SenderOptions): SendWebhook {
-  const { timeoutMs, allowInsecure, resolve = resolveBySystem } = options
+  const { timeoutMs, allowInsecure, resolve } = options
   return async (request) => {
     const checked = checkWebhookUrl(request.url, { allowInsecure })
     if ('refusal' in checked) return { error: 'url_refused' }

@@ -105,9 +105,22 @@ test('adds the jitter to Retry-After', () => {
 })
 
 test('counts every result as a failure, except an operation in progress', () => {
-  expect(isInProgress(answer(409, { retryAfterMs: 1_000 }))).toBe(true)
-  const others = [NO_ANSWER, answer(409), answer(429, { retryAfterMs: 1 }), answer(503)]
-  expect(others.map(isInProgress)).toEqual([false, false, false, false])
+  const running = [
+    answer(409, { problem: 'operation-in-progress', retryAfterMs: 1_000 }),
+    answer(409, { problem: 'operation-in-progress', shouldRetry: true }),
+    answer(409, { problem: 'outcome-unknown', retryAfterMs: 1_000 }),
+  ]
+  const others = [
+    NO_ANSWER,
+    answer(409),
+    answer(409, { shouldRetry: true }),
+    answer(409, { problem: 'invalid-state', shouldRetry: true }),
+    answer(409, { problem: 'operation-in-progress', shouldRetry: false }),
+    answer(429, { retryAfterMs: 1 }),
+    answer(503),
+  ]
+  expect(running.map(isInProgress)).toEqual(running.map(() => true))
+  expect(others.map(isInProgress)).toEqual(others.map(() => false))
 })
 
 test('without Retry-After, retries only the problems that are temporary', () => {

@@ -47,6 +47,7 @@ beforeAll(async () => {
     // The service does not retry provider calls, so that the client has to.
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
+    PROVIDER_OUTAGE_SECONDS: '0',
   }
   service = await startService(settings, databaseUrl)
 })

@@ -19,6 +19,8 @@ let tenantId: string
 let paymentId: string
 /** A refund of that payment. */
 let refundId: string
+/** A dispute of that payment. */
+let disputeId: string
 /** An event with a delivery, and one without. */
 const eventId = randomUUID()
 const idleEventId = randomUUID()
@@ -35,6 +37,8 @@ beforeAll(async () => {
   await insert('payments', { id: paymentId })
   refundId = randomUUID()
   await insert('refunds', { id: refundId })
+  disputeId = randomUUID()
+  await insert('disputes', { id: disputeId })
   await insert('events', { id: eventId })
   await insert('events', { id: idleEventId })
   await insert('webhook_endpoints', { id: endpointId })
@@ -85,6 +89,17 @@ const legalRows = {
     amount_minor: 500,
     currency: 'usd',
     metadata: '{}',
+  }),
+  disputes: () => ({
+    tenant_id: tenantId,
+    id: randomUUID(),
+    payment_id: paymentId,
+    provider_dispute_id: randomUUID(),
+    amount_minor: 1999,
+    currency: 'usd',
+    reason: 'fraudulent',
+    status: 'needs_response',
+    opened_at: INSTANT,
   }),
   ledger_postings: () => ({
     tenant_id: tenantId,
@@ -164,6 +179,7 @@ const legalRows = {
   }),
   reconciliation_seen: () => ({ run_id: runId, object_id: randomUUID() }),
   provider_accounts: () => ({ provider: randomUUID(), account: 'acct_1 test' }),
+  provider_customers: () => ({ tenant_id: tenantId, provider: 'stripe', id: randomUUID() }),
   admin_actions: () => ({ id: randomUUID(), actor: 'ada', action: 'resume', details: '{}' }),
 }
 type Table = keyof typeof legalRows
@@ -205,6 +221,11 @@ const anotherSucceeded = (fields: Row) => ({
   provider_payment_id: randomUUID(),
   ...fields,
 })
+const providerFee = {
+  kind: 'provider_fee',
+  debit: 'provider_fees',
+  credit: 'provider_receivable',
+}
 const refunded = { ...fromProcessing, status: 'succeeded', provider_refund_id: 're_1' }
 /** An operation without a payment. */
 const local = { operation: 'webhook_endpoint.create', payment_id: null }
@@ -251,6 +272,9 @@ describe('inserts a valid row:', () => {
     ],
     ['a failed payment with a reason', 'payments', { ...failed, failure_code: 'expired' }],
     ['a failed payment without a reason', 'payments', failed],
+    ['a new dispute', 'disputes', {}],
+    ['a dispute with a fee', 'disputes', { fee_minor: 1500, fee_currency: 'usd' }],
+    ['an event about a dispute', 'provider_events', { about: 'dispute' }],
     ['a new refund', 'refunds', {}],
     ['a refund of one minor unit', 'refunds', { amount_minor: 1 }],
     ['a refund that succeeded', 'refunds', refunded],
@@ -260,6 +284,7 @@ describe('inserts a valid row:', () => {
     ['a pending refund', 'refunds', { ...refunded, status: 'pending', provider_refund_id: 're_2' }],
     ['a refund with a reason', 'refunds', { reason: 'requested_by_customer' }],
     ['a posting of a capture', 'ledger_postings', {}],
+    ['a fee for a capture', 'ledger_postings', providerFee],
     ['an event of a payment', 'events', {}],
     ['a disabled endpoint', 'webhook_endpoints', disabled],
     ['a deleted endpoint', 'webhook_endpoints', deleted],
@@ -310,6 +335,7 @@ describe('inserts a valid row:', () => {
     ['a compared object of the provider', 'reconciliation_seen', {}],
     ['a finding', 'reconciliation_findings', { run_id: null }],
     ['a resolved finding', 'reconciliation_findings', resolved],
+    ['a movement that is unknown', 'reconciliation_findings', { kind: 'unknown_movement' }],
     ['an action of an operator', 'admin_actions', {}],
     ['a key that failed', 'idempotency_keys', { status: 'failed_retryable' }],
     ['a phase without a call', 'phase_runs', { reached: 'finished' }],
@@ -323,6 +349,7 @@ describe('inserts a valid row:', () => {
   test.each<[string, Table, Row]>([
     ['a posting of a refund', 'ledger_postings', { kind: 'refund' }],
     ['a posting of a failed refund', 'ledger_postings', { kind: 'refund_failure' }],
+    ['a fee for a refund', 'ledger_postings', providerFee],
     ['an event of a refund', 'events', { type: 'refund.succeeded' }],
     ['a key of a refund', 'idempotency_keys', { operation: 'refund.create' }],
     ['a tombstone of a refund', 'key_tombstones', {}],
@@ -444,6 +471,18 @@ describe('a check constraint refuses', () => {
       'a held payment with the reason of a cancellation',
       'payments',
       { ...held, cancellation_reason: 'expired' },
+    ],
+    [
+      'payments_expiry_step',
+      'a step that does not exist',
+      'payments',
+      { ...held, capture_before: INSTANT, expiry_step: 'capture' },
+    ],
+    [
+      'payments_expiry_step',
+      'the end of a hold at no known time',
+      'payments',
+      { ...held, expiry_step: 'announce' },
     ],
     [
       'payments_failure',
@@ -669,15 +708,26 @@ describe('a check constraint refuses', () => {
       'refunds',
       { ...refunded, status: 'pending', provider_refund_id: null },
     ],
+    ['disputes_status', 'an invalid status', 'disputes', { status: 'gone' }],
+    ['disputes_amounts', 'an amount of zero', 'disputes', { amount_minor: 0 }],
+    ['disputes_amounts', 'less than nothing withdrawn', 'disputes', { withdrawn_minor: -1 }],
+    ['disputes_fee', 'a fee without a currency', 'disputes', { fee_minor: 1 }],
+    ['provider_events_about', 'an unknown subject', 'provider_events', { about: 'weather' }],
+    [
+      'ledger_postings_resource_named',
+      'a posting of a dispute without dispute_id',
+      'ledger_postings',
+      { kind: 'dispute' },
+    ],
     ['ledger_postings_kind', 'an invalid kind', 'ledger_postings', { kind: 'gift' }],
     [
-      'ledger_postings_refund_named',
+      'ledger_postings_resource_named',
       'a posting of a refund without refund_id',
       'ledger_postings',
       { kind: 'refund' },
     ],
     [
-      'ledger_postings_refund_named',
+      'ledger_postings_resource_named',
       'a posting of a failed refund without refund_id',
       'ledger_postings',
       { kind: 'refund_failure' },
@@ -852,10 +902,10 @@ describe('a check constraint refuses', () => {
     })
   })
 
-  test('ledger_postings_refund_named: a capture that names a refund', async () => {
+  test('ledger_postings_resource_named: a capture that names a refund', async () => {
     await expect(insert('ledger_postings', { refund_id: refundId })).rejects.toMatchObject({
       code: '23514',
-      constraint_name: 'ledger_postings_refund_named',
+      constraint_name: 'ledger_postings_resource_named',
     })
   })
 
@@ -889,6 +939,7 @@ describe('a unique constraint refuses', () => {
       { operation_id: '00000000-0000-7000-8000-000000000001', reached: 'authorized' },
     ],
     ['api_keys_secret_once', 'api_keys', { secret_hash: Buffer.alloc(32) }],
+    ['disputes_one_per_provider_dispute', 'disputes', { provider_dispute_id: 'du_twice' }],
     ['refunds_by_provider_refund', 'refunds', { ...refunded, provider_refund_id: 're_twice' }],
     [
       'ledger_postings_once',
@@ -901,6 +952,7 @@ describe('a unique constraint refuses', () => {
     ['finished_key_burials_day_pk', 'finished_key_burials', { day: '2026-01-02' }],
     ['reconciliation_findings_once', 'reconciliation_findings', { object_id: 'pi_twice' }],
     ['reconciliation_seen_run_id_object_id_pk', 'reconciliation_seen', { object_id: 'pi_twice' }],
+    ['provider_customers_tenant_id_provider_id_pk', 'provider_customers', { id: 'cus_twice' }],
   ])('%s: a second row', async (constraint, table, fields) => {
     await insert(table, fields)
 
@@ -948,12 +1000,28 @@ describe('a row of one tenant', () => {
     ['idempotency_keys_payment', 'idempotency_keys'],
     ['phase_runs_payment', 'phase_runs'],
     ['refunds_payment', 'refunds'],
+    ['disputes_payment', 'disputes'],
     ['ledger_postings_payment', 'ledger_postings'],
     ['events_payment', 'events'],
   ])('cannot refer to the payment of another tenant: %s', async (constraint, table) => {
     const otherTenant = await makeTenant(store)
 
     await expect(insert(table, { tenant_id: otherTenant })).rejects.toMatchObject({
+      code: '23503',
+      constraint_name: constraint,
+    })
+  })
+
+  test.each<[string, Table, Row]>([
+    ['idempotency_keys_dispute', 'idempotency_keys', { operation: 'dispute.follow' }],
+    ['ledger_postings_dispute', 'ledger_postings', { kind: 'dispute' }],
+  ])('cannot refer to the dispute of another tenant: %s', async (constraint, table, fields) => {
+    const otherTenant = await makeTenant(store)
+    const payment_id = randomUUID()
+    await insert('payments', { tenant_id: otherTenant, id: payment_id })
+    const row = { ...fields, tenant_id: otherTenant, payment_id, dispute_id: disputeId }
+
+    await expect(insert(table, row)).rejects.toMatchObject({
       code: '23503',
       constraint_name: constraint,
     })
@@ -993,14 +1061,26 @@ describe('a row of one tenant', () => {
     )
   })
 
-  test.each<Table>(['payments', 'api_keys', 'webhook_endpoints', 'key_tombstones'])(
-    'requires an existing tenant: %s',
-    async (table) => {
-      await expect(insert(table, { tenant_id: randomUUID() })).rejects.toMatchObject({
-        code: '23503',
-      })
-    },
-  )
+  test('provider_customers_once: cannot name a customer of another tenant', async () => {
+    const otherTenant = { tenant_id: await makeTenant(store) }
+    await insert('provider_customers', { id: 'cus_of_one' })
+
+    await expect(
+      insert('provider_customers', { ...otherTenant, id: 'cus_of_one' }),
+    ).rejects.toMatchObject({ code: '23505', constraint_name: 'provider_customers_once' })
+  })
+
+  test.each<Table>([
+    'payments',
+    'api_keys',
+    'webhook_endpoints',
+    'key_tombstones',
+    'provider_customers',
+  ])('requires an existing tenant: %s', async (table) => {
+    await expect(insert(table, { tenant_id: randomUUID() })).rejects.toMatchObject({
+      code: '23503',
+    })
+  })
 
   test('may have the same id as a row of another tenant', async () => {
     const tenant_id = await makeTenant(store)

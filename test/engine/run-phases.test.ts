@@ -341,6 +341,48 @@ describe('an outcome', () => {
   })
 })
 
+// https://docs.stripe.com/error-low-level: the header Stripe-Should-Retry.
+describe('a failure that the provider does not want repeated', () => {
+  test('is looked up at once, and completed with what is found', async () => {
+    const ref = await t.accept()
+    await t.provider.addFault({ match: { method: 'POST' }, fault: 'error_500_final' })
+
+    expect(await run(ref)).toBe('finished')
+
+    const calls = (await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)).map(
+      ({ asked }) => (asked as { call?: string } | null)?.call,
+    )
+    expect(calls.filter((call) => call === 'payment_intents.create')).toHaveLength(1)
+    expect(await executed()).toEqual(CHARGE)
+  })
+
+  test('waits for the next run when nothing is found', async () => {
+    const ref = await t.accept()
+    const wait = { outcome: 'unknown', reason: 'no', asksToWait: true, asked: {}, answered: {} }
+    const engine = around('authorize', () => Promise.resolve(wait))
+
+    expect(await run(ref, { engine })).toBe('retry')
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', in_doubt: true })
+    expect(await run(ref)).toBe('finished')
+  })
+
+  test('that executed nothing waits for the next run, too', async () => {
+    const ref = await t.accept()
+    let calls = 0
+    const engine = around('authorize', () => {
+      calls += 1
+      const waits = { outcome: 'not_executed', asksToWait: true } as const
+      return Promise.resolve({ ...waits, reason: 'limited', asked: {}, answered: {} })
+    })
+
+    expect(await run(ref, { engine })).toBe('retry')
+
+    expect(calls).toBe(1)
+    expect(await t.readKey(ref)).toMatchObject({ status: 'pending', in_doubt: false })
+  })
+})
+
 describe('an answer that cannot be recorded', () => {
   test('leaves the operation unknown, and the call is not repeated', async () => {
     const first = await t.accept()

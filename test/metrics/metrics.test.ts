@@ -112,6 +112,7 @@ describe('the gauges of the store', () => {
     oldestUnknownSeconds: 0,
     queues: { operations: 4 },
     deadLetters: { 'operations.dead': 5 },
+    disputes: { needs_response: 6 },
   }
 
   /** Exports gauges of a fake store, with a clock that the test sets. */
@@ -137,6 +138,7 @@ describe('the gauges of the store', () => {
     expect(value('atomic_payments_oldest_unfinished_operation_seconds')).toBe(12.5)
     expect(value('atomic_payments_queue_depth', { queue: 'operations' })).toBe(4)
     expect(value('atomic_payments_dead_letters', { queue: 'operations.dead' })).toBe(5)
+    expect(value('atomic_payments_disputes', { status: 'needs_response' })).toBe(6)
   })
 
   test('are read once for all scrapes within five seconds', async () => {
@@ -182,7 +184,7 @@ describe('the gauges of the store', () => {
     const gauges = Object.entries(definitions)
       .filter(([, { kind }]) => kind === 'gauge')
       .map(([name]) => PREFIX + name)
-    expect(gauges).toHaveLength(6)
+    expect(gauges).toHaveLength(7)
     expect([...down.families.keys()]).toEqual(expect.arrayContaining(gauges))
     expect(down.samples.filter(({ name }) => gauges.includes(name))).toEqual([])
     expect(down.value('atomic_payments_leases_lost_total')).toBe(0)

@@ -14,7 +14,11 @@ let service: OwnService
 
 beforeAll(async () => {
   // One attempt and no retry, so that an operation fails at once.
-  service = await startService({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
+  service = await startService({
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+    PROVIDER_OUTAGE_SECONDS: '0',
+  })
 })
 
 afterAll(async () => {

@@ -26,6 +26,7 @@ const WITHOUT_FIXTURE: Readonly<Record<string, string>> = {
     'it makes its payment, and makes two provider calls: test/engine/run-phases.test.ts',
   'payment.follow': 'no client begins it: test/operations/follow-payment',
   'refund.follow': 'no client begins it: test/operations/follow-refund',
+  'dispute.follow': 'no client begins it: test/operations/follow-dispute',
 }
 
 export interface FixtureOfOperation extends OperationFixture {

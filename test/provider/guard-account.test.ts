@@ -55,8 +55,8 @@ async function find(provider: PaymentProvider) {
     { payment },
     {
       operationId: ref.id,
-      calledFrom: new Date(),
-      calledTo: new Date(),
+      executedFrom: new Date(),
+      executedTo: new Date(),
       providerPaymentId: null,
       providerRefundId: null,
     },

@@ -69,6 +69,17 @@ describe('a provider that fails repeatedly', () => {
     }
   })
 
+  test('does not include one that refuses a single object, which must not stop the others', async () => {
+    const provider = providerWith(
+      Array.from({ length: 4 }, () => ({ ...refused, aboutObject: true as const })),
+    )
+    const guarded = guardProvider(provider, { failures: 2, openMs: 60_000 })
+
+    for (let call = 1; call <= 4; call += 1) await authorize(guarded)
+
+    expect(provider.executed).toBe(4)
+  })
+
   test('is tried again after a while, with one call for which no other call waits', async () => {
     const provider = providerWith([lost, declined])
     const turns: boolean[] = []
@@ -96,8 +107,8 @@ describe('a provider that fails repeatedly', () => {
       { payment },
       {
         operationId: ref.id,
-        calledFrom: now,
-        calledTo: now,
+        executedFrom: now,
+        executedTo: now,
         providerPaymentId: null,
         providerRefundId: null,
       },

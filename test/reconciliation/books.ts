@@ -12,9 +12,13 @@ import { showRefundId } from '../../src/domain/payments/refund.ts'
 import {
   movementOfCapture,
   movementOfRefund,
-} from '../../dev/stripe-stand-in/balance-transaction.ts'
-import { newPaymentIntent, type PaymentIntent } from '../../dev/stripe-stand-in/payment-intent.ts'
-import { newRefund } from '../../dev/stripe-stand-in/refund.ts'
+} from '../../dev/stripe-stand-in/balance/balance-transaction.ts'
+import { cardOptions } from '../../dev/stripe-stand-in/payment-intents/payment-intent-terms.ts'
+import {
+  newPaymentIntent,
+  type PaymentIntent,
+} from '../../dev/stripe-stand-in/payment-intents/payment-intent.ts'
+import { newRefund } from '../../dev/stripe-stand-in/refunds/refund.ts'
 import { openStorage, type Storage } from '../../dev/stripe-stand-in/storage.ts'
 import { systemClock } from '../../src/engine/engine.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
@@ -200,7 +204,7 @@ export function newIntent(
     capture_method: 'manual',
     payment_method: 'pm_card_visa',
     allowed_payment_method_types: ['card'],
-    payment_method_options: {},
+    payment_method_options: { card: cardOptions },
     payment_method_types: ['card'],
     customer: null,
     description: null,
@@ -223,7 +227,6 @@ export function newIntent(
         type: 'card_error',
         code: 'card_declined',
         message: 'Your card was declined.',
-        payment_method: {},
       } as const
       return { ...charged, status: 'requires_payment_method', last_payment_error }
     }

@@ -5,7 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import pino from 'pino'
 import { failRunIfRunning, findRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { showId } from '../../src/domain/resource-id.ts'
-import { movementOfCapture } from '../../dev/stripe-stand-in/balance-transaction.ts'
+import {
+  movementOfCapture,
+  newMovement,
+} from '../../dev/stripe-stand-in/balance/balance-transaction.ts'
 import type { ApiObjects } from '../../dev/stripe-stand-in/objects.ts'
 import type {
   PaymentProvider,
@@ -136,6 +139,17 @@ const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
     },
   ],
   [
+    'a movement that the service does not know',
+    ({ take }) => {
+      const { intent, tenantId } = take('succeeded')
+      const source = String(intent.latest_charge)
+      const taken = { type: 'adjustment', amount: -100, currency: 'usd', source }
+      const movement = newMovement(taken, intent.created)
+      books.theirs.objects.save(movement)
+      return { kind: 'unknown_movement', objectId: movement.id, tenantId }
+    },
+  ],
+  [
     'a capture in the ledger that never moved',
     async ({ take }) => {
       const { id, movements, tenantId } = take('succeeded')
@@ -217,7 +231,7 @@ describe('thousands of payments', () => {
     )
 
     expect(agreed).toMatchObject({ payments: MANY, found: 0, open: 0, repaired: 0, in_motion: 0 })
-    expect(agreed).toMatchObject({ refunds: MANY / 10, movements: MANY * 0.95 })
+    expect(agreed).toMatchObject({ refunds: MANY / 10, movements: MANY * 0.95, fees: MANY * 0.85 })
     expect(await books.findings()).toEqual([])
     // Nothing was read a second time.
     expect(listed).toHaveLength(1)
@@ -230,6 +244,8 @@ describe('thousands of payments', () => {
 
     expect(inOrder(await foundNow())).toEqual(inOrder(expected))
     expect(counts).toMatchObject({ found: expected.length, open: expected.length, repaired: 0 })
+    // Each was posted by the first run.
+    expect(counts).toMatchObject({ fees: 0 })
 
     const again = await carryOutRun(books.parts, (await books.newRun()).id)
 
@@ -632,6 +648,23 @@ describe('a run', () => {
     )
   })
 
+  test('finds what moved in its window, also for a payment of an earlier day', async () => {
+    const { intent, tenantId } = takeFrom(await books.fill(60)).take('succeeded')
+    const nextDay = { from: window.to, to: new Date(window.to.getTime() + DAY_MS) }
+    const source = String(intent.latest_charge)
+    const taken = { type: 'adjustment', amount: -100, currency: 'usd', source }
+    const movement = newMovement(taken, nextDay.from.getTime() / 1_000)
+    alter(movement)
+
+    const ofItsDay = await carryOutRun(books.parts, (await books.newRun()).id)
+    const ofTheNext = await carryOutRun(books.parts, (await books.newRun(nextDay)).id)
+
+    expect(ofItsDay).toMatchObject({ found: 0 })
+    expect(ofTheNext).toMatchObject({ payments: 0, movements: 1, found: 1 })
+    const objectId = movement.id
+    expect(await foundNow()).toEqual([{ kind: 'unknown_movement', objectId, tenantId }])
+  })
+
   test('finds the movement of a capture that was posted a day later', async () => {
     const booked = await books.fill(60)
     const { id, at } = takeFrom(booked).take('succeeded')
@@ -653,7 +686,8 @@ describe('a run', () => {
 
     const counts = await carryOutRun({ ...books.parts, provider }, (await books.newRun(nextDay)).id)
 
-    expect(counts).toMatchObject({ found: 0 })
+    // The fee is posted with the movement, however late that is found.
+    expect(counts).toMatchObject({ found: 0, fees: 1 })
     expect(listed).toHaveLength(2)
   })
 })

@@ -28,6 +28,7 @@ function ours(fields: Partial<Payment> = {}): Payment {
     metadata: {},
     failure: null,
     cancellationReason: null,
+    captureBefore: null,
     provider: 'stripe',
     providerPaymentId: 'pi_1',
     clientSecret: null,
@@ -57,8 +58,9 @@ function standingOf(status: Stands): Standing | undefined {
     case 'refused':
       return { status, failure: { code: 'card_declined', declineCode: null, message: '' } }
     case 'undecided':
-    case 'held':
       return { status }
+    case 'held':
+      return { status, captureBefore: null }
     case 'canceled':
       return { status, reason: null }
     case 'strange':

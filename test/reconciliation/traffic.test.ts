@@ -1,13 +1,14 @@
 // Tests a comparison of a window in which the engine is working: the provider's list is already
 // outdated, which must not count as a difference.
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { insertRun } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { carryOutRun } from '../../src/reconciliation/carry-out-run.ts'
 import { captured, held } from '../operations/made-payments.ts'
 import { runWaiting } from '../operations/follow-payment/provider-events.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -95,16 +96,17 @@ test('a payment that is captured between the two looks is not a difference, in e
   expect(counts).toMatchObject({ found: 0, in_motion: 1 })
 })
 
-test('an operation in progress is not judged', async () => {
+test('an operation in progress is not judged, and is counted', async () => {
   const ref = await t.accept()
-  const create = (await compareNow())?.found
+  const create = await compareNow()
   const payment = await held(t)
   await t.acceptCapture(payment)
 
   const capture = await compareNow()
 
-  expect(create).toBe(0)
-  expect(capture).toMatchObject({ found: 0, in_motion: 1 })
+  // The provider has no record yet.
+  expect(create).toMatchObject({ payments: 0, found: 0, in_motion: 1 })
+  expect(capture).toMatchObject({ found: 0, in_motion: 2 })
   expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
 })
 
@@ -158,6 +160,15 @@ test('the movement of a refund with an unknown outcome is not judged, and trigge
   expect(await compareNow()).toMatchObject({ found: 0 })
 }, 60_000)
 
+test('a payment in progress that the provider already lists is counted once', async () => {
+  const ref = await t.accept()
+  const payment = await t.readPayment(ref)
+  const identity = { providerKey: 'atomic_authorize', operationId: ref.id }
+  await t.engine.provider.calls.authorize.execute({ payment }, identity)
+
+  expect(await compareNow()).toMatchObject({ payments: 1, in_motion: 1, found: 0 })
+})
+
 test('the movement of a refund in progress is not judged', async () => {
   const ref = await t.acceptRefund(await captured(t), 500)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
@@ -167,7 +178,8 @@ test('the movement of a refund in progress is not judged', async () => {
   const counts = await compareNow(movementsOnly)
 
   expect(executed.outcome).toBe('done')
-  expect(counts).toMatchObject({ movements: 2, in_motion: 1, found: 0 })
+  // The refund and its movement.
+  expect(counts).toMatchObject({ movements: 2, in_motion: 2, found: 0 })
   expect(await kindsFound()).toEqual([])
 })
 
@@ -182,7 +194,8 @@ test('the movement of a payment that does not name the provider’s yet is not j
   const counts = await compareNow(movementsOnly)
 
   expect(payment).toMatchObject({ status: 'processing', providerPaymentId: null })
-  expect(counts).toMatchObject({ movements: 1, in_motion: 1, found: 0 })
+  // The payment and its movement.
+  expect(counts).toMatchObject({ movements: 1, in_motion: 2, found: 0 })
   expect(await kindsFound()).toEqual([])
 })
 
@@ -212,3 +225,193 @@ test('an unknown outcome whose record the provider has is checked at once', asyn
   `
   expect(due.count).toBe(1)
 }, 60_000)
+
+async function feesPosted() {
+  const rows = await t.engine.store.sql`
+    select payment_id, refund_id, debit, credit, amount_minor::float8 as amount_minor, currency
+    from ledger_postings
+    where kind = 'provider_fee' order by created_at
+  `
+  return [...rows]
+}
+
+describe('fees of the provider', () => {
+  test('are posted once for each capture, however often it is compared', async () => {
+    const payment = await captured(t)
+    await runOperation(t.engine, await t.acceptRefund(payment, 500))
+
+    const first = await compareNow()
+    const again = await Promise.all([compareNow(), compareNow()])
+
+    expect(first).toMatchObject({ fees: 1, found: 0 })
+    expect(again).toMatchObject([{ fees: 0 }, { fees: 0 }])
+    expect(await feesPosted()).toEqual([
+      {
+        payment_id: payment.paymentId,
+        refund_id: null,
+        debit: 'provider_fees',
+        credit: 'provider_receivable',
+        amount_minor: 88,
+        currency: 'usd',
+      },
+    ])
+    await expectLedgerBalanced(t.engine.store)
+  })
+
+  test('are posted once by two runs at the same time', async () => {
+    await captured(t)
+
+    const counts = await Promise.all([compareNow(), compareNow(), compareNow()])
+
+    expect(counts.reduce((sum, run) => sum + (run?.fees ?? 0), 0)).toBe(1)
+    expect(await feesPosted()).toHaveLength(1)
+  })
+
+  test('that the provider returns reduce what it has charged', async () => {
+    const payment = await captured(t)
+    const refund = await t.acceptRefund(payment, 500)
+    await runOperation(t.engine, refund)
+    const { providerRefundId } = await t.readRefund(refund)
+    const { data } = await t.provider.stripe.balanceTransactions.list({
+      source: providerRefundId ?? '',
+    })
+    await t.provider.control('POST', `/objects/${data[0]?.id}`, { fee: -14, net: -486 })
+
+    await compareNow()
+
+    expect(await feesPosted()).toContainEqual({
+      payment_id: payment.paymentId,
+      refund_id: refund.refundId,
+      debit: 'provider_receivable',
+      credit: 'provider_fees',
+      amount_minor: 14,
+      currency: 'usd',
+    })
+  })
+
+  test('are posted in the currency of the balance', async () => {
+    const payment = await captured(t)
+    const { data } = await t.provider.stripe.balanceTransactions.list()
+    const exchanged = { currency: 'eur', amount: 1819, fee: 82, exchange_rate: 0.91 }
+    await t.provider.control('POST', `/objects/${data[0]?.id}`, exchanged)
+
+    expect(await compareNow()).toMatchObject({ fees: 1, found: 0 })
+
+    expect(await feesPosted()).toMatchObject([
+      { payment_id: payment.paymentId, amount_minor: 82, currency: 'eur' },
+    ])
+  })
+
+  test('of a movement that differs from the ledger wait for a person', async () => {
+    await captured(t)
+    const { data } = await t.provider.stripe.balanceTransactions.list()
+    await t.provider.control('POST', `/objects/${data[0]?.id}`, { amount: 1998 })
+
+    expect(await compareNow()).toMatchObject({ fees: 0, found: 1 })
+    expect(await feesPosted()).toEqual([])
+  })
+})
+
+describe('a partial capture', () => {
+  test('agrees with its movements at the provider, and is charged the fee of its part', async () => {
+    await runOperation(t.engine, await t.acceptCapture(await held(t), 500))
+
+    const counts = await compareNow()
+
+    expect(counts).toMatchObject({ payments: 1, refunds: 0, movements: 1, found: 0, in_motion: 0 })
+    expect(await kindsFound()).toEqual([])
+    expect(await feesPosted()).toMatchObject([{ amount_minor: 45 }])
+  })
+
+  test('whose rest the provider kept is a finding', async () => {
+    await runOperation(t.engine, await t.acceptCapture(await held(t), 500))
+    const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'refund' })
+    await t.provider.control('DELETE', `/objects/${data[0]?.id}`)
+
+    await compareNow()
+
+    // The refund is one that the provider made, and nobody can say what for.
+    expect((await kindsFound()).toSorted()).toEqual(['ledger_differs', 'missing_here'])
+  })
+})
+
+describe('a movement that is neither a capture nor a refund', () => {
+  const add = async (movement: object) =>
+    await t.provider.control<{ id: string }>('POST', '/balance_transactions', {
+      currency: 'eur',
+      ...movement,
+    })
+
+  test('is a finding with its amount, and with the payment that it names', async () => {
+    const payment = await captured(t)
+    const { providerPaymentId } = await t.readPayment(payment)
+    const { latest_charge } = await t.provider.stripe.paymentIntents.retrieve(
+      providerPaymentId ?? '',
+    )
+    const { id } = await add({ type: 'adjustment', amount: -700, fee: 5, source: latest_charge })
+
+    const counts = await compareNow()
+
+    expect(counts).toMatchObject({ movements: 2, account_movements: 0, found: 1, open: 1 })
+    const [finding] = await t.engine.store.sql`
+      select kind, object_id, tenant_id, payment_id, theirs from reconciliation_findings
+    `
+    expect(finding).toMatchObject({
+      kind: 'unknown_movement',
+      object_id: id,
+      tenant_id: payment.tenantId,
+      payment_id: payment.paymentId,
+      theirs: {
+        kind: 'other_adjustment',
+        type: 'adjustment',
+        amount: -700,
+        fee: 5,
+        currency: 'eur',
+        source: latest_charge,
+      },
+    })
+  })
+
+  test('is a finding although another finding is open for its payment', async () => {
+    const payment = await captured(t)
+    const { providerPaymentId } = await t.readPayment(payment)
+    const intent = await t.provider.stripe.paymentIntents.retrieve(providerPaymentId ?? '')
+    await t.provider.control('POST', `/objects/${intent.id}`, { amount_received: 1 })
+    await add({ type: 'adjustment', amount: -700, source: intent.latest_charge })
+
+    await compareNow()
+
+    expect((await kindsFound()).toSorted()).toEqual(['amount_differs', 'unknown_movement'])
+  })
+
+  test('is a finding in a category that nobody knows yet', async () => {
+    await add({ type: 'a_new_type', reporting_category: 'a_new_category', amount: 1 })
+
+    await compareNow()
+
+    expect(await kindsFound()).toEqual(['unknown_movement'])
+  })
+
+  test.each(['payout', 'stripe_fee'])('is counted when it is a %s', async (type) => {
+    await add({ type, amount: -700 })
+
+    expect(await compareNow()).toMatchObject({ movements: 1, account_movements: 1, found: 0 })
+    expect(await kindsFound()).toEqual([])
+  })
+})
+
+test.each(['adjustment', 'payment_refund'])(
+  'a failed refund that the provider booked as %s is followed',
+  async (type) => {
+    const ref = await t.acceptRefund(await captured(t), 500)
+    await runOperation(t.engine, ref)
+    const { providerRefundId } = await t.readRefund(ref)
+    await t.provider.control('POST', `/refunds/${providerRefundId}/settle`, { status: 'failed' })
+    const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'refund_failure' })
+    await t.provider.control('POST', `/objects/${data[0]?.id}`, { type })
+
+    const counts = await compareNow()
+
+    expect(counts).toMatchObject({ repaired: 1, found: 0 })
+  },
+)

@@ -8,7 +8,7 @@ import {
 } from '../../src/db/operations/unknown-outcomes.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
-import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { resolveDue, markAbsent } from '../../src/recovery/outcome-resolver.ts'
 import { reap } from '../../src/recovery/reaper.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
@@ -312,6 +312,134 @@ describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
   },
 )
 
+// https://docs.stripe.com/error-low-level: a call can be executed after its client has left.
+describe.each(table)('the late execution of $title', (row) => {
+  test('is found after the settling time, and nothing is concluded before', async () => {
+    const ref = await row.accept()
+    const match = { method: 'POST', path: row.path }
+    await t.provider.addFault({ match, fault: 'reset_late', delay_ms: 80_000 })
+    const engine = withoutRetries(t.engine)
+    expect(await runOperation(engine, ref)).toBe('gave_up')
+    await t.letTimePass(ref, 30)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
+    expect(await executedOf(row.kind, ref)).toEqual([])
+    await t.provider.control('POST', '/clock', { advance_seconds: 81 })
+    await t.letTimePass(ref, 30)
+
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
+
+    await expectEnded(row, ref)
+    expect(await t.readKey(ref)).toMatchObject({ key_generation: 0 })
+  })
+
+  test('is found if the provider completes the work of a 500 an hour later', async () => {
+    const ref = await row.accept()
+    const match = { method: 'POST', path: row.path }
+    await t.provider.addFault({ match, fault: 'error_500_late' })
+    expect(await runOperation(t.engine, ref)).toBe('gave_up')
+    await t.letTimePass(ref, 3_600)
+    await t.provider.control('DELETE', '/faults')
+
+    expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
+
+    await expectEnded(row, ref)
+  })
+})
+
+describe.each(table.filter(({ kind }) => kind !== 'refund.create'))(
+  'a 500 in $title that the provider may not have kept',
+  (row) => {
+    const match = { method: 'POST', path: row.path }
+    const absent = async (fault: string) => {
+      const ref = await row.accept()
+      await t.provider.addFault({ match, fault })
+      const settings = { ...withoutRetries(t.engine).settings, CALL_ATTEMPTS: 1 }
+      expect(await runOperation({ ...t.engine, settings }, ref)).toBe('gave_up')
+      await t.letTimePass(ref, 60)
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+      expect(await t.readKey(ref)).toMatchObject({ key_generation: 0 })
+      return ref
+    }
+
+    test('leaves the provider key as it is, and a retry repeats the call', async () => {
+      const ref = await absent('error_500_early')
+
+      await reopenOperation(t.engine, ref)
+      expect(await runOperation(t.engine, ref)).toBe('finished')
+
+      await expectEnded(row, ref)
+      expect(await t.readKey(ref)).toMatchObject({ key_generation: 0 })
+    })
+
+    test('is followed by a new provider key once a retry shows that it was kept', async () => {
+      const ref = await absent('error_500_before')
+
+      await reopenOperation(t.engine, ref)
+      expect(await runOperation(t.engine, ref)).toBe('gave_up')
+      await t.letTimePass(ref, 60)
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+      await reopenOperation(t.engine, ref)
+      expect(await runOperation(t.engine, ref)).toBe('finished')
+
+      await expectEnded(row, ref)
+      expect(await t.readKey(ref)).toMatchObject({ key_generation: 1 })
+    })
+  },
+)
+
+describe.each(table)('$title under a new provider key', (row) => {
+  test('is not executed when the provider has completed the earlier call meanwhile', async () => {
+    const ref = await row.accept()
+    const match = { method: 'POST', path: row.path }
+    await t.provider.addFault({ match, fault: 'error_500_late' })
+    await runOperation(t.engine, ref)
+    await t.letTimePass(ref, 60)
+    const proof = { proved_absent: true, by: 'alice', note: 'not in the list' } as const
+    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+    expect(await t.readKey(ref)).toMatchObject({ key_generation: 1 })
+    await t.provider.control('DELETE', '/faults')
+
+    await reopenOperation(t.engine, ref)
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+
+    await expectEnded(row, ref)
+  })
+})
+
+// The lost answer may have been a 500, which the provider keeps and may complete at any time.
+describe('a refund whose answer was lost, and that is not found', () => {
+  const lost = async () => {
+    const ref = await t.acceptRefund(await captured(t), 500)
+    await t.provider.addFault({ match: { path: '/v1/refunds' }, fault: 'reset_before', times: 3 })
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    return ref
+  }
+
+  test('is repeated by its client under the same provider key, in doubt', async () => {
+    const ref = await lost()
+    await t.letTimePass(ref, 60)
+
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
+
+    const { phase_began_at: calledAt } = await t.readKey(ref)
+    expect(calledAt).not.toBeNull()
+    await reopenOperation(t.engine, ref)
+    expect(await t.readKey(ref)).toMatchObject({ in_doubt: true, key_generation: 0 })
+    expect(await runOperation(t.engine, ref)).toBe('finished')
+    expect(await executedOf('refund.create', ref)).toHaveLength(1)
+  })
+
+  test('stays unknown once the provider may have forgotten its key, and becomes a finding', async () => {
+    const ref = await lost()
+    await t.letTimePass(ref, 3_600)
+
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1, found: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
+  })
+})
+
 describe('a refund whose failure the provider keeps', () => {
   const wrongProof = { proved_absent: true, by: 'eve', note: 'not in the list' } as const
   const failed = async () => {
@@ -323,16 +451,18 @@ describe('a refund whose failure the provider keeps', () => {
   }
 
   // The provider may complete it at any time, and nothing but its key guards it.
-  test('stays unknown, however often it is not found, and becomes a finding', async () => {
+  test('stays unknown, however often it is not found, and soon becomes a finding', async () => {
     const ref = await failed()
-    let passed = 0
-    for (const seconds of [5, 60, 600, 3_600, 86_400]) {
-      await t.letTimePass(ref, seconds - passed)
-      passed = seconds
-      expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
-    }
+    await t.letTimePass(ref, 5)
+    expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
     await t.letTimePass(ref, 60)
+    expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1 })
+    await t.letTimePass(ref, 30)
     expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
+    for (const seconds of [600, 3_600, 86_400]) {
+      await t.letTimePass(ref, seconds)
+      expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1, found: 0 })
+    }
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
     expect(await findingsOf(ref)).toMatchObject([{ status: 'open' }])

@@ -12,7 +12,7 @@ import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import { parsePaymentId } from '../../src/domain/payments/payment.ts'
-import { applyProviderEvent } from '../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
@@ -143,7 +143,7 @@ async function runUntilCompleted(ref: Dead): Promise<void> {
 /** An answer without the members that differ for each payment. */
 const sayingOf = ({ json, status }: ApiResponse) => ({
   status,
-  saying: { ...json, id: null, created_at: null, provider: null },
+  saying: { ...json, id: null, created_at: null, capture_before: null, provider: null },
 })
 
 async function undisturbed(): Promise<ApiResponse> {

@@ -10,6 +10,7 @@ import { parseId, showId, type IdPrefix } from '../../src/domain/resource-id.ts'
 import { routes } from '../../src/http/server/routes.ts'
 import { makePayment } from '../http/payments.ts'
 import { get, paymentBody, post } from '../support/client.ts'
+import { makeCustomer } from '../support/customers.ts'
 import { expectDocumented } from '../support/documented.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
 import { startService, type Service, type Tenant } from '../support/service.ts'
@@ -71,7 +72,8 @@ afterAll(async () => {
 /** Creates a resource of every kind for a tenant. */
 async function fill(tenant: Tenant, secret: string, amount: number): Promise<void> {
   const { apiUrl } = service
-  const fields = { amount, description: secret, metadata: { secret }, customer: secret }
+  const customer = await makeCustomer(service, tenant)
+  const fields = { amount, description: secret, metadata: { secret }, customer }
   await post(apiUrl, tenant, '/v1/webhook-endpoints', { url: receiver.url, description: secret })
   const paid = await post(apiUrl, tenant, '/v1/payments', paymentBody(fields), { key: secret })
   await post(apiUrl, tenant, `/v1/payments/${String(paid.json['id'])}/refunds`, { amount: 100 })
@@ -117,9 +119,13 @@ async function readNames(): Promise<NamePair[]> {
     ids.push(...rows.map(({ id }) => showId(prefix, id)))
   }
   ids.push(showId('tnt', theirs.id))
+  const [customer] = await service.store.sql<{ id: string }[]>`
+    select id from provider_customers where tenant_id = ${theirs.id}
+  `
   // One id of each kind, but every payment: they differ in their status.
   const kinds = ids.filter((id, index) => id.startsWith('pay_') || index === firstOfKind(ids, id))
-  const keys: NamePair[] = [{ theirs: SECRET, unknown: SECRET.replace(/.$/, 'x') }]
+  const named = [SECRET, customer?.id ?? '']
+  const keys = named.map((name) => ({ theirs: name, unknown: name.replace(/.$/, '0') }))
   return [...kinds.flatMap(formsOf), ...keys]
 }
 

@@ -1,5 +1,6 @@
 // Tests `npm run reconcile` as a process: its output and its exit codes.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { newMovement } from '../../dev/stripe-stand-in/balance/balance-transaction.ts'
 import { newIntent, openBooks, window, type Books } from '../reconciliation/books.ts'
 import { startProcess } from '../support/processes.ts'
 
@@ -8,12 +9,15 @@ let books: Books
 beforeAll(async () => {
   books = await openBooks()
   await books.fill(250)
+  const paidOut = { type: 'payout', amount: -9_000, currency: 'usd' }
+  books.theirs.objects.save(newMovement(paidOut, NOON.getTime() / 1_000))
 })
 
 afterAll(async () => {
   await books.close()
 })
 
+const NOON = new Date('2026-03-01T12:00:00Z')
 const DAY = ['--from', '2026-03-01', '--to', '2026-03-02']
 
 async function reconcile(args: readonly string[], env: Record<string, string> = {}) {
@@ -39,6 +43,8 @@ describe('a window', () => {
     expect(text).toContain('Compared 250 payments, 25 refunds and ')
     expect(text).toContain('2026-03-01T00:00:00.000Z to 2026-03-02T00:00:00.000Z')
     expect(lines).toContain('No open findings.')
+    expect(lines).toContain('Posted fees of the provider: 211.')
+    expect(lines).toContain('Not compared, because they belong to no payment, such as payouts: 1.')
     expect(lines).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^payments: [1-9]0 %/),
@@ -48,8 +54,11 @@ describe('a window', () => {
   })
 
   test('exits with 1 and a table when something differs, also the second time', async () => {
-    const intent = newIntent('requires_capture', 500, new Date('2026-03-01T12:00:00Z'), {})
+    const intent = newIntent('requires_capture', 500, NOON, {})
     books.theirs.objects.save(intent)
+    const taken = { type: 'adjustment', amount: -700, currency: 'usd' }
+    const adjustment = newMovement(taken, NOON.getTime() / 1_000)
+    books.theirs.objects.save(adjustment)
 
     const first = await reconcile(DAY)
     const second = await reconcile(DAY)
@@ -59,10 +68,13 @@ describe('a window', () => {
       expect.arrayContaining([
         expect.stringMatching(/^DIFFERENCE +OBJECT +HERE +THERE$/),
         expect.stringMatching(new RegExp(`^missing_here +${intent.id} +- +held 500 usd$`)),
-        'Open findings: 1, of which 1 are new.',
+        expect.stringMatching(
+          new RegExp(`^unknown_movement +${adjustment.id} +- +other_adjustment -700 usd$`),
+        ),
+        'Open findings: 2, of which 2 are new.',
       ]),
     )
-    expect(second.lines).toContain('Open findings: 1, of which 0 are new.')
+    expect(second.lines).toContain('Open findings: 2, of which 0 are new.')
     expect(Math.max(...first.lines.map((line) => line.length))).toBeLessThanOrEqual(120)
   })
 

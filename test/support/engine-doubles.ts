@@ -7,7 +7,10 @@ import type { CallIdentity, CallName, ProviderCall } from '../../src/provider/pa
 
 /** Returns an engine for which every attempt is the last one. */
 export function withoutRetries(engine: Engine): Engine {
-  return { ...engine, settings: { ...engine.settings, JOB_RETRY_LIMIT: 0 } }
+  return {
+    ...engine,
+    settings: { ...engine.settings, JOB_RETRY_LIMIT: 0, PROVIDER_OUTAGE_SECONDS: 0 },
+  }
 }
 
 /** Returns an engine that runs the wrapper around one call of the real provider. */

@@ -29,7 +29,7 @@ const SLOWEST = [
   'verify/faults/suite.test.ts',
   'verify/faults/shortages.test.ts',
   'crashes/worker-killed.test.ts',
-  'provider/stripe/records.test.ts',
+  'provider/stripe/records/records.test.ts',
   'http/responses/stripe-package.test.ts',
   'dev/embedded-postgres/postgres.test.ts',
   'http/rude-clients/crowd.test.ts',

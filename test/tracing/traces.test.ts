@@ -207,7 +207,11 @@ describe('the trace of a payment', () => {
 
   test('is a separate trace for the resolution of an unknown outcome, with the same operation id', async () => {
     const fault = { match: { path: '/v1/payment_intents' }, fault: 'nonsense_body' }
-    const worker = await service.startWorker({ CALL_ATTEMPTS: '1', JOB_RETRY_LIMIT: '0' })
+    const worker = await service.startWorker({
+      CALL_ATTEMPTS: '1',
+      JOB_RETRY_LIMIT: '0',
+      PROVIDER_OUTAGE_SECONDS: '0',
+    })
     await service.control('POST', 'faults', fault)
     service.worker.kill('SIGTERM')
     await service.worker.exited

@@ -25,6 +25,7 @@ const NOT_MODELLED: Readonly<Record<string, string>> = {
   'payment.adjust': 'one provider call on an existing payment, as refund.create, which is modelled',
   'payment.follow': 'events are not modelled',
   'refund.follow': 'events are not modelled',
+  'dispute.follow': 'events are not modelled',
 }
 
 test('the model has each operation, or says why not', () => {
@@ -38,6 +39,7 @@ const NOT_SIMULATED: Readonly<Record<string, string>> = {
   'payment.adjust': 'shops of the simulation know their amounts when they pay',
   'payment.follow': 'no client begins it',
   'refund.follow': 'no client begins it',
+  'dispute.follow': 'no client begins it',
 }
 
 test('the simulation sends each operation, or says why not', () => {

@@ -1,6 +1,7 @@
 // Tests what is sent to a URL that a tenant chose, and what is refused.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { createSender, type Resolve, type SenderOptions } from '../../src/webhooks/send-webhook.ts'
+import { createResolver, type Resolve } from '../../src/names/resolver.ts'
+import { createSender, type SenderOptions } from '../../src/webhooks/send-webhook.ts'
 import { startReceiver, status, type Receiver } from '../support/receiver.ts'
 
 let receiver: Receiver
@@ -14,7 +15,8 @@ afterEach(() => receiver.stop())
 const LONG_MS = 20_000
 
 function send(url: string, options: Partial<SenderOptions> = {}, body = '{}') {
-  const sender = createSender({ timeoutMs: LONG_MS, allowInsecure: true, ...options })
+  const usual = { timeoutMs: LONG_MS, allowInsecure: true, resolve: resolvingTo() }
+  const sender = createSender({ ...usual, ...options })
   return sender({ url, headers: { 'content-type': 'application/json' }, body })
 }
 
@@ -132,8 +134,11 @@ describe('a URL is refused before its name is resolved', () => {
 describe('a name', () => {
   const named = () => `http://receiver.test:${receiver.port}/webhooks`
 
-  test('is resolved by the system', async () => {
-    expect(await send(`http://localhost:${receiver.port}/`)).toEqual({ httpStatus: 204 })
+  test('is resolved by the resolver of the service', async () => {
+    const resolve = createResolver({ timeoutMs: LONG_MS, monotonicMs: () => performance.now() })
+
+    const reply = await send(`http://localhost:${receiver.port}/`, { resolve })
+    expect(reply).toEqual({ httpStatus: 204 })
   })
 
   test('that does not resolve is refused', async () => {

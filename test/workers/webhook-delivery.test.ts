@@ -33,6 +33,7 @@ import { createSender } from '../../src/webhooks/send-webhook.ts'
 import { workOnWebhook } from '../../workers/webhook-worker.ts'
 import { countRows, makeTenant, openTestStore, reservationOf, reserve } from '../db/reservations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { noNames } from '../support/name-server.ts'
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts'
 
 const DAY_SECONDS = 86_400
@@ -55,7 +56,7 @@ beforeEach(async () => {
   now = new Date()
   webhooks = {
     store,
-    send: createSender({ timeoutMs: 5_000, allowInsecure: true }),
+    send: createSender({ timeoutMs: 5_000, allowInsecure: true, resolve: noNames }),
     settings: { WEBHOOK_DISABLE_AFTER_SECONDS: 5 * DAY_SECONDS },
     clock: { now: () => now, monotonicMs: () => performance.now() },
     random: () => 0.5,
@@ -307,7 +308,7 @@ describe('an attempt that fails', () => {
     }
     await runNextJob({
       ...webhooks,
-      send: createSender({ timeoutMs: 200, allowInsecure: true }),
+      send: createSender({ timeoutMs: 200, allowInsecure: true, resolve: noNames }),
     })
 
     expect(await onlyDelivery()).toMatchObject({

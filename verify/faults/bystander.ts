@@ -1,7 +1,10 @@
 // The bystander of a lane: a tenant that takes no part in the runs and has used the same
-// idempotency key as every run. Its data must never change, and neither tenant may see anything of
-// the other.
+// idempotency key as every run. Its data must never change, neither tenant may see anything of the
+// other, and the tenant of a run must not be able to charge the bystander's customer.
+import { randomUUID } from 'node:crypto'
 import type { Client } from '../../client/index.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { assignCustomers } from '../../src/db/tenants/provider-customers.ts'
 import type { Lane } from './lane.ts'
 import type { Violation } from './results.ts'
 import { FIRST_KEY, Merchant } from './merchant.ts'
@@ -9,39 +12,52 @@ import { FIRST_KEY, Merchant } from './merchant.ts'
 export class Bystander {
   readonly #merchant: Merchant
   readonly #payment: string
+  readonly #customer: string
   readonly #records: string
 
-  private constructor(merchant: Merchant, payment: string, records: string) {
+  private constructor(
+    merchant: Merchant,
+    own: { payment: string; customer: string },
+    records: string,
+  ) {
     this.#merchant = merchant
-    this.#payment = payment
+    this.#payment = own.payment
+    this.#customer = own.customer
     this.#records = records
   }
 
   static async create(lane: Lane, signal: AbortSignal): Promise<Bystander> {
     const merchant = new Merchant(lane, await lane.createTenant(), signal)
+    const customer = await createCustomer(lane, merchant.tenant.id)
     const { resource } = await merchant.pay({
       amount: 777,
       currency: 'eur',
       payment_method: 'pm_card_mastercard',
+      customer,
       capture_method: 'automatic',
     })
-    return new Bystander(merchant, resource.id ?? '', await readAll(merchant.sender.client))
+    const own = { payment: resource.id ?? '', customer }
+    return new Bystander(merchant, own, await readAll(merchant.sender.client))
   }
 
-  /** Finds what one of the two tenants sees of the other. */
+  /** Finds what one of the two tenants sees of the other, or does with what is the other's. */
   async findCrossings({ sender, history }: Merchant): Promise<Violation[]> {
     const ids = history.operations.flatMap(({ answers }) => answers[0]?.resource.id ?? [])
     const theirs = ids.find((id) => id.startsWith('pay_'))
-    const [records, bystanderStatus, runStatus] = await Promise.all([
+    const [records, bystanderStatus, runStatus, chargeStatus] = await Promise.all([
       readAll(this.#merchant.sender.client),
       theirs === undefined ? 404 : canSee(this.#merchant.sender.client, theirs),
       canSee(sender.client, this.#payment),
+      charge(sender.client, this.#customer),
       readLists(sender.client),
     ])
     const found: string[] = []
     if (records !== this.#records) found.push(`the data of another tenant has changed: ${records}`)
     if (bystanderStatus !== 404) found.push(`another tenant gets ${bystanderStatus} for ${theirs}`)
     if (runStatus !== 404) found.push(`the tenant gets ${runStatus} for another tenant's payment`)
+    if (CHARGED.includes(chargeStatus)) {
+      found.push(`the tenant gets ${chargeStatus} when it charges another tenant's customer`)
+    }
     return found.map((what) => ({ invariant: 9, what }))
   }
 
@@ -50,6 +66,27 @@ export class Bystander {
     const shared = [...known].filter((id) => this.#merchant.known.has(id))
     return shared.map((id) => ({ invariant: 9, what: `two tenants received ${id}` }))
   }
+}
+
+/** The statuses of a payment that was accepted. Limits of a run may refuse one before. */
+const CHARGED: readonly number[] = [201, 202, 402]
+
+/** Creates a customer at the provider that the tenant may charge. */
+async function createCustomer({ owner, providerUrl, secrets }: Lane, tenantId: string) {
+  const response = await fetch(`${providerUrl}/v1/customers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secrets[0]}` },
+  })
+  const { id } = (await response.json()) as { id: string }
+  const assignment = { tenantId, provider: 'stripe', customers: [id] }
+  await inTransaction(owner.sql, (tx) => assignCustomers(tx, assignment))
+  return id
+}
+
+async function charge(client: Client, customer: string): Promise<number> {
+  const body = { amount: 999, currency: 'eur', payment_method: 'pm_card_visa', customer }
+  const { response } = await client.POST('/v1/payments', { body, idempotencyKey: randomUUID() })
+  return response.status
 }
 
 async function canSee(client: Client, id: string): Promise<number> {

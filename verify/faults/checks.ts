@@ -35,6 +35,9 @@ export const INVARIANT_OF: Readonly<Record<string, number>> = {
   'Every operation has a final answer': 7,
 }
 
+/** The card of the scenarios that must succeed. */
+const APPROVED_CARD = 'pm_card_visa'
+
 /**
  * A process that ends leaves its operations to their leases. Without a successor they stay open.
  */
@@ -67,6 +70,7 @@ export async function checkRun(
     ...checkPromises(history, records),
     ...checkOnce(history, records),
     ...checkRefundedOnce(history, records),
+    ...checkDeclines(history),
     ...checkLedgerEntries(records),
     ...changed,
     ...checkMoves(moves),
@@ -98,6 +102,16 @@ function checkOnce({ operations }: History, { payments }: Records): Violation[] 
   const wanted = operations.filter(({ wish }) => wish.kind === 'payment.create').length
   if (payments.length <= wanted) return []
   return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
+}
+
+/** A card that the provider always approves is not declined, whatever fault was injected. */
+export function checkDeclines({ operations }: Pick<History, 'operations'>): Violation[] {
+  return operations.flatMap(({ wish, key, answers }) => {
+    if (wish.kind !== 'payment.create' || wish.body.payment_method !== APPROVED_CARD) return []
+    const isDeclined = answers.some(({ status }) => status === 402)
+    if (!isDeclined) return []
+    return [{ invariant: 5, what: `${key}: declined here, and not by the provider` }]
+  })
 }
 
 /** At most one refund for each idempotency key, on record and at the provider. */

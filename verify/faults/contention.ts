@@ -12,7 +12,7 @@ const POLL_MS = 5
 
 /** A call of an operation. A look-up may belong to an event, before there is an operation. */
 const isCall = ({ peer, role, name }: Point) =>
-  peer === 'provider' && role === 'worker' && name !== 'provider-look'
+  peer === 'provider' && role === 'worker' && !['provider-look', 'provider-dispute'].includes(name)
 
 export const contentionFaults: readonly Fault[] = [
   {

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { RUN_FIELD } from '../simulate/history.ts'
-import { signBody } from '../../dev/stripe-stand-in/webhook-sender.ts'
+import { signBody } from '../../dev/stripe-stand-in/webhooks/webhook-sender.ts'
 import type { Lane } from './lane.ts'
 
 /** A signed event as it is sent over HTTP. */
@@ -22,8 +22,10 @@ interface EventRelayOptions {
   readonly lane: Lane
   /** The run whose events are relayed. Late events of earlier runs are dropped. */
   readonly run: string
-  /** Events of this type are delivered on arrival, and the provider gets the answer of the API. */
-  readonly deliversOnArrival?: string
+  /** Also its events: those of a dispute of this intent, which has metadata of its own. */
+  readonly intentId?: string
+  /** Events of these types are delivered on arrival, and the provider gets the answer of the API. */
+  readonly deliversOnArrival?: readonly string[]
 }
 
 const ARRIVAL_LIMIT_MS = 5_000
@@ -117,9 +119,10 @@ export class EventRelay {
     const body = await text(request)
     const { type } = JSON.parse(body) as { type: string }
     const event = { type, body, signature: String(request.headers['stripe-signature']) }
-    const isOfRun = runOf(body) === this.#options.run
+    const { run, intentId, deliversOnArrival } = this.#options
+    const isOfRun = runOf(body) === run || (intentId !== undefined && intentOf(body) === intentId)
     if (isOfRun) this.events.push(event)
-    const isPassedOn = isOfRun && this.#options.deliversOnArrival === type
+    const isPassedOn = isOfRun && deliversOnArrival?.includes(type) === true
     response.writeHead(isPassedOn ? await this.#post(event) : 200).end()
   }
 
@@ -138,6 +141,11 @@ export class EventRelay {
       return NOT_ACCEPTED
     }
   }
+}
+
+function intentOf(body: string): string | undefined {
+  const { data } = JSON.parse(body) as { data: { object: { payment_intent?: string } } }
+  return data.object.payment_intent
 }
 
 function runOf(body: string): string | undefined {

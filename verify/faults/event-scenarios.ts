@@ -59,7 +59,7 @@ export const eventScenarios: readonly Scenario[] = [
 
 const USUAL: readonly EventStep[] = ['requires_action', AUTHENTICATION, 'amount_capturable_updated']
 
-const EVENT_LIMIT_MS = 20_000
+export const EVENT_LIMIT_MS = 20_000
 
 /** The event that moves the payment on. The order of all events is covered by other runs. */
 const MOVING_EVENT = 'payment_intent.amount_capturable_updated'
@@ -68,7 +68,7 @@ const MOVING_EVENT = 'payment_intent.amount_capturable_updated'
 async function followAsUsual(merchant: Merchant): Promise<void> {
   const { lane, history } = merchant
   await forgetReminders(merchant)
-  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: MOVING_EVENT })
+  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: [MOVING_EVENT] })
   try {
     await authenticate(merchant, (await findPayment(merchant)).intentId, 'succeed')
     await relay.untilAccepted(MOVING_EVENT, EVENT_LIMIT_MS)
@@ -81,7 +81,11 @@ async function followAsUsual(merchant: Merchant): Promise<void> {
 /** The bank returns the money of the refund, and the provider tells of it. */
 async function failRefund(merchant: Merchant): Promise<void> {
   const { lane, history } = merchant
-  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: REFUND_FAILED })
+  const relay = await EventRelay.open({
+    lane,
+    run: history.run,
+    deliversOnArrival: [REFUND_FAILED],
+  })
   try {
     const { refundId } = await findRefund(merchant)
     await lane.provider.control('POST', `refunds/${refundId}/settle`, { status: 'failed' })
@@ -247,7 +251,7 @@ async function untilAgreed(merchant: Merchant): Promise<void> {
 }
 
 /** Waits for a state. If it is never reached, that is a violation. */
-async function until(
+export async function until(
   merchant: Merchant,
   isReached: () => Promise<boolean>,
   what: string,

@@ -35,14 +35,24 @@ async function remindLate(merchant: Merchant): Promise<void> {
   const { lane, tenant } = merchant
   const { sql } = lane.owner
   await forgetReminders(merchant)
+  await retryWhileDown(
+    () => sql`
+      update provider_events set received_at = received_at - interval '30 days'
+      where tenant_id = ${tenant.id} and type = 'reminder'
+    `,
+  )
+  await remindNow(merchant, 'reminder')
+}
+
+/** Applies an internal event of the payment now. */
+export async function remindNow({ lane, tenant }: Merchant, type: string): Promise<void> {
+  const { sql } = lane.owner
   await retryWhileDown(() =>
     inTransaction(sql, async (tx) => {
       const [reminder] = await tx<{ provider: string; id: string }[]>`
-        update provider_events set received_at = received_at - interval '30 days'
-        where tenant_id = ${tenant.id} and type = 'reminder'
-        returning provider, id
+        select provider, id from provider_events where tenant_id = ${tenant.id} and type = ${type}
       `
-      if (reminder === undefined) throw new Error('the payment has no reminder')
+      if (reminder === undefined) throw new Error(`the payment has no ${type}`)
       await requeueProviderEventUnlessApplied(tx, reminder, PROVIDER_EVENTS_QUEUE)
     }),
   )
@@ -53,7 +63,7 @@ const POLL_MS = 40
 /** After so many polls without a job, nothing changes the payment. */
 const IDLE_POLLS = 25
 
-async function untilCanceled(merchant: Merchant): Promise<void> {
+export async function untilCanceled(merchant: Merchant): Promise<void> {
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   let idlePolls = 0
   while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
@@ -65,7 +75,7 @@ async function untilCanceled(merchant: Merchant): Promise<void> {
   merchant.violations.push({ invariant: 7, what: 'the expired payment was not canceled' })
 }
 
-async function checkCanceled(merchant: Merchant): Promise<Violation[]> {
+export async function checkCanceled(merchant: Merchant): Promise<Violation[]> {
   const { status, intentId } = await findPayment(merchant)
   const theirs = await readIntentStatus(merchant, intentId)
   if (status === 'canceled' && theirs === 'canceled') return []

@@ -140,14 +140,23 @@ export const faults: readonly Fault[] = [
     'error_500_before',
     'error_500_after',
     'error_500_early',
+    'error_500_final',
     'unavailable',
     'rate_limited',
+    'lock_timeout',
     'conflict',
     'truncated_body',
     'nonsense_body',
-    'wrong_amount',
     'slow_drip',
-  ].map(standInFault),
+  ].map((fault) => standInFault(fault)),
+  misstatedAmount(),
+  // The client leaves, and the call is executed within the settling time.
+  ...['reset_late', 'hang_late'].map((fault) => standInFault(fault, () => WITHIN_SETTLING_MS)),
+  // The provider keeps a 500, and completes the call at any time.
+  standInFault('error_500_late', ({ name }) =>
+    // A later authorization is a second hold, which only reconciliation finds.
+    name === AUTHORIZATION ? WITHIN_SETTLING_MS : AFTER_SETTLING_MS,
+  ),
   ...outages,
   ...contentionFaults,
   ...eventFaults,
@@ -163,13 +172,30 @@ function refusal(sqlState: string, severity: 'ERROR' | 'FATAL'): Fault {
   }
 }
 
+const AUTHORIZATION = 'provider-authorize'
+
+/** Less than `PROVIDER_SETTLE_SECONDS` of a lane. */
+const WITHIN_SETTLING_MS = 800
+/** More than that, and less than the operator of a run waits. */
+const AFTER_SETTLING_MS = 2_500
+
 /** A fault of the Stripe stand-in, for this request only. */
-function standInFault(fault: string): Fault {
+function standInFault(fault: string, delayOf?: (point: Point) => number): Fault {
   return {
     name: `provider-${fault.replaceAll('_', '-')}`,
     appliesAt: (point) => isAtProvider(point) && isRequest(point),
-    inject: () => ({ do: 'misbehave', fault }),
+    inject: (_context, point) =>
+      delayOf === undefined
+        ? { do: 'misbehave', fault }
+        : { do: 'misbehave', fault, delayMs: delayOf(point) },
   }
+}
+
+/** The amount of a dispute is the provider's word: we have asked for none that it could differ from. */
+function misstatedAmount(): Fault {
+  const fault = standInFault('wrong_amount')
+  const appliesAt = (point: Point) => point.name !== 'provider-dispute' && fault.appliesAt(point)
+  return { ...fault, appliesAt }
 }
 
 /** @throws Error when the fault is unknown. */

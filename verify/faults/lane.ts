@@ -10,14 +10,13 @@ import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
-import { findFreePort } from '../../dev/ports.ts'
 import { ApiRelay } from './api-relay.ts'
 import { needPages } from './disk-full.ts'
 import { makeDatabase } from './lane-database.ts'
 import { watchMoves } from './moves.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
-import { ServiceProcess } from './service-process.ts'
+import { portIn, ServiceProcess } from './service-process.ts'
 import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
@@ -137,20 +136,23 @@ export class Lane {
       STRIPE_WEBHOOK_SECRET: secrets[1],
       ...options.settings,
     }
-    const port = await findFreePort()
+    const listening = Promise.withResolvers<number>()
     const standIn = startNodeProcess({
       script: programIn(options.programs, 'mock-provider'),
       settings: {
         ...shared,
         NODE_COMPILE_CACHE: cacheIn(options),
-        MOCK_PROVIDER_PORT: String(port),
+        MOCK_PROVIDER_PORT: '0',
       },
       stopLimitMs: STOP_LIMIT_MS,
-      log: () => {},
+      log(line) {
+        const port = portIn(line)
+        if (port !== undefined) listening.resolve(port)
+      },
     })
     await standIn.ready
     const relay = await ApiRelay.open()
-    const providerUrl = `http://127.0.0.1:${port}`
+    const providerUrl = `http://127.0.0.1:${await listening.promise}`
     const settings = shared
     const lane = new Lane(options, { databaseUrl, providerUrl, standIn, relay, settings, secrets })
     try {

@@ -93,10 +93,12 @@ async function runSelected(session: Session): Promise<Outcome> {
   const nested = await injectDuringRecovery(suite, plan)
   const events = await suite.run(plan.events, 'Orders of provider events')
   const contests = await suite.run(plan.reaperContests, 'Contests with the reaper')
+  const compared = await suite.run(plan.comparisons, 'Comparisons with the provider')
   const others = await suite.run(plan.providers, 'Other providers')
   await suite.end()
   const { verdicts, controls } = await runMutants(surroundings, mutants, results)
-  const all = [...failed, ...results, ...nested, ...events, ...contests, ...others, ...controls]
+  const single = [...results, ...events, ...contests, ...compared, ...others]
+  const all = [...failed, ...single, ...nested, ...controls]
   return withSoak({ ...EMPTY_OUTCOME, counted, results: all, verdicts }, await soakRun)
 }
 

@@ -1,14 +1,14 @@
 // The operator of a run: a person who says what the service cannot prove. A refund whose failure the
-// provider keeps may still be completed at any time. It stays unknown until somebody says that it
-// did not happen. This operator always says so and never looks: the service must.
+// provider keeps, or whose key it may have forgotten, may still be completed at any time. It stays
+// unknown until somebody says that it did not happen. This operator always says so and never looks: the service must.
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 
 const POLL_MS = 500
 
-/** No request of a run is on its way for longer. */
-const SETTLE_MS = 2_000
+/** No call of a run is executed or completed later. */
+const SETTLE_MS = 3_000
 
 const CLAIM = { proved_absent: true, by: 'operator', note: 'I did not see it' } as const
 
@@ -40,7 +40,7 @@ async function act(lane: Lane, tenant: LaneTenant, signal: AbortSignal): Promise
 async function denyRefunds({ owner: { sql } }: Lane, tenant: LaneTenant): Promise<void> {
   const unknown = await sql<{ id: string }[]>`
     select id from idempotency_keys
-    where tenant_id = ${tenant.id} and status = 'unknown' and failure_kept
+    where tenant_id = ${tenant.id} and status = 'unknown'
       and refund_id is not null and evidence is null
       and unknown_at < now() - ${SETTLE_MS} * interval '1 millisecond'
   `

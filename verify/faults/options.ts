@@ -35,7 +35,8 @@ other setup.
 
 Without options it runs everything, which takes over an hour: one fault at each point, two or
 three faults in one run, orders of provider events, other kinds of provider, all mutants, and a
-soak of 15 minutes beside them. To end in time, it may sample the variants of payment.create.
+soak of 15 minutes beside them. To end in time, it samples variants of operations, faults during
+recoveries, and all but SIGKILL and connection reset at the points of the other operations.
 The report is written to faults-report/report.html.
 
 --quick          Takes a few minutes: SIGKILL and connection reset at all points of

@@ -26,9 +26,10 @@ export interface PlanOptions {
   readonly seed: number
 }
 
-/** Even a quick plan has every point of this scenario with each of these faults. */
-const EXHAUSTIVE_SCENARIO = 'payment.create'
-const EXHAUSTIVE_FAULTS: readonly string[] = ['SIGKILL', 'reset']
+/** Even a quick plan has every point of this scenario with each of the basic faults. */
+const MAIN_SCENARIO = 'payment.create'
+/** A process dies, or a connection is lost. */
+const BASIC_FAULTS: readonly string[] = ['SIGKILL', 'reset']
 
 /** The faults that end a process. */
 const KILLING_FAULTS: readonly string[] = faults
@@ -56,8 +57,9 @@ export function planRuns(
   )
   const random = seededRandom(seed)
   if (!quick) return spreadKills(shuffle(random, all))
-  const exhaustive = all.filter((run) => isExhaustive(run))
-  const others = all.filter((run) => !isExhaustive(run))
+  const isKept = (run: Case) => isOfMainScenario(run) && hasBasicFault(run)
+  const exhaustive = all.filter((run) => isKept(run))
+  const others = all.filter((run) => !isKept(run))
   return spreadKills(shuffle(random, [...exhaustive, ...sampleOfEachFault(random, others)]))
 }
 
@@ -77,6 +79,7 @@ export const VARIANTS: readonly string[] = [
   'payment.create.manual',
   'payment.capture.refused',
   'payment.cancel.expired',
+  'payment.follow.expired',
 ]
 
 /**
@@ -197,8 +200,12 @@ export function needsServer({ injections }: Case): boolean {
   return injections.some(({ fault }) => faultNamed(fault).affectsServer === true)
 }
 
-function isExhaustive({ scenario, injections }: Case): boolean {
-  return scenario === EXHAUSTIVE_SCENARIO && EXHAUSTIVE_FAULTS.includes(injections[0]?.fault ?? '')
+export function isOfMainScenario({ scenario }: Case): boolean {
+  return scenario === MAIN_SCENARIO
+}
+
+export function hasBasicFault({ injections }: Case): boolean {
+  return BASIC_FAULTS.includes(injections[0]?.fault ?? '')
 }
 
 /** Draws `count` different choices, in random order. */

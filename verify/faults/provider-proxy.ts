@@ -26,13 +26,14 @@ const POLL_MS = 5
  * The first pattern that matches names the request: a call of the port, which does not compile without a
  * pattern, or a read.
  */
-const PATTERNS: Readonly<Record<CallName | 'look' | 'list', RegExp>> = {
+const PATTERNS: Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>> = {
   authorize: /^POST \/v1\/payment_intents$/,
   capture: /^POST \/v1\/payment_intents\/[^/]+\/capture$/,
   adjust: /^POST \/v1\/payment_intents\/[^/]+\/increment_authorization$/,
   cancel: /^POST \/v1\/payment_intents\/[^/]+\/cancel$/,
   refund: /^POST \/v1\/refunds$/,
-  look: /^GET \/v1\/payment_intents\/[^/]+$/,
+  look: /^GET \/v1\/(payment_intents|refunds)\/[^/]+$/,
+  dispute: /^GET \/v1\/disputes\/[^/]+$/,
   list: /^GET /,
 }
 
@@ -135,12 +136,12 @@ export class ProviderProxy {
       return 'deferred'
     }
     if (action.do !== 'misbehave') return this.#apply(action, res) ? 'passed' : 'cut'
-    const { fault } = action
+    const { fault, delayMs = DELAY_MS } = action
     await providerAt(this.#target.origin).plantFault({
       match: {},
       fault,
       times: 1,
-      delay_ms: DELAY_MS,
+      delay_ms: delayMs,
     })
     return 'passed'
   }

@@ -55,7 +55,7 @@ async function contest(merchant: Merchant, first: 'reaper' | 'client'): Promise<
 const MANY = 1_000
 const POLL_MS = 30
 
-/** Uses up the attempts of the operation, without the pauses between them. */
+/** Uses up the attempts and the time of the operation, without the pauses between attempts. */
 async function untilFailed(contested: Contested): Promise<void> {
   const { lane, tenantId } = contested
   const { sql } = lane.owner
@@ -66,7 +66,7 @@ async function untilFailed(contested: Contested): Promise<void> {
     `
     if (failed.length > 0) return
     await sql`
-      update idempotency_keys set attempts = ${MANY}
+      update idempotency_keys set attempts = ${MANY}, created_at = created_at - interval '2 days'
       where tenant_id = ${tenantId} and status = 'pending' and attempts > 0
     `
     await makeJobDue(contested)

@@ -97,6 +97,14 @@ export function isOnlyLate({ violations }: RunResult): boolean {
   return violations.length > 0 && violations.every(({ isLate }) => isLate)
 }
 
+/** Invariant 7 limits the time of recovery, and 0 is an error of the suite, such as no answer in time. */
+const OF_TIME: readonly number[] = [0, 7]
+
+/** Whether a machine that stood still can have failed the run. */
+export function mayBeStalled({ violations }: RunResult): boolean {
+  return violations.every(({ invariant }) => OF_TIME.includes(invariant))
+}
+
 /** A run that is not possible on this machine. */
 export function skippedRun(run: Case, mutant: string | undefined, why: string): RunResult {
   return { ...emptyResult(run, mutant, 0), outcome: 'skipped', skipped: why }

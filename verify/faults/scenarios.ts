@@ -2,11 +2,14 @@
 // prepared without a fault.
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
+import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
+import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
 import type { Injection } from './case.ts'
 import { expire } from './expired-actions.ts'
+import { expireHold } from './expired-holds.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
 import type { Merchant } from './merchant.ts'
@@ -55,7 +58,9 @@ export const scenarios: readonly Scenario[] = [
   },
   follow,
   followFailedRefund,
+  followDispute,
   expire,
+  expireHold,
   ...fixtures.filter(({ operation }) => !OWN_SCENARIOS.includes(operation)).map(scenarioOf),
 ]
 
@@ -102,7 +107,7 @@ async function makePayment(
 
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const all = [...scenarios, ...contests, ...reaperContests, ...eventScenarios]
+  const all = [...scenarios, ...contests, ...reaperContests, ...comparisons, ...eventScenarios]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
   throw new Error(`unknown scenario "${name}"; the scenarios are ${namesOf(all)}`)

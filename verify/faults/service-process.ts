@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { constants, getPriority, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { findFreePort } from '../../dev/ports.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { ProviderProxy } from './provider-proxy.ts'
@@ -39,11 +38,11 @@ export class ServiceProcess {
   readonly role: Role
   readonly store: StoreProxy
   readonly provider: ProviderProxy
-  /** The port of an API. */
-  readonly port: number
   /** All log lines so far. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
+  readonly #listening = Promise.withResolvers<number>()
+  #port: number | undefined
   /** Resolves when the process has loaded and stands by. */
   readonly loaded: Promise<void>
   readonly ended: Promise<void>
@@ -55,10 +54,8 @@ export class ServiceProcess {
   private constructor(
     { role, programs, databaseUrl, settings, cacheFolder, lowPriority }: ServiceOptions,
     proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
-    port: number,
   ) {
     this.role = role
-    this.port = port
     this.store = proxies.store
     this.provider = proxies.provider
     const url = new URL(databaseUrl)
@@ -74,7 +71,8 @@ export class ServiceProcess {
         NODE_COMPILE_CACHE: cacheFolder,
         DATABASE_URL: url.href,
         STRIPE_API_BASE: this.provider.url,
-        PORT: String(port),
+        // A port that was found free could be taken while the process stands by.
+        PORT: '0',
       },
       // In its own process group, so that Ctrl-C does not reach it.
       detached: true,
@@ -87,7 +85,11 @@ export class ServiceProcess {
     this.loaded.catch(() => {})
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue
-      createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
+      createInterface({ input: stream }).on('line', (line) => {
+        this.lines.push(line)
+        const port = portIn(line)
+        if (port !== undefined) this.#listening.resolve(port)
+      })
     }
   }
 
@@ -95,7 +97,12 @@ export class ServiceProcess {
     const { role, watch, databaseUrl, providerUrl } = options
     const store = await StoreProxy.open(role, Number(new URL(databaseUrl).port), watch)
     const provider = await ProviderProxy.open(role, providerUrl, watch)
-    return new ServiceProcess(options, { store, provider }, await findFreePort())
+    return new ServiceProcess(options, { store, provider })
+  }
+
+  /** The port of an API that works. */
+  get port(): number | undefined {
+    return this.#port
   }
 
   get pid(): number {
@@ -117,6 +124,9 @@ export class ServiceProcess {
     // If the process has ended in the meantime, `ready` is rejected.
     this.#child.send({ type: 'go' }, () => {})
     await ready
+    if (this.role === 'api') {
+      this.#port = (await Promise.race([this.#listening.promise, this.ended])) ?? undefined
+    }
     this.#isReady = true
   }
 
@@ -173,6 +183,12 @@ export class ServiceProcess {
   #lastLines(): string {
     return this.lines.slice(-20).join('\n')
   }
+}
+
+/** The port in the log line of a process that listens. */
+export function portIn(line: string): number | undefined {
+  const [, port] = /"port":(\d+),"msg":"[^"]*listening"/.exec(line) ?? []
+  return port === undefined ? undefined : Number(port)
 }
 
 const NICENESS_INCREASE = constants.priority.PRIORITY_BELOW_NORMAL

@@ -14,7 +14,12 @@ const POLL_MS = 10
 
 /** Pays after the shortage. The store has served again since `servesAt`. */
 export async function payAgain(
-  { lane, merchant, reportReturn }: Pick<FaultContext, 'lane' | 'merchant' | 'reportReturn'>,
+  {
+    lane,
+    merchant,
+    reportReturn,
+    isConcurrent,
+  }: Pick<FaultContext, 'lane' | 'merchant' | 'reportReturn' | 'isConcurrent'>,
   servesAt: number,
 ): Promise<Violation[]> {
   const next = new Merchant(lane, await lane.createTenant(), merchant.signal)
@@ -23,7 +28,7 @@ export async function payAgain(
   reportReturn(ms)
   const what = `the first payment after the outage was answered ${status} ${resource.status ?? ''}`
   const hasSucceeded = resource.status === 'succeeded'
-  return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms)]
+  return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms, isConcurrent)]
 }
 
 interface RefusalWait {

@@ -2,9 +2,12 @@
 // the time budget requires; the seed decides which.
 import { seededRandom } from '../simulate/random.ts'
 import type { Case } from './case.ts'
+import { planComparisons } from './comparisons.ts'
 import { planEvents } from './event-orders.ts'
 import {
+  hasBasicFault,
   isKill,
+  isOfMainScenario,
   needsServer,
   planProviders,
   planRuns,
@@ -25,17 +28,22 @@ export interface SuitePlan {
   readonly triples: NestedOptions
   readonly events: readonly Case[]
   readonly reaperContests: readonly Case[]
+  readonly comparisons: readonly Case[]
   readonly providers: readonly Case[]
   /** The number of runs of each kind, one line each, printed at the start. */
   readonly summary: readonly string[]
 }
 
-/**
- * The share of variants that are run, and of pairs and triples that kill a process, from 0 to 1.
- */
+/** What a plan has of everything that it could have, from 0 to 1. */
 export interface Shares {
+  /** Of the runs of variants. */
   readonly variants: number
+  /** Of the pairs and triples: those that kill a process. */
   readonly nestedKills: number
+  /** Of the pairs and triples. */
+  readonly nested: number
+  /** Of the runs of operations, without those that no plan leaves out. */
+  readonly others: number
 }
 
 /** Processor seconds of each part at a share of 1, and of everything that is never reduced. */
@@ -43,8 +51,9 @@ export interface Costs extends Shares {
   readonly fixed: number
 }
 
-/** Measured seconds of one processor for a run. */
+/** Measured seconds of one processor for a run with USUAL_POINTS. A longer scenario takes longer. */
 const SECONDS_PER_RUN = { killing: 0.6, other: 0.35 }
+const USUAL_POINTS = 170
 /** A run with a fault during its recovery recovers again. */
 const NESTED_FACTOR = 1.5
 /**
@@ -54,10 +63,10 @@ const BUDGET_SECONDS = 52 * 60 * 2
 
 const NESTED = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
 
-const USUAL: Shares = { variants: 1, nestedKills: 1 / 3 }
-const LEAST: Shares = { variants: 0.05, nestedKills: 0.05 }
+const USUAL: Shares = { variants: 1, nestedKills: 1 / 3, nested: 1, others: 1 }
+const LEAST: Shares = { variants: 0.05, nestedKills: 0.05, nested: 0.3, others: 0.2 }
 /** In the order in which they are reduced. */
-const REDUCED = ['variants', 'nestedKills'] as const
+const REDUCED = ['variants', 'nestedKills', 'nested', 'others'] as const
 
 export function planSuite(counted: readonly CountedScenario[], options: PlanOptions): SuitePlan {
   const { quick, seed } = options
@@ -65,16 +74,20 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const counts = quick ? NESTED.quick : NESTED.full
   const events = planEvents(options)
   const reaperContests = planReaperContests(options)
+  const comparisons = planComparisons(options)
   const providers = planProviders(counted, options)
-  const beside = [...events, ...reaperContests, ...providers]
-  const shares = quick ? USUAL : fitShares(costsOf(all, beside, counts.pairs + counts.triples))
+  const beside = [...events, ...reaperContests, ...comparisons, ...providers]
+  const nested = counts.pairs + counts.triples
+  const shares = quick ? USUAL : fitShares(costsOf({ all, beside, nested, counted }))
   const runs = quick ? all : reduce(all, shares, seed)
   const killShare = shares.nestedKills
-  const pairs = { seed, count: counts.pairs, killShare }
-  const triples = { seed: seed + 1, count: counts.triples, killShare }
+  const count = (full: number) => Math.round(full * shares.nested)
+  const pairs = { seed, count: count(counts.pairs), killShare }
+  const triples = { seed: seed + 1, count: count(counts.triples), killShare }
   const everyState = !quick
-  const plan = { runs, pairs, everyState, triples, events, reaperContests, providers }
-  return { ...plan, summary: describe(plan, quick ? runs : all) }
+  const ones = { events, reaperContests, comparisons, providers }
+  const plan = { runs, pairs, everyState, triples, ...ones }
+  return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
 }
 
 /** Returns the shares that fit the budget, or the smallest ones. */
@@ -92,43 +105,66 @@ function sumOf(costs: Shares, shares: Shares): number {
   return REDUCED.reduce((sum, name) => sum + costs[name] * shares[name], 0)
 }
 
-function costsOf(all: readonly Case[], beside: readonly Case[], nested: number): Costs {
+interface Planned {
+  readonly all: readonly Case[]
+  readonly beside: readonly Case[]
+  /** The number of pairs and triples. */
+  readonly nested: number
+  readonly counted: readonly CountedScenario[]
+}
+
+function costsOf({ all, beside, nested, counted }: Planned): Costs {
   const byKind = Map.groupBy(all, kindOf)
+  const seconds = (runs: readonly Case[] = []) => secondsOf(runs, counted)
   const { killing, other } = SECONDS_PER_RUN
   return {
-    fixed: secondsOf([...(byKind.get('swept') ?? []), ...beside]) + nested * other * NESTED_FACTOR,
-    variants: secondsOf(byKind.get('variant') ?? []),
+    fixed: seconds([...(byKind.get('kept') ?? []), ...beside]),
+    variants: seconds(byKind.get('variants')),
     nestedKills: nested * (killing - other) * NESTED_FACTOR,
+    nested: nested * other * NESTED_FACTOR,
+    others: seconds(byKind.get('others')),
   }
 }
 
 /** Seconds of one processor. */
-export function secondsOf(runs: readonly Case[]): number {
+export function secondsOf(runs: readonly Case[], counted: readonly CountedScenario[]): number {
   const { killing, other } = SECONDS_PER_RUN
+  const lengths = new Map(counted.map(({ scenario, points }) => [scenario, points.length]))
+  const lengthOf = ({ scenario }: Case) =>
+    Math.max(1, (lengths.get(scenario) ?? USUAL_POINTS) / USUAL_POINTS)
   const isDear = (run: Case) => isKill(run.injections) || needsServer(run)
-  return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other), 0)
+  return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other) * lengthOf(run), 0)
 }
 
-/** Runs of the operations themselves are never left out, only runs of their variants. */
-function kindOf({ scenario }: Case): 'swept' | 'variant' {
-  return VARIANTS.includes(scenario) ? 'variant' : 'swept'
+/**
+ * Never left out are the runs of payment.create, and at each point of each other operation the death
+ * of a process and the loss of a connection.
+ */
+function kindOf(run: Case): 'kept' | 'variants' | 'others' {
+  if (VARIANTS.includes(run.scenario)) return 'variants'
+  return isOfMainScenario(run) || hasBasicFault(run) ? 'kept' : 'others'
 }
 
-/** Keeps a share of the variants for each fault in each scenario, at least one. */
+/** Keeps a share of the runs for each fault in each scenario, at least one. */
 function reduce(runs: readonly Case[], shares: Shares, seed: number): Case[] {
   const random = seededRandom(seed)
   const groups = Map.groupBy(runs, (run) => `${run.scenario}:${run.injections[0]?.fault}`)
   const chosen = [...groups.values()].flatMap((group) => {
     const [first] = group
-    if (first === undefined || kindOf(first) === 'swept') return group
-    return sample(random, group, Math.max(1, Math.round(group.length * shares.variants)))
+    const kind = first && kindOf(first)
+    if (kind === undefined || kind === 'kept') return group
+    return sample(random, group, Math.max(1, Math.round(group.length * shares[kind])))
   })
   const kept = new Set(chosen)
   return runs.filter((run) => kept.has(run))
 }
 
-function describe(plan: Omit<SuitePlan, 'summary'>, all: readonly Case[]): string[] {
-  const { runs, pairs, triples, events, reaperContests, providers } = plan
+function describe(
+  plan: Omit<SuitePlan, 'summary'>,
+  all: readonly Case[],
+  counted: readonly CountedScenario[],
+): string[] {
+  const { runs, pairs, triples, events, reaperContests, comparisons, providers } = plan
   const possible = Map.groupBy(all, ({ scenario }) => scenario)
   const byScenario = Map.groupBy(runs, ({ scenario }) => scenario)
   const single = [...possible].map(([scenario, planned]) => {
@@ -140,13 +176,13 @@ function describe(plan: Omit<SuitePlan, 'summary'>, all: readonly Case[]): strin
   const kills = Math.round(100 * pairs.killShare)
   const { killing, other } = SECONDS_PER_RUN
   const seconds =
-    secondsOf([...runs, ...events, ...reaperContests, ...providers]) +
+    secondsOf([...runs, ...events, ...reaperContests, ...comparisons, ...providers], counted) +
     nested * (other + pairs.killShare * (killing - other)) * NESTED_FACTOR
   return [
     `Planned: ${runs.length} runs with one fault`,
     ...single,
     `  up to ${pairs.count} pairs and ${triples.count} triples of faults, ${kills} % of which kill a process`,
-    `  ${events.length} orders of events, ${reaperContests.length} contests with the reaper, ${providers.length} with other providers`,
+    `  ${events.length} orders of events, ${reaperContests.length} contests with the reaper, ${comparisons.length} comparisons, ${providers.length} with other providers`,
     `  about ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
   ]
 }

@@ -8,9 +8,17 @@ import { prepareLane, type PreparedLane } from './prepared-lane.ts'
 import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import { belongsToRole, isPreparation, isRepeated, type Point } from './points.ts'
 import { IDEMPOTENT, providerNamed } from './providers.ts'
-import { brokenRun, hasFailed, hasPassed, isOnlyLate, type RunResult } from './results.ts'
+import {
+  brokenRun,
+  hasFailed,
+  hasPassed,
+  isOnlyLate,
+  mayBeStalled,
+  type RunResult,
+} from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
 import { MAX_ATTEMPTS, runUntilInjected } from './run-until-injected.ts'
+import { measureStolenTime } from './stolen-time.ts'
 
 export interface SuiteOptions {
   readonly environment: Environment
@@ -31,6 +39,14 @@ const BY_CHANCE = 'fail-job'
 
 /** A busy machine exceeds a limit of seconds once; a service that is too slow exceeds it always. */
 const LATE_TRIES = 3
+
+/** The share of stolen processor time from which limits of time say nothing about the service. */
+const STALLED_SHARE = 0.2
+
+/** The lane in which a worker of the suite makes its runs. */
+interface Place {
+  prepared: PreparedLane | undefined
+}
 
 /** Starting a lane takes as long as this many runs. */
 const RUNS_PER_LANE_START = 3
@@ -117,31 +133,47 @@ export class Suite {
     const { lanes, signal } = this.#options
     const queue = cases.values()
     const work = async () => {
-      let prepared: PreparedLane | undefined
+      const place: Place = { prepared: undefined }
       let laneKind = ''
       for (const [index, run] of queue) {
         laneKind = laneKindOf(run)
         if (signal.aborted) return
-        const completed = await this.#catchErrors(run, async () => {
-          prepared ??= await this.#takeLane(run)
-          return await this.#runRepeatedly(prepared, run, tries)
-        })
+        const completed = await this.#runUnlessStalled(place, run, tries)
         if (signal.aborted) return
         keep(index, completed)
-        if (!hasFailed(completed.result)) continue
-        this.#report(completed.result)
-        if (completed.result.violations.length === 0) continue
-        // A run that broke an invariant may leave anything behind, so the next one gets a new lane.
-        await prepared?.lane.remove()
-        prepared = undefined
+        if (hasFailed(completed.result)) this.#report(completed.result)
       }
-      if (prepared !== undefined) this.#idleLanesOf(laneKind).push(prepared)
+      if (place.prepared !== undefined) this.#idleLanesOf(laneKind).push(place.prepared)
     }
     const worthwhile = Math.ceil(cases.length / RUNS_PER_LANE_START)
     const [first] = cases.map(([, run]) => run)
     const share = first === undefined ? 1 : laneShareOf(first)
     const atOnce = Math.ceil(lanes * share)
     await Promise.all(Array.from({ length: Math.min(atOnce, worthwhile) }, work))
+  }
+
+  /** Makes the run. If it failed while the machine stood still, it is made again in a new lane. */
+  async #runUnlessStalled(place: Place, run: Case, tries: number): Promise<Run> {
+    const { signal, progress } = this.#options
+    for (let times = 1; ; times += 1) {
+      const stolenShare = measureStolenTime()
+      const made = await this.#catchErrors(run, async () => {
+        place.prepared ??= await this.#takeLane(run)
+        return await this.#runRepeatedly(place.prepared, run, tries)
+      })
+      const share = stolenShare()
+      const hasFailedNow = hasFailed(made.result)
+      // A run that broke an invariant may leave anything behind, so the next one gets a new lane.
+      if (hasFailedNow && made.result.violations.length > 0) {
+        await place.prepared?.lane.remove()
+        place.prepared = undefined
+      }
+      const isStalled = hasFailedNow && share >= STALLED_SHARE && mayBeStalled(made.result)
+      if (!isStalled || times === LATE_TRIES || signal.aborted) return made
+      const percent = Math.round(100 * share)
+      const reason = `other machines had ${percent} % of the processors`
+      progress.say(`stalled ${made.result.case}: ${reason}; it is made again`)
+    }
   }
 
   async #takeLane(run: Case): Promise<PreparedLane> {

@@ -22,7 +22,7 @@ export type Action =
   /** The request is passed on when the run is over. */
   | { readonly do: 'defer' }
   /** The Stripe stand-in applies one of its own faults to this request. */
-  | { readonly do: 'misbehave'; readonly fault: string }
+  | { readonly do: 'misbehave'; readonly fault: string; readonly delayMs?: number }
 
 /** The statements that are followed by a fetch of the job. */
 const ADDING_JOBS: readonly string[] = ['reserve', 'reopen']

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { Parts } from './defects/defect.ts'
 import { utf8, type Draft, type Header } from './draft.ts'
-import type { Operation } from './operations.ts'
+import { isEvent, type Operation } from './operations.ts'
 import { headerText } from './values.ts'
 
 /** Random headers that the service ignores. */
@@ -66,9 +66,10 @@ export function toDraft({ method, path, query, headers, body }: Parts): Draft {
 }
 
 /** How often an operation is drawn: more often the more defects it can have. */
-export function weightOf({ body, isKeyed, query }: Operation): number {
+export function weightOf(operation: Operation): number {
+  const { body, isKeyed, query } = operation
   if (body === undefined) return query === undefined ? 1 : 3
   const hasFields = /"(properties":\{"|anyOf|oneOf)/.test(JSON.stringify(body.schema))
-  if (!hasFields) return 4
+  if (!hasFields && !isEvent(operation)) return 4
   return isKeyed ? 24 : 10
 }

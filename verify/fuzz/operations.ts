@@ -30,6 +30,11 @@ export interface BodyContract {
   readonly isValid: (body: unknown) => boolean
 }
 
+/** Whether the operation receives the provider's signed events. */
+export function isEvent({ id }: Operation): boolean {
+  return id === 'receiveProviderEvent'
+}
+
 /** The placeholders for ids in paths, by the prefix of the id. */
 const PLACEHOLDER_BY_PREFIX: Readonly<Record<string, string>> = {
   pay: 'payment',

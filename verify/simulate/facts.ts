@@ -27,6 +27,14 @@ export function refundedAt(executed: readonly Executed[]): number {
   return sumOf(ofKind(executed, 'refund.create')) - sumOf(ofKind(executed, 'refund.fail'))
 }
 
+/** What the disputes took from the captured money, less what they gave back, and their fees. */
+export function disputedAt(executed: readonly Executed[]): { amount: number; fees: number } {
+  const [taken, returned] = ['dispute.withdraw', 'dispute.reinstate'].map((kind) =>
+    sumOf(ofKind(executed, kind)),
+  )
+  return { amount: (taken ?? 0) - (returned ?? 0), fees: sumOf(ofKind(executed, 'dispute.fee')) }
+}
+
 export function sumOf(executed: readonly Executed[]): number {
   return executed.reduce((sum, { amount }) => sum + amount, 0)
 }

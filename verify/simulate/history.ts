@@ -6,6 +6,7 @@ export interface PaymentBody {
   readonly amount: number
   readonly currency: string
   readonly payment_method: string
+  readonly customer?: string
   readonly capture_method: 'automatic' | 'manual'
   readonly metadata: Record<string, string>
 }

@@ -1,6 +1,6 @@
 // Checks the promises of the ledger: it matches the provider's log for each payment, and the
 // balances are the sum of its entries.
-import { ofKind, refundedAt, sumOf, type Facts, type Verdict } from './facts.ts'
+import { disputedAt, ofKind, refundedAt, sumOf, type Facts, type Verdict } from './facts.ts'
 import type { LedgerBalance } from './records.ts'
 
 export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'promise'> {
@@ -8,18 +8,24 @@ export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'pro
   const broken = records.payments.flatMap(({ id, currency }) => {
     const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
     const refunded = refundedAt(executedFor(id))
+    const disputed = disputedAt(executedFor(id))
     const posted = balancesOf((byPayment.get(id) ?? []).flatMap(({ entries }) => entries))
     const at = (account: string) => posted.get(`${account} ${currency}`) ?? 0
     const isOfIts = [...posted.keys()].every((name) => name.endsWith(` ${currency}`))
     const owed = at('merchant_payable') + at('fees')
     const agrees =
       isOfIts &&
-      at('provider_receivable') === captured - refunded &&
+      at('provider_receivable') + at('provider_fees') === captured - refunded - disputed.amount &&
       owed === -captured &&
-      at('refunds') === refunded
+      at('refunds') === refunded &&
+      at('disputes') === disputed.amount &&
+      // A reconciliation also posts the fees of captures and refunds.
+      at('provider_fees') >= disputed.fees
     if (agrees) return []
     const shown = [...posted].map(([account, amount]) => `${account} ${amount}`).join(', ')
-    return [`${id}: ${captured} captured and ${refunded} refunded, ledger: ${shown || 'nothing'}`]
+    return [
+      `${id}: ${captured} captured, ${refunded} refunded and ${disputed.amount} disputed, ledger: ${shown || 'nothing'}`,
+    ]
   })
   return { checked: records.payments.length, broken }
 }

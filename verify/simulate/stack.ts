@@ -22,6 +22,7 @@ const SHORT_LIMITS = {
   // Provider calls are abandoned soon, so that there are unknown outcomes to look up.
   CALL_ATTEMPTS: '2',
   JOB_RETRY_LIMIT: '1',
+  PROVIDER_OUTAGE_SECONDS: '0',
   LOG_LEVEL: 'error',
 }
 

@@ -8,11 +8,20 @@ import type { OperationOverview } from '../../../src/db/operators/operation-over
 import type { NewFinding } from '../../../src/db/reconciliation/findings.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
+import type { Dispute } from '../../../src/domain/payments/dispute.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
 import type { ApiKey } from '../../../src/domain/tenants/api-key.ts'
 
 export const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
 export const REF = { tenantId: ID, id: ID }
+export const PROVIDER_FEE = {
+  of: 'capture',
+  tenantId: ID,
+  paymentId: ID,
+  refundId: null,
+  currency: 'usd',
+  posting: { debit: 'provider_fees', credit: 'provider_receivable', amountMinor: 88 },
+} as const
 export const KEY = 'order-1'
 export const PROVIDER = 'stripe'
 export const NOW = new Date(0)
@@ -46,6 +55,7 @@ export const payment: Payment = {
   metadata: {},
   failure: null,
   cancellationReason: null,
+  captureBefore: null,
   provider: PROVIDER,
   providerPaymentId: 'pi_1',
   clientSecret: null,
@@ -64,6 +74,24 @@ export const refund: Refund = {
   metadata: {},
   failure: null,
   providerRefundId: null,
+  createdAt: NOW,
+}
+
+export const dispute: Dispute = {
+  tenantId: ID,
+  id: ID,
+  paymentId: ID,
+  providerDisputeId: 'du_1',
+  amountMinor: 1999,
+  currency: 'usd',
+  reason: 'fraudulent',
+  status: 'needs_response',
+  evidenceDueAt: NOW,
+  withdrawnMinor: 0,
+  reinstatedMinor: 0,
+  feeMinor: 0,
+  feeCurrency: null,
+  openedAt: NOW,
   createdAt: NOW,
 }
 
@@ -103,9 +131,11 @@ export const claim: Claim = {
   attempt: 1,
   inDoubt: false,
   phaseAgeMs: 0,
+  ageMs: 0,
   keyGeneration: 0,
   payment,
   refund,
+  dispute: null,
   fees: { basisPoints: 290, fixedMinor: 30 },
 }
 
@@ -150,6 +180,7 @@ export const providerEvent: ProviderEvent = {
   provider: PROVIDER,
   id: 'evt_1',
   type: 'charge.refunded',
+  about: 'payment',
   objectId: 'ch_1',
   providerPaymentId: 'pi_1',
   subject: { tenantId: ID, paymentId: ID },

@@ -1,6 +1,11 @@
 // A call of a function of src/db, from which docs/sql.md takes the function's statements.
 import type { Answer, Send } from './record-statements.ts'
 
+export const LATER_PAGE = 'A page after a cursor, and the check that the cursor is in the list.'
+export const FILTERED = `With every filter. ${LATER_PAGE}`
+/** A row was written. */
+export const WRITTEN = [[{}]]
+
 export interface Example {
   /** The function's name. */
   readonly name: string

@@ -19,6 +19,7 @@ import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import {
   claimEachIfUnowned,
+  enqueueRetry,
   giveBackIfOwner,
   handOverIfOwner,
   recordKeptFailureIfOwner,
@@ -48,7 +49,9 @@ import {
   requestCheckOfPayment,
 } from '../../../src/db/operations/unknown-outcomes.ts'
 import { insertPayment, markProcessingIfIn } from '../../../src/db/payments/payments.ts'
+import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
 import { insertRefund, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
+import { writesOfDispute } from '../../../src/domain/payments/dispute-changes.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../../src/domain/payments/payment.ts'
@@ -57,6 +60,7 @@ import { example, type Example } from './example.ts'
 import {
   CHECK_DELAYS_SECONDS,
   claim,
+  dispute,
   ID,
   intent,
   KEY,
@@ -76,6 +80,8 @@ import {
 } from './example-values.ts'
 
 const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
+const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
+const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
 /** The reservation of the key was successful. */
 const RESERVED = { answers: [[{}]] }
 
@@ -89,11 +95,14 @@ export const idempotencyExamples: readonly Example[] = [
   example(dropResponseIfCompleted, (sql) => dropResponseIfCompleted(sql, overview, 'ietf')),
   example(
     reserveWithResource,
-    (sql) => reserveWithResource(sql, intent, insertPayment(sql, payment, 'stripe')),
+    (sql) => {
+      const owned = { ...payment, customer: 'cus_1' }
+      return reserveWithResource(sql, intent, insertPayment(sql, owned, 'stripe'))
+    },
     {
       ...RESERVED,
       variant:
-        'For a new payment, with expired keys refused and a trace. The next variants differ in the part `resource`.',
+        'For a new payment of a customer, with expired keys refused and a trace. Without a customer, the part `resource` has no condition. The next variants differ in the part `resource`.',
     },
   ),
   example(
@@ -110,6 +119,16 @@ export const idempotencyExamples: readonly Example[] = [
     reserveWithResource,
     (sql) => reserveWithResource(sql, refundIntent, lockRefundIfIn(sql, ['succeeded'])),
     { ...RESERVED, variant: 'For an operation on an existing refund.' },
+  ),
+  example(
+    reserveWithResource,
+    (sql) => reserveWithResource(sql, disputeIntent, insertDispute(sql, newDispute)),
+    { ...RESERVED, variant: 'For a dispute that is new here.' },
+  ),
+  example(
+    reserveWithResource,
+    (sql) => reserveWithResource(sql, disputeIntent, selectDispute(sql)),
+    { ...RESERVED, variant: 'For a known dispute.' },
   ),
   example(reserveWithResource, (sql) => reserveWithResource(sql, intent, noResource(sql)), {
     ...RESERVED,
@@ -148,7 +167,8 @@ export const operationExamples: readonly Example[] = [
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
   ),
-  example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim)),
+  example(enqueueRetry, (sql) => enqueueRetry(sql, REF)),
+  example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim, true)),
   example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),
   example(advanceIfOwner, (sql) => advanceIfOwner(sql, claim, 'authorized', LEASE_MS), {
     variant:
@@ -175,6 +195,15 @@ export const operationExamples: readonly Example[] = [
     (sql) =>
       finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
         runs: [phaseRun],
+        writes: writesOfDispute(dispute, { ...dispute, withdrawnMinor: 1999 }),
+      }),
+    { variant: 'For a dispute.' },
+  ),
+  example(
+    finishIfOwner,
+    (sql) =>
+      finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
+        runs: [phaseRun],
         writes: { refund: refunded, ledger: [entryOfRefund(refunded)] },
       }),
     { variant: 'For a refund, with a ledger entry.' },
@@ -194,7 +223,14 @@ export const operationExamples: readonly Example[] = [
   example(claimDueChecks, (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, LIMIT)),
   example(
     openFindingsOfStuck,
-    (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
+    (sql) =>
+      openFindingsOfStuck(sql, {
+        lastDelaySeconds: 60,
+        unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
+        settleSeconds: 30,
+        keyWindowSeconds: 3_600,
+        afterMs: 30_000,
+      }),
     { variant: 'The findings are then written by `openFindings`.' },
   ),
   example(closeFindingsOfIdle, (sql) => closeFindingsOfIdle(sql)),

@@ -1,90 +1,55 @@
-// Examples of the statements on payments, refunds, events, the ledger, tenants and webhooks.
+// Examples of the statements on payments, refunds, disputes, events and the ledger.
 import { findEvent, listEvents } from '../../../src/db/events/events.ts'
 import {
   closeProviderEventIfPending,
   findProviderEvent,
   findProviderPaymentIds,
   findRefundOfObject,
+  nameSubjectIfUnnamed,
   storeProviderEvent,
 } from '../../../src/db/events/provider-events.ts'
 import {
   listUnmatchedEvents,
   requeueStaleEvents,
 } from '../../../src/db/events/stale-provider-events.ts'
-import { findLedgerCaptures, findLedgerRefunds } from '../../../src/db/ledger/ledger-movements.ts'
+import { insertProviderFeesIfNew } from '../../../src/db/ledger/provider-fees.ts'
+import { announceEarlyFraudWarning } from '../../../src/db/events/early-fraud-warnings.ts'
+import {
+  findLedgerCaptures,
+  findLedgerDisputes,
+  findLedgerRefunds,
+} from '../../../src/db/ledger/ledger-movements.ts'
 import {
   findLedgerTransaction,
   listLedgerTransactions,
   readLedgerBalances,
 } from '../../../src/db/ledger/ledger-transactions.ts'
+import { announceIfExpiring, lookIfExpired } from '../../../src/db/payments/expiring-payments.ts'
+import {
+  findDispute,
+  findDisputeOfObject,
+  isDisputed,
+  listDisputes,
+} from '../../../src/db/payments/disputes.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { findPayment, listPayments } from '../../../src/db/payments/payments.ts'
 import { changeRefund, findRefund, listRefunds } from '../../../src/db/payments/refunds.ts'
-import {
-  authenticateKey,
-  findApiKey,
-  insertApiKey,
-  listApiKeys,
-  revokeKeyIfNotRevoked,
-  rotateKeyIfActive,
-} from '../../../src/db/tenants/api-keys.ts'
-import { createSharedCount } from '../../../src/db/tenants/rate-limits.ts'
-import {
-  findTenant,
-  insertTenant,
-  listTenants,
-  setTenantDisabled,
-  setTenantFees,
-} from '../../../src/db/tenants/tenants.ts'
-import {
-  failIfDue,
-  findDueDelivery,
-  recordAttemptIfDue,
-} from '../../../src/db/webhooks/webhook-attempts.ts'
-import {
-  findDelivery,
-  listDeliveries,
-  redeliverIfEnabled,
-} from '../../../src/db/webhooks/webhook-deliveries.ts'
-import {
-  deleteEndpoint,
-  findEndpoint,
-  insertEndpoint,
-  listEndpoints,
-  rotateSecret,
-} from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { REMINDER } from '../../../src/domain/events/provider-event.ts'
-import { example, type Example } from './example.ts'
+import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
-  apiKey,
   ID,
   KEY,
-  newEndpoint,
+  LIMIT,
   NOW,
   PAGE,
   payment,
   PROVIDER,
   providerEvent,
+  PROVIDER_FEE,
   REF,
   refund,
-  SECRET,
-  webhookJob,
   WINDOW,
 } from './example-values.ts'
-
-export const LATER_PAGE = 'A page after a cursor, and the check that the cursor is in the list.'
-const FILTERED = `With every filter. ${LATER_PAGE}`
-/** A row was written. */
-const WRITTEN = [[{}]]
-
-const attempt = {
-  id: ID,
-  startedAt: NOW,
-  latencyMs: 12,
-  reply: { httpStatus: 500 },
-  retryInSeconds: 5,
-  disableAfterSeconds: 60,
-}
 
 export const eventExamples: readonly Example[] = [
   example(findEvent, (sql) => findEvent(sql, ID, ID)),
@@ -95,10 +60,14 @@ export const eventExamples: readonly Example[] = [
   ),
   example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent)),
   example(findProviderEvent, (sql) => findProviderEvent(sql, providerEvent)),
+  example(nameSubjectIfUnnamed, (sql) => nameSubjectIfUnnamed(sql, providerEvent, payment)),
   example(closeProviderEventIfPending, (sql) =>
     closeProviderEventIfPending(sql, providerEvent, 'applied'),
   ),
   example(findRefundOfObject, (sql) => findRefundOfObject(sql, payment, 're_1')),
+  example(announceEarlyFraudWarning, (sql) =>
+    announceEarlyFraudWarning(sql, payment, { provider: PROVIDER, objectId: 'issfr_1' }),
+  ),
   example(findProviderPaymentIds, (sql) => findProviderPaymentIds(sql, payment)),
   example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER)),
   example(
@@ -116,6 +85,8 @@ export const eventExamples: readonly Example[] = [
 export const ledgerExamples: readonly Example[] = [
   example(findLedgerCaptures, (sql) => findLedgerCaptures(sql, [REF])),
   example(findLedgerRefunds, (sql) => findLedgerRefunds(sql, [REF], 'refund')),
+  example(insertProviderFeesIfNew, (sql) => insertProviderFeesIfNew(sql, [PROVIDER_FEE])),
+  example(findLedgerDisputes, (sql) => findLedgerDisputes(sql, [REF])),
   example(findLedgerTransaction, (sql) => findLedgerTransaction(sql, ID, ID)),
   example(
     listLedgerTransactions,
@@ -144,6 +115,10 @@ export const paymentExamples: readonly Example[] = [
     answers: WRITTEN,
     variant: 'With a new status. Without one, the parts for the event are absent.',
   }),
+  example(announceIfExpiring, (sql) =>
+    announceIfExpiring(sql, { noticeSeconds: 86_400, limit: LIMIT }),
+  ),
+  example(lookIfExpired, (sql) => lookIfExpired(sql, { limit: LIMIT })),
   example(resumePayment, (sql) => resumePayment(sql, payment, KEY), {
     answers: [[{ payment: {} }]],
   }),
@@ -154,53 +129,13 @@ export const paymentExamples: readonly Example[] = [
   }),
 ]
 
-export const tenantExamples: readonly Example[] = [
-  example(authenticateKey, (_, store) => authenticateKey(store, SECRET)),
-  example(insertApiKey, (sql) => insertApiKey(sql, { tenantId: ID, secret: SECRET }), {
-    answers: WRITTEN,
-  }),
-  example(findApiKey, (sql) => findApiKey(sql, ID)),
-  example(listApiKeys, (sql) => listApiKeys(sql, ID, PAGE), { variant: LATER_PAGE }),
-  example(rotateKeyIfActive, (sql) => rotateKeyIfActive(sql, apiKey, 60), {
-    variant: 'The new key is then written by `insertApiKey`.',
-  }),
-  example(revokeKeyIfNotRevoked, (sql) => revokeKeyIfNotRevoked(sql, ID)),
-  example(createSharedCount, (sql) => createSharedCount(sql)('tenant', 1, 1_000), {
-    answers: [[{ points: 1, expire: '1' }]],
-    variant: 'The text is from rate-limiter-flexible.',
-  }),
-  example(insertTenant, (sql) => insertTenant(sql, 'Shop'), { answers: WRITTEN }),
-  example(findTenant, (sql) => findTenant(sql, ID)),
-  example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
-  example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
-  example(setTenantDisabled, (sql) => setTenantDisabled(sql, ID, true), {
-    variant: 'To disable. To enable, the new value is a parameter, null.',
-  }),
-]
-
-export const webhookExamples: readonly Example[] = [
-  example(findDueDelivery, (sql) => findDueDelivery(sql, webhookJob)),
+export const disputeExamples: readonly Example[] = [
+  example(isDisputed, (sql) => isDisputed(sql, payment)),
+  example(findDispute, (sql) => findDispute(sql, ID, ID)),
+  example(findDisputeOfObject, (sql) => findDisputeOfObject(sql, ID, 'du_1')),
   example(
-    recordAttemptIfDue,
-    (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
-    { variant: 'For an attempt that failed. After a success, only the part `endpoint` differs:' },
-  ),
-  example(
-    recordAttemptIfDue,
-    (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'succeeded' }),
-    { variant: 'For an attempt that succeeded.' },
-  ),
-  example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
-  example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
-  example(
-    listDeliveries,
-    (sql) => listDeliveries(sql, ID, { endpointId: ID, eventId: ID, status: 'failed' }, PAGE),
+    listDisputes,
+    (sql) => listDisputes(sql, ID, { paymentId: ID, status: 'needs_response' }, PAGE),
     { variant: FILTERED },
   ),
-  example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF)),
-  example(insertEndpoint, (sql) => insertEndpoint(sql, newEndpoint)),
-  example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
-  example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE), { variant: LATER_PAGE }),
-  example(rotateSecret, (sql) => rotateSecret(sql, REF, 'whsec_1')),
-  example(deleteEndpoint, (sql) => deleteEndpoint(sql, REF)),
 ]

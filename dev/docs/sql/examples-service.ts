@@ -29,6 +29,7 @@ import {
 import { OPERATIONS_DEAD_LETTERS, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
 import {
   findPaymentsOf,
+  findDisputesOf,
   findRefundsOf,
   findTenantsAmong,
 } from '../../../src/db/reconciliation/compared-payments.ts'
@@ -44,10 +45,10 @@ import {
   recordCompared,
 } from '../../../src/db/reconciliation/reconciliation-progress.ts'
 import {
+  tenantIds,
   walkMissingLedgerMovements,
   walkMissingPayments,
   walkMissingRefunds,
-  walkWaitingRefunds,
 } from '../../../src/db/reconciliation/missing-records.ts'
 import { findOpenAmong, findReported } from '../../../src/db/reconciliation/reported-findings.ts'
 import {
@@ -62,11 +63,13 @@ import {
   listRuns,
   requestReconciliation,
 } from '../../../src/db/reconciliation/reconciliation-runs.ts'
-import { example, type Example } from './example.ts'
+import {
+  walkOpenDisputes,
+  walkWaitingRefunds,
+} from '../../../src/db/reconciliation/waiting-records.ts'
+import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
-import { LATER_PAGE } from './examples-resources.ts'
 
-const FILTERED = `With every filter. ${LATER_PAGE}`
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
 const MATCHED = [{ objectId: 'pi_1', named: REF }]
@@ -147,6 +150,7 @@ export const operatorExamples: readonly Example[] = [
 export const reconciliationExamples: readonly Example[] = [
   example(findPaymentsOf, (sql) => findPaymentsOf(sql, PROVIDER, MATCHED)),
   example(findRefundsOf, (sql) => findRefundsOf(sql, PROVIDER, MATCHED)),
+  example(findDisputesOf, (sql) => findDisputesOf(sql, PROVIDER, ['du_1'])),
   example(findTenantsAmong, (sql) => findTenantsAmong(sql, [ID])),
   example(openFindings, (sql) => openFindings(sql, [finding])),
   example(findFinding, (sql) => findFinding(sql, ID)),
@@ -161,6 +165,11 @@ export const reconciliationExamples: readonly Example[] = [
   example(deleteProgress, (sql) => deleteProgress(sql, ID)),
   example(walkMissingPayments, (sql) => walkMissingPayments(sql, run), WALKED),
   example(walkMissingRefunds, (sql) => walkMissingRefunds(sql, run), WALKED),
+  example(tenantIds, (sql) => tenantIds(sql), { answers: [[{ id: ID }], []] }),
+  example(walkOpenDisputes, (sql) => walkOpenDisputes(sql, run), {
+    ...WALKED,
+    answers: [[{ id: ID }], []],
+  }),
   example(walkWaitingRefunds, (sql) => walkWaitingRefunds(sql, run), {
     ...WALKED,
     answers: [[{ id: ID }], []],

@@ -7,6 +7,12 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
 
+/** The CTE that returns the changed row, and what the row is. */
+interface ChangedRow {
+  readonly cte: 'resource' | 'changed'
+  readonly kind: 'payment' | 'refund' | 'dispute'
+}
+
 /**
  * The parts `event`, `delivery` and `delivery_job` of a statement whose CTE `changed.cte` returns
  * the changed row: an event, unless the status stayed the same, and a delivery to each endpoint
@@ -15,11 +21,59 @@ import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
  */
 export function insertEventOfChange(
   sql: Sql | Transaction,
-  changed: { cte: 'resource' | 'changed'; kind: 'payment' | 'refund' },
+  changed: ChangedRow,
   idempotencyKey: string,
 ): Fragment {
   return sql`
     event as (${insertEvent(sql, changed, idempotencyKey)} returning tenant_id, id, type),
+    ${deliverEvents(sql)}
+  `
+}
+
+/**
+ * The same parts for events of this type about each payment in a CTE, of several tenants, although
+ * their status stays the same. No request caused them.
+ */
+export function insertEventOfEach(
+  sql: Sql,
+  { payments, type }: { payments: string; type: string },
+): Fragment {
+  const rows = sql(payments)
+  return sql`
+    event as (
+      insert into events (tenant_id, id, type, payment_id, object)
+      select
+        tenant_id, (left(${randomUUIDv7()}::text, 15) || right(gen_random_uuid()::text, 21))::uuid,
+        ${type}::text, id, to_jsonb(${rows})
+      from ${rows}
+      returning tenant_id, id, type
+    ),
+    ${deliverEvents(sql)}
+  `
+}
+
+/** The same parts, with an event of each of these types. No request of a client caused them. */
+export function insertEventsOfTypes(
+  sql: Sql | Transaction,
+  { cte, kind }: ChangedRow,
+  types: readonly string[],
+): Fragment {
+  const events = types.map((type) => ({ event_id: randomUUIDv7(), type }))
+  return sql`
+    event as (
+      insert into events (tenant_id, id, type, payment_id, refund_id, dispute_id, object)
+      select tenant_id, named.event_id, named.type, ${idsOf(sql, kind)}, to_jsonb(${sql(cte)})
+      from ${sql(cte)}, jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as named (
+        event_id uuid, type text
+      )
+      returning tenant_id, id, type
+    ),
+    ${deliverEvents(sql)}
+  `
+}
+
+function deliverEvents(sql: Sql | Transaction): Fragment {
+  return sql`
     delivery as (${insertDeliveries(sql)} returning tenant_id, id),
     delivery_job as (${insertDeliveryJobs(sql, { from: 'delivery', attempt: sql`1` })})
   `
@@ -27,21 +81,34 @@ export function insertEventOfChange(
 
 function insertEvent(
   sql: Sql | Transaction,
-  changed: { cte: 'resource' | 'changed'; kind: 'payment' | 'refund' },
+  changed: ChangedRow,
   idempotencyKey: string,
 ): Fragment {
   const changedRows = sql(changed.cte)
   const shownKey = isInternalKey(idempotencyKey) ? null : idempotencyKey
-  const ids = changed.kind === 'payment' ? sql`id, null::uuid` : sql`payment_id, id`
   return sql`
-    insert into events (tenant_id, id, type, payment_id, refund_id, object, idempotency_key)
+    insert into events (
+      tenant_id, id, type, payment_id, refund_id, dispute_id, object, idempotency_key
+    )
     select
       tenant_id, ${randomUUIDv7()}::uuid,
       ${changed.kind}::text || '.' || case when previous_status is null then 'created' else status end,
-      ${ids}, to_jsonb(${changedRows}), ${shownKey}::text
+      ${idsOf(sql, changed.kind)}, to_jsonb(${changedRows}), ${shownKey}::text
     from ${changedRows}
     where status is distinct from previous_status
   `
+}
+
+/** The columns payment_id, refund_id and dispute_id of an event. */
+function idsOf(sql: Sql | Transaction, kind: ChangedRow['kind']): Fragment {
+  switch (kind) {
+    case 'payment':
+      return sql`id, null::uuid, null::uuid`
+    case 'refund':
+      return sql`payment_id, id, null::uuid`
+    case 'dispute':
+      return sql`payment_id, null::uuid, id`
+  }
 }
 
 /** The id of a delivery is a UUIDv7: the time of the event's id, and random bits. */

@@ -3,6 +3,7 @@ import type { Event } from '../../domain/events/event.ts'
 import type { Sql } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -13,7 +14,8 @@ export interface EventRow {
   type: string
   payment_id: string
   refund_id: string | null
-  object: PaymentRow | RefundRow
+  dispute_id: string | null
+  object: PaymentRow | RefundRow | DisputeRow
   idempotency_key: string | null
   created_at: string
 }
@@ -23,13 +25,16 @@ export function eventFromRow(row: EventRow): Event {
     tenantId: row.tenant_id,
     id: row.id,
     type: row.type,
-    subject:
-      row.refund_id === null
-        ? { kind: 'payment', payment: paymentFromRow(row.object as PaymentRow) }
-        : { kind: 'refund', refund: refundFromRow(row.object as RefundRow) },
+    subject: subjectFromRow(row),
     idempotencyKey: row.idempotency_key,
     createdAt: new Date(row.created_at),
   }
+}
+
+function subjectFromRow({ object, refund_id, dispute_id }: EventRow): Event['subject'] {
+  if (dispute_id !== null) return { kind: 'dispute', dispute: disputeFromRow(object as DisputeRow) }
+  if (refund_id !== null) return { kind: 'refund', refund: refundFromRow(object as RefundRow) }
+  return { kind: 'payment', payment: paymentFromRow(object as PaymentRow) }
 }
 
 /** Finds an event of a tenant. */

@@ -25,6 +25,7 @@ interface ProviderEventRow {
   provider: string
   id: string
   type: string
+  about: ProviderEvent['about']
   object_id: string
   provider_payment_id: string | null
   tenant_id: string | null
@@ -40,6 +41,7 @@ function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
     provider: row.provider,
     id: row.id,
     type: row.type,
+    about: row.about,
     objectId: row.object_id,
     providerPaymentId: row.provider_payment_id,
     subject: tenantId === null || paymentId === null ? null : { tenantId, paymentId },
@@ -80,11 +82,11 @@ export function storeProviderEventIfOwner(
   return sql`
     stored as (
       insert into provider_events (
-        provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
+        provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
       )
       select
-        ${event.provider}::text, ${event.id}::text, ${event.type}::text, ${event.objectId}::text,
-        ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
+        ${event.provider}::text, ${event.id}::text, ${event.type}::text, ${event.about}::text,
+        ${event.objectId}::text, ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
         ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
       from fenced
       on conflict (provider, id) do nothing
@@ -101,12 +103,24 @@ export async function findProviderEvent(
 ): Promise<StoredProviderEvent | undefined> {
   const [row] = await sql<ProviderEventRow[]>`
     select
-      provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, status,
+      provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, status,
       occurred_at, extract(epoch from now() - received_at)::float8 as age_seconds
     from provider_events
     where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id}
   `
   return row && eventFromRow(row)
+}
+
+/** Records which payment an event is about, if the event itself did not name one. */
+export async function nameSubjectIfUnnamed(
+  sql: Sql,
+  { provider, id }: ProviderEventRef,
+  { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
+): Promise<void> {
+  await sql`
+    update provider_events set tenant_id = ${tenantId}, payment_id = ${paymentId}
+    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id} and payment_id is null
+  `
 }
 
 /** Records the final status of a pending event. */

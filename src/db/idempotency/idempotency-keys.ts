@@ -23,6 +23,8 @@ export interface Intent extends OperationRef {
   readonly operation: string
   readonly paymentId: string
   readonly refundId: string | null
+  /** Only for an operation on a dispute. */
+  readonly disputeId?: string | null
   /** Parameters of the request that no resource stores. */
   readonly parameters: Readonly<Record<string, unknown>>
   readonly retentionSeconds: number
@@ -108,19 +110,19 @@ async function insertIntent(
   reservation: Intent,
   resource: Fragment,
 ): Promise<(KeyRow & Pick<Reservation, 'resource'>) | undefined> {
-  const { tenantId, key, refundId, expiredKeys = 'new' } = reservation
-  const kind = refundId === null ? 'payment' : 'refund'
+  const { tenantId, key, refundId, disputeId = null, expiredKeys = 'new' } = reservation
+  const kind = disputeId !== null ? 'dispute' : refundId === null ? 'payment' : 'refund'
   // A reservation without a resource raises an error, which undoes the reservation.
   const [row] = await sql<(KeyRow & Pick<Reservation, 'resource'>)[]>`
     with reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, parameters, job_id,
-        expires_at, earlier
+        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, dispute_id, parameters,
+        job_id, expires_at, earlier
       )
       select
         ${tenantId}::uuid, ${reservation.id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
         ${reservation.operation}::text, ${reservation.paymentId}::uuid, ${refundId}::uuid,
-        ${JSON.stringify(reservation.parameters)}::jsonb, gen_random_uuid(),
+        ${disputeId}::uuid, ${JSON.stringify(reservation.parameters)}::jsonb, gen_random_uuid(),
         now() + ${reservation.retentionSeconds} * interval '1 second',
         (${selectTombstone(sql, tenantId, key)})
       where ${mayBeReserved(sql, expiredKeys, reservation)}

@@ -11,6 +11,7 @@ interface TransactionRow {
   kind: LedgerKind
   payment_id: string
   refund_id: string | null
+  dispute_id: string | null
   currency: string
   postings: { debit: LedgerAccount; credit: LedgerAccount; amount_minor: number }[]
   created_at: string
@@ -22,6 +23,7 @@ function transactionFromRow(row: TransactionRow): LedgerTransaction {
     kind: row.kind,
     paymentId: row.payment_id,
     refundId: row.refund_id,
+    disputeId: row.dispute_id,
     currency: row.currency,
     postings: row.postings.map(({ debit, credit, amount_minor: amountMinor }): Posting => ({
       debit,
@@ -58,11 +60,11 @@ function transactionsWhere(
     entries: sql`
       from (
         select
-          transaction_id as id, kind, payment_id, refund_id, currency, created_at,
-          jsonb_agg(to_jsonb(ledger_postings) order by amount_minor desc, id) as postings
+          transaction_id as id, kind, payment_id, refund_id, dispute_id, currency,
+          created_at, jsonb_agg(to_jsonb(ledger_postings) order by amount_minor desc, id) as postings
         from ledger_postings
         where tenant_id = ${tenantId} ${conditions}
-        group by transaction_id, kind, payment_id, refund_id, currency, created_at
+        group by transaction_id, kind, payment_id, refund_id, dispute_id, currency, created_at
       ) as ledger_transactions
       where ${seesTenant(sql, tenantId)}
     `,

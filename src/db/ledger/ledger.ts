@@ -17,12 +17,12 @@ export function insertPostingsIfOwner(
   }))
   return sql`
     insert into ledger_postings (
-      tenant_id, id, transaction_id, kind, payment_id, refund_id, operation_id, debit, credit,
-      amount_minor, currency
+      tenant_id, id, transaction_id, kind, payment_id, refund_id, dispute_id, operation_id, debit,
+      credit, amount_minor, currency
     )
     select
       fenced.tenant_id, posting.id, ${randomUUIDv7()}::uuid, ${kind}::text, fenced.payment_id,
-      fenced.refund_id, fenced.id, posting.debit, posting.credit, posting.amount_minor,
+      fenced.refund_id, fenced.dispute_id, fenced.id, posting.debit, posting.credit, posting.amount_minor,
       ${currency}::text
     from fenced, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as posting (
       id uuid, debit text, credit text, amount_minor bigint

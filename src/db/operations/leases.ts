@@ -3,7 +3,7 @@
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { isOwner, type Fence } from './fence.ts'
-import { enqueueReserved } from '../queue/jobs.ts'
+import { enqueueReserved, firstRetryAt } from '../queue/jobs.ts'
 import {
   operationFromRow,
   selectOperation,
@@ -101,6 +101,8 @@ export async function renewIfOwner(sql: Sql, fence: Fence, leaseMs: number): Pro
  * next retry (`failed_retryable`, proved that nothing was executed) or to the outcome resolver
  * (`unknown`).
  *
+ * @param to.attempts the number of claims that count from now on; by default all of them.
+ * @param to.retentionSeconds how long its client may retry; by default as long as before.
  * @param to.checkDelaysSeconds the schedule of the outcome resolver.
  */
 export async function giveBackIfOwner(
@@ -110,11 +112,19 @@ export async function giveBackIfOwner(
     status: 'pending' | 'failed_retryable' | 'unknown'
     inDoubt: boolean
     reason: string
+    attempts?: number
+    retentionSeconds?: number
     checkDelaysSeconds: readonly number[]
   },
 ): Promise<boolean> {
+  const { retentionSeconds } = to
+  const expiry =
+    retentionSeconds === undefined
+      ? tx``
+      : tx`expires_at = now() + ${retentionSeconds} * interval '1 second',`
   const { count } = await tx`
     update idempotency_keys set
+      ${expiry}
       status = ${to.status},
       unknown_at = case ${to.status}
         when 'unknown' then coalesce(unknown_at, now())
@@ -123,10 +133,12 @@ export async function giveBackIfOwner(
       next_check_at = case when ${to.status} = 'unknown'
         then ${nextCheckAt(tx, to.checkDelaysSeconds)} end,
       lease_expires_at = null,
+      attempts = coalesce(${to.attempts ?? null}::integer, attempts),
       in_doubt = ${to.inDoubt},
       phase_began_at = case when ${to.inDoubt} then phase_began_at end,
       key_generation = key_generation
-        + case when failure_kept and ${to.status} = 'failed_retryable' then 1 else 0 end,
+        + case when failure_kept and failure_certain and ${to.status} = 'failed_retryable'
+          then 1 else 0 end,
       failure_kept = ${to.inDoubt} and failure_kept,
       last_error = ${to.reason}
     where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
@@ -135,12 +147,37 @@ export async function giveBackIfOwner(
 }
 
 /**
+ * Gives a pending operation a job that starts after the delay of a first retry. For a run without a
+ * job, such as that of the outcome resolver, which would otherwise be repeated at once.
+ */
+export async function enqueueRetry(tx: Transaction, { tenantId, id }: OperationRef): Promise<void> {
+  await tx`
+    with reserved as (
+      update idempotency_keys set job_id = gen_random_uuid()
+      where tenant_id = ${tenantId} and id = ${id} and status = 'pending'
+      returning *
+    ),
+    job as (${enqueueReserved(tx, undefined, firstRetryAt(tx))})
+    select from reserved where ${seesTenant(tx, tenantId)}
+  `
+}
+
+/**
  * Records that the provider may keep a failure under the provider key: from now on no waiting time
  * proves that the call did not happen. False when the lease is lost.
+ *
+ * @param isCertain whether the failure was replayed: then the key is of no use any more.
  */
-export async function recordKeptFailureIfOwner(sql: Sql, fence: Fence): Promise<boolean> {
+export async function recordKeptFailureIfOwner(
+  sql: Sql,
+  fence: Fence,
+  isCertain: boolean,
+): Promise<boolean> {
   const { count } = await sql`
-    update idempotency_keys set in_doubt = true, failure_kept = true
+    update idempotency_keys set
+      in_doubt = true,
+      failure_kept = true,
+      failure_certain = ${isCertain} or (failure_kept and failure_certain)
     where ${seesTenant(sql, fence.tenantId)} and ${isOwner(sql, fence)}
   `
   return count === 1

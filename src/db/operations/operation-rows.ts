@@ -1,10 +1,13 @@
-// Reads operations together with their resources: the payment, the refund and the tenant's fees.
+// Reads operations together with their resources: the payment, the refund, the dispute and the
+// tenant's fees.
 import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
+import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -27,10 +30,13 @@ export interface OperationRow extends OperationRef {
    * How long ago the provider call of the current phase can first have been made, in milliseconds.
    */
   readonly phaseAgeMs: number
+  /** How long ago the operation was accepted, in milliseconds. */
+  readonly ageMs: number
   /** Distinguishes the provider keys of a phase. */
   readonly keyGeneration: number
   readonly payment: Payment
   readonly refund: Refund | null
+  readonly dispute: Dispute | null
   readonly fees: FeeSchedule
 }
 
@@ -47,9 +53,11 @@ export interface JoinedRow {
   attempts: number
   in_doubt: boolean
   phase_age_ms: number
+  age_ms: number
   key_generation: number
   payment: PaymentRow
   refund: RefundRow | null
+  dispute: DisputeRow | null
   fee_basis_points: number
   fee_fixed_minor: string
 }
@@ -71,7 +79,9 @@ export function selectOperation(
       operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
       operation.in_doubt, operation.key_generation,
       (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
+      (extract(epoch from now() - operation.created_at) * 1000)::float8 as age_ms,
       to_jsonb(payments) as payment, to_jsonb(refunds) as refund,
+      to_jsonb(disputes) as dispute,
       tenants.fee_basis_points, tenants.fee_fixed_minor
     from ${operation} as operation
     join tenants on tenants.id = operation.tenant_id
@@ -79,6 +89,8 @@ export function selectOperation(
       on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
     left join refunds
       on refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
+    left join disputes
+      on disputes.tenant_id = operation.tenant_id and disputes.id = operation.dispute_id
   `
 }
 
@@ -95,9 +107,11 @@ export function operationFromRow(row: JoinedRow): OperationRow {
     attempt: row.attempts,
     inDoubt: row.in_doubt,
     phaseAgeMs: row.phase_age_ms,
+    ageMs: row.age_ms,
     keyGeneration: row.key_generation,
     payment: paymentFromRow(row.payment),
     refund: row.refund && refundFromRow(row.refund),
+    dispute: row.dispute && disputeFromRow(row.dispute),
     fees: { basisPoints: row.fee_basis_points, fixedMinor: Number(row.fee_fixed_minor) },
   }
 }

@@ -5,6 +5,7 @@ import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { ChangedPayment } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
+import type { ChangedDispute } from '../../domain/payments/dispute-changes.ts'
 import type { ChangedRefund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { isOwner } from './fence.ts'
@@ -14,17 +15,19 @@ import { changePaymentIfOwner, StaleResourceError } from '../payments/payment-ch
 import { insertPhaseRunsIfOwner, type PhaseRun } from './phase-runs.ts'
 import { storeProviderEventIfOwner } from '../events/provider-events.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
+import { changeDisputeIfOwner } from '../payments/disputes.ts'
 import { changeRefundIfOwner } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { isRaised, STALE_RESOURCE } from '../connection/store-errors.ts'
 
 /**
- * The resource that a phase changes: a payment or a refund, never both, because a statement may
- * change a row only once.
+ * The resource that a phase changes: a payment, a refund or a dispute, never several, because a
+ * statement may change a row only once.
  */
 export type ResourceChange =
-  | { readonly payment?: ChangedPayment; readonly refund?: never }
-  | { readonly payment?: never; readonly refund?: ChangedRefund }
+  | { readonly payment?: ChangedPayment; readonly refund?: never; readonly dispute?: never }
+  | { readonly payment?: never; readonly refund?: ChangedRefund; readonly dispute?: never }
+  | { readonly payment?: never; readonly refund?: never; readonly dispute?: ChangedDispute }
 
 /** All writes of a phase. */
 export type Writes = ResourceChange & {
@@ -54,7 +57,12 @@ export function withChange(writes: Writes, { payment, refund }: ResourceChange):
   return { ...withoutResource(writes), refund: { ...refund, previousStatus } }
 }
 
-function withoutResource({ payment: _payment, refund: _refund, ...rest }: Writes) {
+function withoutResource({
+  payment: _payment,
+  refund: _refund,
+  dispute: _dispute,
+  ...rest
+}: Writes) {
   return rest
 }
 
@@ -113,8 +121,8 @@ async function recordIfOwner(
   step: Fragment,
   record: PhaseRecord,
 ): Promise<boolean> {
-  const { payment, refund } = record.writes
-  const changed = payment ?? refund
+  const { payment, refund, dispute } = record.writes
+  const changed = payment ?? refund ?? dispute?.dispute
   // Without a changed resource the statement raises an error, which undoes all its writes.
   const recorded =
     changed === undefined
@@ -127,7 +135,7 @@ async function recordIfOwner(
           ${step}, in_doubt = false, failure_kept = false,
           unknown_at = null, evidence = null, last_error = null
         where ${isOwner(sql, claim)}
-        returning tenant_id, id, payment_id, refund_id
+        returning tenant_id, id, payment_id, refund_id, dispute_id
       )
       ${partsOf(sql, claim, record).map((part) => sql`, ${part}`)}
       select ${recorded} as recorded from fenced where ${seesTenant(sql, claim.tenantId)}
@@ -135,18 +143,27 @@ async function recordIfOwner(
     return count === 1
   } catch (error) {
     if (changed === undefined || !isRaised(error, STALE_RESOURCE)) throw error
-    const kind = payment === undefined ? 'refund' : 'payment'
-    throw new StaleResourceError(`${kind} ${changed.id}`, changed.previousStatus)
+    throw staleResource(record.writes)
   }
 }
 
+function staleResource({ payment, refund, dispute }: Writes): StaleResourceError {
+  if (dispute !== undefined) {
+    return new StaleResourceError(`dispute ${dispute.dispute.id}`, dispute.before.status)
+  }
+  const kind = payment === undefined ? 'refund' : 'payment'
+  const { id = '', previousStatus = '' } = payment ?? refund ?? {}
+  return new StaleResourceError(`${kind} ${id}`, previousStatus)
+}
+
 function partsOf(sql: Sql | Transaction, claim: Claim, { runs, writes }: PhaseRecord): Fragment[] {
-  const { payment, refund, ledger = [], reminder } = writes
+  const { payment, refund, dispute, ledger = [], reminder } = writes
   const { key } = claim
   return [
     sql`runs as (${insertPhaseRunsIfOwner(sql, claim, runs)})`,
     ...(payment === undefined ? [] : [changePaymentIfOwner(sql, payment, key)]),
     ...(refund === undefined ? [] : [changeRefundIfOwner(sql, refund, key)]),
+    ...(dispute === undefined ? [] : [changeDisputeIfOwner(sql, dispute)]),
     ...ledger.map((entry, index) => {
       const name = index === 0 ? sql`postings` : sql(`postings_${index}`)
       return sql`${name} as (${insertPostingsIfOwner(sql, entry)})`

@@ -5,17 +5,39 @@ import type { Sql } from '../connection/client.ts'
 import { openFindings, RECONCILER, type NewFinding } from '../reconciliation/findings.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
+/** A recovery point of an operation. */
+export interface PhaseName {
+  readonly operation: string
+  readonly recoveryPoint: string
+}
+
 /**
  * Opens a finding for each unknown operation whose last check is over, even if clients or operators
- * request more checks, unless a person has closed the finding of this unknown outcome. Returns the
+ * request more checks, and sooner if no check can prove that its call did not happen, unless a person has closed the finding of this unknown outcome. Returns the
  * number of opened findings.
  *
  * @param lastDelaySeconds the delay of the last check, after the outcome became unknown.
+ * @param unprovable the phases whose absence only an operator can state, once their failure is kept
+ *   or their provider key may be forgotten.
+ * @param settleSeconds the delay after which their finding opens.
+ * @param keyWindowSeconds how long the provider remembers a key.
  * @param afterMs the time limit of that check.
  */
 export async function openFindingsOfStuck(
   sql: Sql,
-  { lastDelaySeconds, afterMs }: { lastDelaySeconds: number; afterMs: number },
+  {
+    lastDelaySeconds,
+    unprovable,
+    settleSeconds,
+    keyWindowSeconds,
+    afterMs,
+  }: {
+    lastDelaySeconds: number
+    unprovable: readonly PhaseName[]
+    settleSeconds: number
+    keyWindowSeconds: number
+    afterMs: number
+  },
 ): Promise<number> {
   const rows = await sql<StuckRow[]>`
     select
@@ -24,7 +46,17 @@ export async function openFindingsOfStuck(
     from idempotency_keys as stuck
     join payments on payments.tenant_id = stuck.tenant_id and payments.id = stuck.payment_id
     cross join lateral (
-      select stuck.unknown_at + ${lastDelaySeconds} * interval '1 second' as at
+      select stuck.unknown_at + interval '1 second' * case
+        when (
+          stuck.failure_kept
+          or stuck.phase_began_at < now() - ${keyWindowSeconds} * interval '1 second'
+        ) and (stuck.operation, stuck.recovery_point) in (
+          select * from unnest(
+            ${unprovable.map((phase) => phase.operation)}::text[],
+            ${unprovable.map((phase) => phase.recoveryPoint)}::text[]
+          )
+        ) then ${Math.min(settleSeconds, lastDelaySeconds)}::float8
+        else ${lastDelaySeconds}::float8 end as at
     ) as last_check
     where ${seesEveryTenant(sql)} and stuck.status = 'unknown'
       and last_check.at < now() - ${afterMs} * interval '1 millisecond'

@@ -22,6 +22,8 @@ export interface HealthFigures {
    */
   readonly queues: Readonly<Record<string, number>>
   readonly deadLetters: Readonly<Record<string, number>>
+  /** The disputes that are not closed, by status. */
+  readonly disputes: Readonly<Record<string, number>>
 }
 
 interface FiguresRow {
@@ -32,6 +34,7 @@ interface FiguresRow {
   oldest_unfinished_seconds: number
   oldest_unknown_seconds: number
   queues: { name: string; holds_dead_letters: boolean; jobs: number }[]
+  disputes: Record<string, number>
 }
 
 /** Monitoring must not add load: a slower statement is cancelled. */
@@ -71,6 +74,7 @@ export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
     oldestUnknownSeconds: row.oldest_unknown_seconds,
     queues: countJobs(false),
     deadLetters: countJobs(true),
+    disputes: row.disputes,
   }
 }
 
@@ -91,6 +95,11 @@ export function healthFigures(sql: Sql | Transaction): Fragment {
       order by next_check_at desc
       limit 10000
     ),
+    dispute as (
+      select status from disputes
+      where status not in ('warning_closed', 'won', 'lost', 'prevented')
+      limit 10000
+    ),
     finding as (
       select from reconciliation_findings where status = 'open' limit 10000
     )
@@ -101,7 +110,11 @@ export function healthFigures(sql: Sql | Transaction): Fragment {
       (select count(*)::integer from unknown) as unknown,
       ${secondsSince(sql, sql`select min(created_at) from unfinished`)} as oldest_unfinished_seconds,
       ${secondsSince(sql, sql`select min(unknown_at) from unknown`)} as oldest_unknown_seconds,
-      (${queueSizes(sql)}) as queues
+      (${queueSizes(sql)}) as queues,
+      (
+        select coalesce(jsonb_object_agg(status, counted), '{}')
+        from (select status, count(*) as counted from dispute group by status) as by_status
+      ) as disputes
     where ${seesEveryTenant(sql)}
   `
 }

@@ -219,7 +219,7 @@ export async function lockIfUnknown(
   const [row] = await tx<{ unknown_at: string }[]>`
     select unknown_at from idempotency_keys
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
-    for update
+    for no key update
   `
   return row && new Date(row.unknown_at)
 }

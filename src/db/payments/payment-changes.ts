@@ -74,6 +74,7 @@ function changedColumns(
         failure_decline_code = ${failure?.declineCode ?? null},
         failure_message = ${failure?.message ?? null}`,
     cancellationReason: sql`cancellation_reason = ${payment.cancellationReason}`,
+    captureBefore: captureBeforeColumns(sql, status, payment.captureBefore),
     providerPaymentId: sql`
         provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id)`,
     clientSecret: sql`client_secret = coalesce(${payment.clientSecret}, client_secret)`,
@@ -81,6 +82,22 @@ function changedColumns(
     amountCapturedMinor: sql`
         amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor)`,
   }
+}
+
+/** A hold that begins, or whose end moves, has to be announced before its end. */
+function captureBeforeColumns(
+  sql: Sql | Transaction,
+  status: PaymentStatus,
+  captureBefore: Date | null,
+): Fragment {
+  const end = sql`${captureBefore?.toISOString() ?? null}::timestamptz`
+  if (status !== 'requires_capture' || captureBefore === null) return sql`capture_before = ${end}`
+  return sql`
+        capture_before = ${end},
+        expiry_step = case
+          when expiry_step is null or capture_before is distinct from ${end} then 'announce'
+          else expiry_step
+        end`
 }
 
 /**

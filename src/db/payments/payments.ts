@@ -31,6 +31,7 @@ export interface PaymentRow {
   failure_message: string | null
   /** Absent in events of an earlier version. */
   cancellation_reason?: CancellationReason | null
+  capture_before?: string | null
   provider: string
   provider_payment_id: string | null
   client_secret: string | null
@@ -55,6 +56,7 @@ export function paymentFromRow(row: PaymentRow): Payment {
     metadata: row.metadata,
     failure: failureFromRow(row),
     cancellationReason: row.cancellation_reason ?? null,
+    captureBefore: row.capture_before ? new Date(row.capture_before) : null,
     provider: row.provider,
     providerPaymentId: row.provider_payment_id,
     clientSecret: row.client_secret,
@@ -75,7 +77,8 @@ export function failureFromRow(
 }
 
 /**
- * The part `resource` of an intent statement: inserts the payment of the operation in `reserved`.
+ * The part `resource` of an intent statement: inserts the payment of the operation in `reserved`,
+ * unless it names a customer that the tenant may not charge.
  */
 export function insertPayment(sql: Sql, payment: PaymentRequest, provider: string): Fragment {
   return sql`
@@ -90,7 +93,19 @@ export function insertPayment(sql: Sql, payment: PaymentRequest, provider: strin
         ${payment.customer}::text, ${payment.description}::text,
         ${JSON.stringify(payment.metadata)}::jsonb, ${provider}::text
       from reserved
+      ${payment.customer === null ? sql`` : ownsCustomer(sql, payment.customer, provider)}
       returning *
+    )
+  `
+}
+
+/** Saved payment methods need no check: the provider takes them only with their customer. */
+function ownsCustomer(sql: Sql, customer: string, provider: string): Fragment {
+  return sql`
+    where exists (
+      select from provider_customers as owned
+      where owned.tenant_id = reserved.tenant_id
+        and owned.provider = ${provider} and owned.id = ${customer}
     )
   `
 }

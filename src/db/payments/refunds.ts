@@ -15,6 +15,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertEventOfChange } from '../events/event-records.ts'
 import { withoutFence } from '../operations/fence.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { isDisputedCondition } from './disputes.ts'
 import { failureFromRow } from './payments.ts'
 import { StaleResourceError } from './payment-changes.ts'
 import { seesTenant } from '../connection/row-security.ts'
@@ -64,7 +65,7 @@ export interface RefundRequest {
 
 /**
  * The part `resource` of an intent statement: inserts the refund of the operation in `reserved` if
- * enough of the capture is left.
+ * enough of the capture is left, and the payment is not disputed.
  */
 export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
   const left = sql`amount_captured_minor - amount_refunded_minor - amount_refunding_minor`
@@ -74,7 +75,7 @@ export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
       select payments.tenant_id, payments.id, ${amount} as amount_minor
       from payments
       join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
-      for update of payments
+      for no key update of payments
     ),
     reservation as (
       update payments
@@ -83,6 +84,7 @@ export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
       where payments.tenant_id = refundable.tenant_id and payments.id = refundable.id
         and payments.status = 'succeeded'
         and refundable.amount_minor > 0 and refundable.amount_minor <= ${left}
+        and not ${isDisputedCondition(sql)}
       returning payments.tenant_id, payments.currency, refundable.amount_minor
     ),
     resource as (
@@ -109,7 +111,7 @@ export function lockRefundIfIn(sql: Sql, statuses: readonly RefundStatus[]): Fra
       from refunds
       join reserved on refunds.tenant_id = reserved.tenant_id and refunds.id = reserved.refund_id
       where refunds.status = any(${[...statuses]}::text[])
-      for update of refunds
+      for no key update of refunds
     )
   `
 }
@@ -188,7 +190,7 @@ export function changeRefundIfOwner(
       select refunds.payment_id from refunds, fenced
       where refunds.tenant_id = ${refund.tenantId} and refunds.id = ${refund.id}
         and refunds.status = ${previousStatus}
-      for update of refunds
+      for no key update of refunds
     ),
     paid as (
       update payments set

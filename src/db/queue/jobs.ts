@@ -8,8 +8,13 @@ import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'
  * row, so that the sweeper can check whether the job still exists.
  *
  * @param traceparent the span of the request, when it is traced.
+ * @param startAfter the earliest start; now by default.
  */
-export function enqueueReserved(sql: Sql | Transaction, traceparent?: string): Fragment {
+export function enqueueReserved(
+  sql: Sql | Transaction,
+  traceparent?: string,
+  startAfter?: Fragment,
+): Fragment {
   const ref = sql`jsonb_build_object('tenantId', reserved.tenant_id, 'operationId', reserved.id)`
   const job =
     traceparent === undefined
@@ -20,8 +25,13 @@ export function enqueueReserved(sql: Sql | Transaction, traceparent?: string): F
     from: 'reserved',
     job,
     id: sql`reserved.job_id`,
+    ...(startAfter && { startAfter }),
   })
 }
+
+/** When the first retry of a job of the queue starts. For `insertJobs`, which joins the queue. */
+export const firstRetryAt = (sql: Sql | Transaction): Fragment =>
+  sql`now() + queue.retry_delay * interval '1 second'`
 
 interface JobSource {
   readonly queue: string

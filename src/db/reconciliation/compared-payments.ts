@@ -2,9 +2,11 @@
 // the other. A record that names a tenant is looked up in that tenant, any other one in each
 // tenant, always by an index.
 import type { Payment } from '../../domain/payments/payment.ts'
+import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql } from '../connection/client.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -65,6 +67,25 @@ export async function findRefundsOf(
     where ${seesEveryTenant(sql)} and payments.provider = ${provider}
   `
   return rows.map(({ refund }) => refundFromRow(refund))
+}
+
+/** The disputes that name one of these records. */
+export async function findDisputesOf(
+  sql: Sql,
+  provider: string,
+  objectIds: readonly string[],
+): Promise<Dispute[]> {
+  const wanted = objectIds.map((objectId) => ({ objectId, named: null }))
+  const rows = await sql<{ dispute: DisputeRow }[]>`
+    with ${comparedRows(sql, wanted)}
+    select to_jsonb(disputes) as dispute
+    from candidates
+    join disputes on disputes.tenant_id = candidates.tenant_id
+      and disputes.provider_dispute_id = candidates.object_id
+    join payments on payments.tenant_id = disputes.tenant_id and payments.id = disputes.payment_id
+    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
+  `
+  return rows.map(({ dispute }) => disputeFromRow(dispute))
 }
 
 /**

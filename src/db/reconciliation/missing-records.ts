@@ -1,5 +1,6 @@
 // Finds our records that a reconciliation run has not compared with the provider's. It reads the
 // window by tenant and by page, so that neither memory nor a statement grows with the window.
+import { movementKinds } from '../../domain/ledger/ledger.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { LedgerTransactionMovement } from '../ledger/ledger-movements.ts'
@@ -11,23 +12,26 @@ import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /** The run whose window is searched for records that the provider lacks. */
-type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
+export type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
 
-/** Payments of the window whose record at the provider was not compared. */
+/**
+ * Payments of the window whose record at the provider was not compared. One that an operation works
+ * on may have none yet.
+ */
 export function walkMissingPayments(sql: Sql, run: RunWindow): AsyncGenerator<Payment[]> {
   return walk(sql, run, {
     table: 'payments',
-    object: sql`entry.provider_payment_id`,
+    object: objectOrOurs(sql, sql`entry.provider_payment_id`),
     condition: sql`provider = ${run.provider}`,
     fromRow: (row: PaymentRow) => paymentFromRow(row),
   })
 }
 
-/** Refunds of the window whose record at the provider was not compared. */
+/** Refunds of the window whose record at the provider was not compared, as for payments. */
 export function walkMissingRefunds(sql: Sql, run: RunWindow): AsyncGenerator<Refund[]> {
   return walk(sql, run, {
     table: 'refunds',
-    object: sql`entry.provider_refund_id`,
+    object: objectOrOurs(sql, sql`entry.provider_refund_id`),
     condition: sql`
       exists (
         select from payments
@@ -39,34 +43,11 @@ export function walkMissingRefunds(sql: Sql, run: RunWindow): AsyncGenerator<Ref
   })
 }
 
-/**
- * Refunds from before the window that wait for the provider. Their end causes no movement, so only a
- * look finds it when the provider's event was lost.
- */
-export async function* walkWaitingRefunds(
-  sql: Sql,
-  run: Pick<RunWindow, 'provider' | 'from'>,
-): AsyncGenerator<Refund[]> {
-  for await (const tenantId of tenantIds(sql)) {
-    let after = firstIdAt(0)
-    for (;;) {
-      const rows = await sql<{ refund: RefundRow }[]>`
-        select to_jsonb(refunds) as refund
-        from refunds
-        join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
-        where ${seesTenant(sql, tenantId)} and refunds.tenant_id = ${tenantId}
-          and refunds.status in ('pending', 'requires_action') and refunds.id > ${after}
-          and refunds.created_at < ${run.from.toISOString()} and payments.provider = ${run.provider}
-        order by refunds.id
-        limit ${PAGE_ROWS}
-      `
-      const page = rows.map(({ refund }) => refundFromRow(refund))
-      const last = page.at(-1)
-      if (last === undefined) break
-      yield page
-      after = last.id
-    }
-  }
+/** The provider's id, or ours while an operation works on the record and does not know it yet. */
+function objectOrOurs(sql: Sql, object: Fragment): Fragment {
+  return sql`
+    coalesce(${object}, case when entry.status in ('processing', 'unknown') then entry.id::text end)
+  `
 }
 
 interface LedgerMovementRow {
@@ -82,7 +63,7 @@ interface LedgerMovementRow {
   created_at: string
 }
 
-/** Captures and refunds that were posted in the window and whose movement was not compared. */
+/** Captures, refunds and movements of disputes that were posted in the window and whose movement was not compared. */
 export function walkMissingLedgerMovements(
   sql: Sql,
   run: RunWindow,
@@ -90,8 +71,11 @@ export function walkMissingLedgerMovements(
   // The offsets make the planner look up each row, even when it estimates few.
   const more = {
     columns: sql`,
-      coalesce(refunds.provider_refund_id, payments.provider_payment_id) as object_id,
-      coalesce(refunds.created_at, payments.created_at) as requested_at, payments.provider`,
+      coalesce(
+        disputes.provider_dispute_id, refunds.provider_refund_id, payments.provider_payment_id
+      ) as object_id,
+      coalesce(disputes.opened_at, refunds.created_at, payments.created_at) as requested_at,
+      payments.provider`,
     joins: sql`
       cross join lateral (
         select provider, provider_payment_id, created_at from payments
@@ -103,6 +87,11 @@ export function walkMissingLedgerMovements(
         where refunds.tenant_id = entry.tenant_id and refunds.id = entry.refund_id
         offset 0
       ) as refunds on true
+      left join lateral (
+        select provider_dispute_id, opened_at from disputes
+        where disputes.tenant_id = entry.tenant_id and disputes.id = entry.dispute_id
+        offset 0
+      ) as disputes on true
     `,
   }
   return walk(sql, run, {
@@ -111,8 +100,9 @@ export function walkMissingLedgerMovements(
     object: sql`entry.kind || ' ' || entry.object_id`,
     // The one posting of each movement that has the amount the provider moved.
     condition: sql`
-      provider = ${run.provider}
-        and case kind when 'refund' then credit else debit end = 'provider_receivable'
+      provider = ${run.provider} and kind = any(${movementKinds}::text[])
+        and case when kind in ('refund', 'dispute') then credit else debit end
+          = 'provider_receivable'
     `,
     fromRow: movementFromRow,
   })
@@ -147,7 +137,7 @@ interface Walk<Row, Item> {
 }
 
 /** The number of rows that a statement reads. */
-const PAGE_ROWS = 500
+export const PAGE_ROWS = 500
 
 /**
  * Ids are UUIDv7 and sort by time, so that the primary key serves the window. The clocks of the
@@ -188,7 +178,8 @@ async function* walk<Row, Item>(
   }
 }
 
-async function* tenantIds(sql: Sql): AsyncGenerator<string> {
+/** The ids of all tenants, one by one. */
+export async function* tenantIds(sql: Sql): AsyncGenerator<string> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
     const rows = await sql<{ id: string }[]>`
@@ -203,7 +194,7 @@ async function* tenantIds(sql: Sql): AsyncGenerator<string> {
 }
 
 /** The lower bound of all UUIDv7 of that time, in milliseconds since 1970. */
-function firstIdAt(ms: number): string {
+export function firstIdAt(ms: number): string {
   const time = Math.max(0, ms).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }

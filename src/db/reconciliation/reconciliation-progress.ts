@@ -1,5 +1,5 @@
 // Records which of the provider's objects a reconciliation run has compared.
-import type { LedgerKind } from '../../domain/ledger/ledger.ts'
+import type { MovementKind } from '../../domain/ledger/ledger.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 
 /** Records objects as compared by a run, and returns those that were new. */
@@ -64,7 +64,7 @@ export async function deleteProgress(sql: Sql, runId: string): Promise<void> {
 }
 
 /** The name under which a movement is recorded, beside its own id. */
-export const seenMovement = (kind: LedgerKind, objectId: string): string => `${kind} ${objectId}`
+export const seenMovement = (kind: MovementKind, objectId: string): string => `${kind} ${objectId}`
 /**
  * The name under which a run records that it has reported an object, also when a finding existed
  * before.

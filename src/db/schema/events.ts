@@ -1,5 +1,5 @@
-// The table `events`: one row for each change of the status of a payment or a refund. Clients list
-// events, and receive them by webhook.
+// The table `events`: one row for each change of the status of a payment or a refund, and of a dispute.
+// Clients list events, and receive them by webhook.
 import { foreignKey, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { moment, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
@@ -12,7 +12,8 @@ export const events = pgTable(
     type: text('type').notNull(),
     paymentId: uuid('payment_id').notNull(),
     refundId: uuid('refund_id'),
-    /** The row of the payment or refund right after the change. */
+    disputeId: uuid('dispute_id'),
+    /** The row of the payment, refund or dispute right after the change. */
     object: jsonb('object').$type<Record<string, unknown>>().notNull(),
     idempotencyKey: text('idempotency_key'),
     createdAt: moment('created_at').notNull().defaultNow(),

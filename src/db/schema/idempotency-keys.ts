@@ -18,6 +18,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
+import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
@@ -33,6 +34,8 @@ export const idempotencyKeys = pgTable(
     paymentId: uuid('payment_id'),
     /** The refund that a `refund.create` creates. */
     refundId: uuid('refund_id'),
+    /** The dispute that a `dispute.follow` follows. */
+    disputeId: uuid('dispute_id'),
     /** Parameters of the request that no resource stores: for example the amount of a capture. */
     parameters: jsonb('parameters').$type<Record<string, unknown>>().notNull().default({}),
     status: text('status', { enum: operationStatuses }).notNull().default('pending'),
@@ -52,6 +55,11 @@ export const idempotencyKeys = pgTable(
     phaseBeganAt: moment('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */
     failureKept: boolean('failure_kept').notNull().default(false),
+    /**
+     * Whether it certainly does: the provider has replayed the failure. Without `failure_kept` it
+     * says nothing.
+     */
+    failureCertain: boolean('failure_certain').notNull().default(false),
     /** Distinguishes the provider keys of a phase; it advances when a kept failure did nothing. */
     keyGeneration: smallint('key_generation').notNull().default(0),
     lastError: text('last_error'),
@@ -94,6 +102,11 @@ export const idempotencyKeys = pgTable(
       name: 'idempotency_keys_refund',
       columns: [table.tenantId, table.refundId],
       foreignColumns: [refunds.tenantId, refunds.id],
+    }),
+    foreignKey({
+      name: 'idempotency_keys_dispute',
+      columns: [table.tenantId, table.disputeId],
+      foreignColumns: [disputes.tenantId, disputes.id],
     }),
     check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
     check('idempotency_keys_key', sql`length(key) between 1 and 255`),

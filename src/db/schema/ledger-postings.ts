@@ -14,6 +14,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
 import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
+import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
@@ -26,6 +27,7 @@ export const ledgerPostings = pgTable(
     kind: text('kind', { enum: ledgerKinds }).notNull(),
     paymentId: uuid('payment_id').notNull(),
     refundId: uuid('refund_id'),
+    disputeId: uuid('dispute_id'),
     operationId: uuid('operation_id').notNull(),
     debit: text('debit', { enum: ledgerAccounts }).notNull(),
     credit: text('credit', { enum: ledgerAccounts }).notNull(),
@@ -45,6 +47,11 @@ export const ledgerPostings = pgTable(
       columns: [table.tenantId, table.refundId],
       foreignColumns: [refunds.tenantId, refunds.id],
     }),
+    foreignKey({
+      name: 'ledger_postings_dispute',
+      columns: [table.tenantId, table.disputeId],
+      foreignColumns: [disputes.tenantId, disputes.id],
+    }),
     // An operation posts each of its movements once, even when several workers try.
     unique('ledger_postings_once').on(
       table.tenantId,
@@ -56,7 +63,14 @@ export const ledgerPostings = pgTable(
     index('ledger_postings_by_transaction').on(table.tenantId, table.transactionId),
     index('ledger_postings_by_payment').on(table.tenantId, table.paymentId),
     check('ledger_postings_kind', sql`kind in (${oneOf(ledgerKinds)})`),
-    check('ledger_postings_refund_named', sql`(kind <> 'capture') = (refund_id is not null)`),
+    // The fee of the provider can be one for a capture or for a refund.
+    check(
+      'ledger_postings_resource_named',
+      sql`kind = 'provider_fee' or (
+        (kind in ('refund', 'refund_failure')) = (refund_id is not null)
+        and (kind in ('dispute', 'dispute_reversal')) = (dispute_id is not null)
+      )`,
+    ),
     check('ledger_postings_debit', sql`debit in (${oneOf(ledgerAccounts)})`),
     check('ledger_postings_credit', sql`credit in (${oneOf(ledgerAccounts)})`),
     check('ledger_postings_moves', sql`debit <> credit and amount_minor > 0`),

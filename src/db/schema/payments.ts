@@ -1,11 +1,21 @@
 // The table `payments`: what clients asked to be paid, and the result. Amounts are integers in
 // minor units. The constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
-import { check, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  check,
+  index,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import {
   AMOUNT_MAX_MINOR,
   cancellationReasons,
   captureMethods,
+  expirySteps,
 } from '../../domain/payments/payment.ts'
 import { paymentStatuses, paymentTransitions } from '../../domain/payments/payment-status.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
@@ -40,6 +50,10 @@ export const payments = pgTable(
     failureDeclineCode: text('failure_decline_code'),
     failureMessage: text('failure_message'),
     cancellationReason: text('cancellation_reason', { enum: cancellationReasons }),
+    /** When the provider releases the hold. */
+    captureBefore: moment('capture_before'),
+    /** What the service still has to do about the end of the hold; null if nothing is held. */
+    expiryStep: text('expiry_step', { enum: expirySteps }),
     provider: text('provider').notNull(),
     providerPaymentId: text('provider_payment_id'),
     clientSecret: text('client_secret'),
@@ -52,6 +66,10 @@ export const payments = pgTable(
     uniqueIndex('payments_by_provider_payment')
       .on(table.tenantId, table.provider, table.providerPaymentId)
       .where(sql`provider_payment_id is not null`),
+    // Holds that end: those that nobody captures, and for some days those that are captured.
+    index('payments_expiring')
+      .on(table.captureBefore)
+      .where(sql`expiry_step in ('announce', 'look')`),
     check('payments_status', sql`status in (${oneOf(paymentStatuses)})`),
     // A payment begins as `processing` and takes only the transitions that the domain lists.
     check('payments_step', takesStepOf(paymentTransitions)),
@@ -76,6 +94,11 @@ export const payments = pgTable(
       'payments_cancellation_reason',
       sql`cancellation_reason is null
         or (status = 'canceled' and cancellation_reason in (${oneOf(cancellationReasons)}))`,
+    ),
+    check(
+      'payments_expiry_step',
+      sql`expiry_step is null
+        or (capture_before is not null and expiry_step in (${oneOf(expirySteps)}))`,
     ),
     // A status that claims held or moved money requires the id of the provider's record.
     check(

@@ -6,7 +6,7 @@
 // payment come from the event's metadata, which may be wrong, so no foreign key covers them.
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
-import { providerEventStatuses } from '../../domain/events/provider-event.ts'
+import { providerEventStatuses, providerEventSubjects } from '../../domain/events/provider-event.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 
 export const providerEvents = pgTable(
@@ -15,6 +15,7 @@ export const providerEvents = pgTable(
     provider: text('provider').notNull(),
     id: text('id').notNull(),
     type: text('type').notNull(),
+    about: text('about', { enum: providerEventSubjects }).notNull().default('payment'),
     objectId: text('object_id').notNull(),
     providerPaymentId: text('provider_payment_id'),
     tenantId: uuid('tenant_id'),
@@ -37,6 +38,7 @@ export const providerEvents = pgTable(
       .on(table.tenantId, table.paymentId)
       .where(sql`payment_id is not null`),
     check('provider_events_status', sql`status in (${oneOf(providerEventStatuses)})`),
+    check('provider_events_about', sql`about in (${oneOf(providerEventSubjects)})`),
     check('provider_events_settled', sql`(status = 'pending') = (settled_at is null)`),
     // An event that names a payment also names its tenant.
     check('provider_events_subject', sql`(tenant_id is null) = (payment_id is null)`),

@@ -1,6 +1,7 @@
-// The tables `tenants` and `api_keys`: merchants, and the API keys that authenticate them. Every
-// table of tenants has the primary key (tenant_id, id) and tenant_id in every foreign key, so that
-// no row can refer to another tenant's row.
+// The tables `tenants`, `api_keys` and `provider_customers`: merchants, the API keys that
+// authenticate them, and the customers of the provider that they may charge. The primary key of
+// every table of tenants begins with tenant_id, as every foreign key does, so that no row can refer
+// to another tenant's row.
 import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
 import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
@@ -52,6 +53,30 @@ export const apiKeys = pgTable(
     // Operators refer to an API key without its tenant.
     unique('api_keys_id_once').on(table.id),
     check('api_keys_scopes', sql`cardinality(scopes) > 0`),
+    seenByItsTenant(),
+  ],
+)
+
+/**
+ * Which tenant may charge which customer of the provider. The ids are the provider's, and all tenants
+ * share its account, so that only this table tells them apart.
+ */
+export const providerCustomers = pgTable(
+  'provider_customers',
+  {
+    tenantId: uuid('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    provider: text('provider').notNull(),
+    /** The provider's id of the customer. */
+    id: text('id').notNull(),
+    /** When the customer was given to this tenant. */
+    assignedAt: moment('assigned_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.provider, table.id] }),
+    // A customer belongs to one tenant.
+    unique('provider_customers_once').on(table.provider, table.id),
     seenByItsTenant(),
   ],
 )

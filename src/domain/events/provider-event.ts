@@ -11,6 +11,9 @@ import type { Refund } from '../payments/refund.ts'
 export const providerEventStatuses = ['pending', 'applied', 'ignored', 'unmatched'] as const
 export type ProviderEventStatus = (typeof providerEventStatuses)[number]
 
+/** What an event is about. A dispute and a warning name no payment of ours. */
+export const providerEventSubjects = ['payment', 'dispute', 'early_fraud_warning'] as const
+
 /** Identifies one event. Event ids are unique per provider only. */
 export interface ProviderEventRef {
   readonly provider: string
@@ -20,6 +23,7 @@ export interface ProviderEventRef {
 /** The stored part of an event. The rest is not stored, because it may contain card details. */
 export interface ProviderEvent extends ProviderEventRef {
   readonly type: string
+  readonly about: (typeof providerEventSubjects)[number]
   /** The provider's object that the event is about: a payment intent, a charge, a refund... */
   readonly objectId: string
   /** The provider's id of the payment that the object is or belongs to; null without one. */
@@ -41,12 +45,19 @@ export function reminderOf(payment: Payment, now: Date): ProviderEvent {
     provider: payment.provider,
     id: `${REMINDER}_${payment.id}`,
     type: REMINDER,
+    about: 'payment',
     objectId: payment.providerPaymentId ?? '',
     providerPaymentId: payment.providerPaymentId,
     subject: { tenantId: payment.tenantId, paymentId: payment.id },
     occurredAt: now,
   }
 }
+
+/**
+ * An internal event: the time until which a payment could be captured is over. The provider should
+ * have released its hold.
+ */
+export const EXPIRY = 'expiry'
 
 const COMPARISON = 'comparison'
 
@@ -71,9 +82,29 @@ export function comparisonOfRefund(
     provider: theirs.provider,
     id: `${COMPARISON}_${id}_${theirs.status}`,
     type: COMPARISON,
+    about: 'payment',
     objectId: providerRefundId ?? '',
     providerPaymentId: theirs.providerPaymentId,
     subject: { tenantId, paymentId },
+    occurredAt: now,
+  }
+}
+
+/** An internal event: reconciliation found that the provider's dispute is further along than ours. */
+export function comparisonOfDispute(
+  provider: string,
+  theirs: { providerDisputeId: string; providerPaymentId: string | null; state: string },
+  now: Date,
+): ProviderEvent {
+  const { providerDisputeId: objectId, providerPaymentId, state } = theirs
+  return {
+    provider,
+    id: `${COMPARISON}_${objectId}_${state}`,
+    type: COMPARISON,
+    about: 'dispute',
+    objectId,
+    providerPaymentId,
+    subject: null,
     occurredAt: now,
   }
 }

@@ -1,6 +1,7 @@
 // Renders ledger transactions and balances for the API. Debits are positive and credits negative,
 // so the amounts of a transaction sum to zero.
 import type { LedgerAccount, LedgerKind, Posting } from './ledger.ts'
+import { showDisputeId } from '../payments/dispute.ts'
 import { showPaymentId } from '../payments/payment.ts'
 import { showRefundId } from '../payments/refund.ts'
 import { parseId, showId } from '../resource-id.ts'
@@ -11,6 +12,7 @@ export interface LedgerTransaction {
   readonly kind: LedgerKind
   readonly paymentId: string
   readonly refundId: string | null
+  readonly disputeId: string | null
   readonly currency: string
   readonly postings: readonly Posting[]
   readonly createdAt: Date
@@ -28,13 +30,14 @@ export const parseLedgerTransactionId = (text: string): string | undefined => pa
 
 /** Renders the ledger transaction for the API; amounts in minor units, times in ISO 8601. */
 export function presentLedgerTransaction(transaction: LedgerTransaction): Record<string, unknown> {
-  const { id, kind, paymentId, refundId, currency, postings, createdAt } = transaction
+  const { id, kind, paymentId, refundId, disputeId, currency, postings, createdAt } = transaction
   return {
     id: showLedgerTransactionId(id),
     object: 'ledger_transaction',
     kind,
     payment: showPaymentId(paymentId),
     refund: refundId && showRefundId(refundId),
+    dispute: disputeId && showDisputeId(disputeId),
     entries: postings.flatMap(({ debit, credit, amountMinor }) => [
       { account: debit, amount: amountMinor, currency },
       { account: credit, amount: -amountMinor, currency },

@@ -5,17 +5,30 @@ import type { Refund } from '../payments/refund.ts'
 
 /**
  * The accounts of a tenant, one of each per currency: what the provider owes us, what we owe the
- * merchant, our fees, and what was returned to customers.
+ * merchant, our fees, what was returned to customers, what disputes took, and what the provider
+ * charges us.
  */
 export const ledgerAccounts = [
   'provider_receivable',
   'merchant_payable',
   'fees',
   'refunds',
+  'disputes',
+  'provider_fees',
 ] as const
 export type LedgerAccount = (typeof ledgerAccounts)[number]
 
-export const ledgerKinds = ['capture', 'refund', 'refund_failure'] as const
+/** The movements of money between a customer and us. Each is also a movement at the provider. */
+export const movementKinds = [
+  'capture',
+  'refund',
+  'refund_failure',
+  'dispute',
+  'dispute_reversal',
+] as const
+export type MovementKind = (typeof movementKinds)[number]
+
+export const ledgerKinds = [...movementKinds, 'provider_fee'] as const
 export type LedgerKind = (typeof ledgerKinds)[number]
 
 /**
@@ -90,4 +103,45 @@ export function postingsOfCapture(amountMinor: number, fees: FeeSchedule): Posti
 /** The provider returns the amount to the customer, so it owes us less. Fees are not returned. */
 export function postingsOfRefund(amountMinor: number): Posting[] {
   return [{ debit: 'refunds', credit: 'provider_receivable', amountMinor }]
+}
+
+/**
+ * The posting of the provider's fee: it owes us less. A negative amount is a fee that it returns.
+ * Undefined without a fee.
+ */
+export function postingOfProviderFee(amountMinor: number): Posting | undefined {
+  if (amountMinor === 0) return undefined
+  return amountMinor > 0
+    ? { debit: 'provider_fees', credit: 'provider_receivable', amountMinor }
+    : { debit: 'provider_receivable', credit: 'provider_fees', amountMinor: -amountMinor }
+}
+
+/** What a dispute has moved since it was last posted. */
+interface DisputeMovement {
+  readonly currency: string
+  readonly withdrawnMinor: number
+  readonly reinstatedMinor: number
+  /** Negative when fees were returned. */
+  readonly feeMinor: number
+  readonly feeCurrency: string
+}
+
+/** The ledger entries of a dispute: what it took, what it gave back, and the provider's fee. */
+export function entriesOfDispute(moved: DisputeMovement): LedgerEntry[] {
+  const { currency, withdrawnMinor, reinstatedMinor, feeMinor, feeCurrency } = moved
+  const [disputes, receivable] = ['disputes', 'provider_receivable'] as const
+  const withdrawal = { debit: disputes, credit: receivable, amountMinor: withdrawnMinor }
+  const reinstatement = { debit: receivable, credit: disputes, amountMinor: reinstatedMinor }
+  const fee = postingOfProviderFee(feeMinor)
+  return [
+    ...(withdrawnMinor === 0
+      ? []
+      : [{ kind: 'dispute', currency, postings: [withdrawal] } as const]),
+    ...(reinstatedMinor === 0
+      ? []
+      : [{ kind: 'dispute_reversal', currency, postings: [reinstatement] } as const]),
+    ...(fee === undefined
+      ? []
+      : [{ kind: 'provider_fee', currency: feeCurrency, postings: [fee] } as const]),
+  ]
 }

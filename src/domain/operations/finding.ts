@@ -8,7 +8,8 @@
  * provider has a record that we do not have. `missing_there`: we have a record that the provider
  * does not have. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider
  * name the same operation, and the second one took, holds or returned money, or may still do so.
- * `ledger_differs`: the provider moved a different amount than the ledger shows.
+ * `ledger_differs`: the provider moved a different amount than the ledger shows. `unknown_movement`:
+ * money moved on the provider's balance, and the service cannot say why.
  */
 export const findingKinds = [
   'outcome_unknown',
@@ -22,6 +23,7 @@ export const findingKinds = [
   'charged_twice',
   'held_twice',
   'refunded_twice',
+  'unknown_movement',
 ] as const
 export type FindingKind = (typeof findingKinds)[number]
 

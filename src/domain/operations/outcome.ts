@@ -20,8 +20,8 @@ export interface Declined extends Exchange {
   readonly failure: Failure
   readonly providerPaymentId: string | null
   /**
-   * Of a refused capture, when the provider has canceled the payment. Without it the money may
-   * still be held.
+   * Of a refused capture or adjustment, when the provider has canceled the payment. Without it the
+   * money may still be held.
    */
   readonly canceled?: Cancellation
 }
@@ -30,6 +30,10 @@ export interface Declined extends Exchange {
 export interface NotExecuted extends Exchange {
   readonly outcome: 'not_executed'
   readonly reason: string
+  /** The provider works, and refuses this object alone. */
+  readonly aboutObject?: true
+  /** The provider asks not to be called again at once. */
+  readonly asksToWait?: true
 }
 
 /** It may have happened. Only a call with the same provider key, or a look-up, can find out. */
@@ -41,6 +45,8 @@ export interface Unknown extends Exchange {
    * gets it again, and the provider may still complete or undo the work at any time.
    */
   readonly keptFailure?: 'possible' | 'certain'
+  /** The provider asks not to be called again at once. */
+  readonly asksToWait?: true
 }
 
 export type FinalOutcome<Value> = Done<Value> | Declined

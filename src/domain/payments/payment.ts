@@ -21,6 +21,23 @@ export type CancelReason = (typeof cancelReasons)[number]
 export const cancellationReasons = [...cancelReasons, 'automatic', 'expired'] as const
 export type CancellationReason = (typeof cancellationReasons)[number]
 
+/**
+ * What the service still has to do about the end of a hold: announce it to the client, then look
+ * whether the provider has released the money.
+ */
+export const expirySteps = ['announce', 'look', 'done'] as const
+
+/** Whether the provider released the hold because nobody captured it in time. */
+export function hasExpired({ cancellationReason: reason }: Payment): boolean {
+  return reason === 'automatic' || reason === 'expired'
+}
+
+/** Money that the provider holds. */
+export interface Hold {
+  /** When the provider releases it, unless it is captured; null when the provider does not say. */
+  readonly captureBefore: Date | null
+}
+
 /** A payment that the provider has canceled: nothing is held any more. */
 export interface Cancellation {
   /** Null when the provider says none, or one that no payment of ours can have. */
@@ -61,6 +78,8 @@ export interface Payment extends PaymentRequest {
   readonly failure: Failure | null
   /** Null unless the payment is canceled. */
   readonly cancellationReason: CancellationReason | null
+  /** When the provider releases its hold, or would have; null when it held nothing, or did not say. */
+  readonly captureBefore: Date | null
   readonly provider: string
   readonly providerPaymentId: string | null
   /** The client's page needs it to let the cardholder authenticate, while that is required. */
@@ -83,6 +102,7 @@ export interface PaymentChange {
   readonly amountMinor?: number
   readonly failure?: Failure
   readonly cancellationReason?: CancellationReason | null
+  readonly captureBefore?: Date | null
   readonly providerPaymentId?: string | null
   readonly clientSecret?: string
   readonly amountCapturedMinor?: number
@@ -98,6 +118,7 @@ export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPa
     previousStatus: payment.status,
     failure: change.failure ?? null,
     cancellationReason: change.cancellationReason ?? null,
+    captureBefore: change.captureBefore ?? payment.captureBefore,
     providerPaymentId: change.providerPaymentId ?? payment.providerPaymentId,
     clientSecret: change.clientSecret ?? payment.clientSecret,
     amountMinor: change.amountMinor ?? payment.amountMinor,
@@ -148,6 +169,7 @@ export function presentPayment(payment: Payment): Record<string, unknown> {
       message: payment.failure.message,
     },
     cancellation_reason: payment.cancellationReason,
+    capture_before: payment.captureBefore?.toISOString() ?? null,
     provider: { name: payment.provider, payment_id: payment.providerPaymentId },
     created_at: payment.createdAt.toISOString(),
   }

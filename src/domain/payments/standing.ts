@@ -1,14 +1,15 @@
 // The standing of a payment: its state at the provider. Decides which status of our payment
 // follows.
 import { waitingStatuses, type PaymentStatus, type WaitingStatus } from './payment-status.ts'
-import type { Cancellation, Failure, Payment } from './payment.ts'
+import type { Cancellation, Failure, Hold, Payment } from './payment.ts'
 
 /**
  * `undecided`: the cardholder has not authenticated yet, or the provider is still working on it.
  * `refused`: the cardholder failed to authenticate, or the card was declined after all.
  */
 export type Standing =
-  | { readonly status: 'undecided' | 'held' }
+  | { readonly status: 'undecided' }
+  | ({ readonly status: 'held' } & Hold)
   | ({ readonly status: 'canceled' } & Cancellation)
   | { readonly status: 'captured'; readonly amountCapturedMinor: number }
   | { readonly status: 'refused'; readonly failure: Failure }

@@ -24,6 +24,13 @@ interface Difference {
 /** Statuses that Stripe's SDKs would treat as a server error. */
 const BAD_REQUESTS: readonly number[] = [413, 415, 422]
 
+/** Stripe refuses with 400 what the state of an object does not allow. */
+const STATE_REFUSALS: readonly ProblemType[] = [
+  'charge-disputed',
+  'invalid-state',
+  'refund-exceeds-capture',
+]
+
 /** Every difference between the flavours, and some headers that are the same in both. */
 export const differences: readonly Difference[] = [
   {
@@ -51,10 +58,20 @@ export const differences: readonly Difference[] = [
     because: 'The SDKs of Stripe treat only 400 and 404 as bad requests; 413 becomes 400 too.',
   },
   {
+    situation: 'a payment whose status does not allow it',
+    ...shownOf('invalid-state'),
+    because:
+      'Stripe answers 409 only for a conflict that a retry can solve. A refund above what is left is 400 as well.',
+  },
+  {
     situation: 'a form instead of a JSON body',
     ...shownOf('unsupported-content-type'),
     because:
       'A form has no types: `10` could be an amount or a text. The SDKs of Stripe send forms; give them an HTTP client that sends JSON.',
+  },
+  {
+    situation: 'a refund of a disputed payment',
+    ...shownOf('charge-disputed'),
   },
   {
     situation: "an error's body",
@@ -102,7 +119,8 @@ function shownOf(type: ProblemType): Record<Flavor, ErrorExample> {
 /** The status of a problem in this flavour. */
 export function statusIn(flavor: Flavor, type: ProblemType): number {
   const { status } = problems[type]
-  return flavor === 'stripe' && BAD_REQUESTS.includes(status) ? 400 : status
+  const isBadRequest = BAD_REQUESTS.includes(status) || STATE_REFUSALS.includes(type)
+  return flavor === 'stripe' && isBadRequest ? 400 : status
 }
 
 /** Renders a problem in this flavour; `extensions` are additional members. */

@@ -44,6 +44,11 @@ export const operatorProblems = {
     'The API key has ended',
     'The API key was revoked, has expired or was already rotated. Nothing was changed. Rotate the key that replaced it, or create a new one.',
   ),
+  'customer-of-another-tenant': invalid(
+    409,
+    'A customer belongs to another tenant',
+    'The detail says which customers, and to which tenants they belong. Nothing was changed. To move them, name their tenant in `from`.',
+  ),
   'finding-not-open': invalid(
     409,
     'The finding is not open',

@@ -44,6 +44,7 @@ export class ProblemError extends Error {
 
 /** The problem types for which Stripe's SDKs have their own codes. */
 const STRIPE_CODES: { readonly [Type in ProblemType]?: string } = {
+  'customer-not-found': 'resource_missing',
   'operation-in-progress': 'idempotency_key_in_use',
   'rate-limited': 'rate_limit',
   'resource-not-found': 'resource_missing',

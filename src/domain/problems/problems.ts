@@ -43,8 +43,15 @@ export const problems = {
     status: 402,
     title: 'The payment was declined',
     meaning:
-      'The card was declined, or the provider refused the payment. `payment.failure` shows the reason. This is a final result: a retry with the same key replays it. Use a new key to try another card.',
+      'The card was declined, or the provider refused the payment. `payment.failure` shows the reason, and `error.type` what it is about: `card_error` the card, `invalid_request_error` the request or the state of the payment, `api_error` the account of the merchant at the provider, so that no other card helps. This is a final result: a retry with the same key replays it. Use a new key to try another card.',
     stripeType: 'card_error',
+  },
+  'authorization-expired': {
+    status: 402,
+    title: 'The authorization has expired',
+    meaning:
+      'The provider released the held money before it was captured. Nothing was charged, and the payment is `canceled`. This is a final result: a retry with the same key replays it. Use a new key to create another payment.',
+    stripeType: 'invalid_request_error',
   },
   'refund-declined': {
     status: 402,
@@ -62,6 +69,11 @@ export const problems = {
     404,
     'No such resource',
     'The tenant of the API key has no resource with this id.',
+  ),
+  'customer-not-found': invalid(
+    404,
+    'No such customer',
+    'The tenant of the API key has no customer with this id. An operator assigns the customers of the provider to tenants. Nothing was executed, and the idempotency key is not used up.',
   ),
   'route-not-found': invalid(404, 'No such route', 'The API has no such path.'),
   'method-not-allowed': invalid(
@@ -88,6 +100,11 @@ export const problems = {
     409,
     'The refund exceeds the refundable amount',
     'The amount is larger than the captured amount minus all refunds that are completed or in progress. Nothing was executed, and the idempotency key is not used up.',
+  ),
+  'charge-disputed': invalid(
+    409,
+    'The payment is disputed',
+    'A disputed payment cannot be refunded: the bank has already taken the money. If the service knew of the dispute, nothing was executed, and the idempotency key is not used up. If the provider refused the refund, the answer has a `refund`, and is final: a retry with the same key replays it. Read `/v1/disputes`, and answer the dispute at the provider. An inquiry does not prevent a refund.',
   ),
   'internal-error': {
     status: 500,

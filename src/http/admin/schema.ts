@@ -162,9 +162,10 @@ const reconciliationShape = z.object({
   to: timeField('The end of the period, exclusive.'),
   status: z.enum(runStatuses).meta({ description: 'The status of the reconciliation.' }),
   requested_by: z.string().meta({ description: 'Who requested the reconciliation.' }),
-  counts: z
-    .record(z.string(), z.number())
-    .meta({ description: 'How many objects were compared, found to differ and repaired.' }),
+  counts: z.record(z.string(), z.number()).meta({
+    description:
+      'How many objects were compared, found to differ and repaired. `fees`: how many fees of the provider were posted. `account_movements`: how many movements belong to no payment, such as payouts.',
+  }),
   last_error: z.string().nullable().meta({ description: 'The error of the last attempt.' }),
   created_at: timeField('When the reconciliation was requested.'),
   finished_at: timeField('When the reconciliation ended.').nullable(),
@@ -178,7 +179,7 @@ export const findingSchema = z
     object: z.literal('finding'),
     kind: z.enum(findingKinds).meta({
       description:
-        "The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider belong to the same operation, and the second one took, holds or returned money, or may still do so.",
+        "The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider belong to the same operation, and the second one took, holds or returned money, or may still do so. `unknown_movement`: money moved on the provider's balance, and the service cannot say why.",
     }),
     status: z.enum(findingStatuses).meta({ description: 'The status of the finding.' }),
     provider: z.string().meta({ description: 'The name of the provider.' }),

@@ -7,9 +7,10 @@ import type { ResponseHeader } from './response-headers.ts'
 export const tags = {
   Payments: 'Create, capture, cancel and read card payments.',
   Refunds: 'Return money to the cardholder, in full or in part.',
+  Disputes: 'Payments that cardholders contest at their bank. You answer them at the provider.',
   Ledger: 'A double-entry record of every movement of money, and the resulting balances.',
   Events:
-    'An ordered record of what happened to payments and refunds. Webhooks deliver the same events.',
+    'An ordered record of what happened to payments, refunds and disputes. Webhooks deliver the same events.',
   Webhooks: 'Send events to URLs that you choose, and inspect each delivery.',
   'Idempotency keys':
     'Look up what an idempotency key was used for, and what the service guarantees for keys.',

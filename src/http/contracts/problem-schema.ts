@@ -1,5 +1,6 @@
 // Describes problem responses for openapi.yaml: one schema for each row of the table of problem
 // types, so that a client can tell problems apart by `type`.
+import { failureTypes } from '../../domain/payments/failure-type.ts'
 import { z } from 'zod'
 import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
@@ -28,12 +29,15 @@ const locationField = z
 /** Members of a problem beyond those of RFC 9457. */
 const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
   'payment-declined': { payment: paymentSchema },
+  'authorization-expired': { payment: paymentSchema },
   'refund-declined': { refund: refundSchema },
+  'charge-disputed': { refund: refundSchema.optional() },
   'response-dropped': { location: locationField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
   'amount-too-small': { errors: errorsField },
   'unknown-currency': { errors: errorsField },
+  'customer-not-found': { errors: errorsField },
   'invalid-field': { errors: errorsField },
   'capture-exceeds-authorization': { errors: errorsField },
   'webhook-url-refused': { errors: errorsField },
@@ -46,22 +50,46 @@ const declineError = {
   message: 'Declined.',
 }
 
+const expiryError = {
+  code: 'charge_expired_for_capture',
+  decline_code: null,
+  message: 'The authorization has expired.',
+}
+
 /** Extension members of the example, for problems that have some. */
 const examples: { readonly [Type in ProblemType]?: Record<string, unknown> } = {
   'payment-declined': {
     payment: { ...examplePayment, amount_captured: 0, status: 'declined', failure: declineError },
     error: declineError,
   },
+  'authorization-expired': {
+    payment: {
+      ...examplePayment,
+      amount_captured: 0,
+      status: 'canceled',
+      capture_method: 'manual',
+      cancellation_reason: 'automatic',
+    },
+    error: expiryError,
+  },
   'refund-declined': {
     refund: { ...exampleRefund, status: 'declined', failure: declineError },
     error: declineError,
   },
   'invalid-amount': { errors: [{ pointer: '/amount', detail: 'Required' }] },
+  'customer-not-found': { errors: [{ pointer: '/customer', detail: 'No such customer' }] },
 }
+
+/** The problems that say what the provider answered. */
+const DECLINES: readonly ProblemType[] = [
+  'payment-declined',
+  'authorization-expired',
+  'refund-declined',
+]
 
 function makeProblemSchema(type: ProblemType) {
   const { title, status, meaning } = problems[type]
-  const isDecline = type === 'payment-declined' || type === 'refund-declined'
+  const isDecline = DECLINES.includes(type)
   const { type: stripeType, code } = errorMember(type)
   return z
     .object({
@@ -71,7 +99,7 @@ function makeProblemSchema(type: ProblemType) {
       detail: z.string().optional(),
       ...extensions[type],
       error: z.object({
-        type: z.literal(stripeType),
+        type: type === 'payment-declined' ? z.enum(failureTypes) : z.literal(stripeType),
         code: isDecline ? z.string() : z.literal(code),
         message: z.string(),
         ...(extensions[type]?.['errors'] === undefined ? {} : { param: z.string().optional() }),

@@ -15,7 +15,10 @@ export const eventContracts: Contracts = {
     isList: true,
     query: z.object({
       type: oneOf(eventTypes, 'Only return events of this type.'),
-      payment: idFilter('pay', 'Only return the events of this payment and of its refunds.'),
+      payment: idFilter(
+        'pay',
+        'Only return the events of this payment, of its refunds and of its disputes.',
+      ),
     }),
     answers: {
       200: { description: 'A page of events.', schema: listOf('EventList', anyEventSchema) },

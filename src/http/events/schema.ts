@@ -1,10 +1,11 @@
 // Describes the JSON of events, in `/v1/events` and in webhooks, for openapi.yaml.
 import { z } from 'zod'
 import { eventTypes } from '../../domain/events/event.ts'
+import { disputeSchema, exampleDispute } from '../disputes/schema.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
 
-type Kind = 'payment' | 'refund'
+type Kind = 'payment' | 'refund' | 'dispute'
 
 const eventTypesOf = (kind: Kind): string[] =>
   eventTypes.filter((type) => type.startsWith(`${kind}.`))
@@ -36,16 +37,21 @@ export function exampleEvent(type: string): Record<string, unknown> {
     id: exampleId('evt'),
     object: 'event',
     type,
-    data: { object: type.startsWith('refund') ? exampleRefund : examplePayment },
-    request: { idempotency_key: 'order-1042' },
+    data: { object: exampleOf(type) },
+    request: { idempotency_key: type.startsWith('dispute') ? null : 'order-1042' },
     created_at: EXAMPLE_TIME,
   }
+}
+
+function exampleOf(type: string): Record<string, unknown> {
+  if (type.startsWith('dispute')) return exampleDispute
+  return type.startsWith('refund') ? exampleRefund : examplePayment
 }
 
 export const paymentEventSchema = eventSchema('payment', paymentSchema).meta({
   id: 'PaymentEvent',
   description:
-    'An event about a payment. `data.object` is the payment as it was when the event happened.',
+    'An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.',
   examples: [exampleEvent('payment.succeeded')],
 })
 
@@ -56,4 +62,13 @@ export const refundEventSchema = eventSchema('refund', refundSchema).meta({
   examples: [exampleEvent('refund.succeeded')],
 })
 
-export const anyEventSchema = z.union([paymentEventSchema, refundEventSchema]).meta({ id: 'Event' })
+export const disputeEventSchema = eventSchema('dispute', disputeSchema).meta({
+  id: 'DisputeEvent',
+  description:
+    'An event about a dispute. `data.object` is the dispute as it was when the event happened.',
+  examples: [exampleEvent('dispute.created')],
+})
+
+export const anyEventSchema = z
+  .union([paymentEventSchema, refundEventSchema, disputeEventSchema])
+  .meta({ id: 'Event' })

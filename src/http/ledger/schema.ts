@@ -10,7 +10,7 @@ const signedAmount = z.int().meta({
 
 const accountField = z.enum(ledgerAccounts).meta({
   description:
-    'The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders.',
+    'The ledger account. `provider_receivable`: what the provider owes. `merchant_payable`: what is owed to the merchant. `fees`: the fees of the service. `refunds`: what was returned to cardholders. `disputes`: what disputes have taken. `provider_fees`: the fees of the provider.',
 })
 
 export const ledgerTransactionSchema = z
@@ -19,10 +19,16 @@ export const ledgerTransactionSchema = z
     object: z.literal('ledger_transaction'),
     kind: z.enum(ledgerKinds).meta({
       description:
-        'What moved the money. `refund_failure` returns the money of a refund that failed or was canceled.',
+        'What moved the money. `refund_failure` returns the money of a refund that failed or was canceled. `dispute` and `dispute_reversal`: what a dispute took, and what it gave back. `provider_fee` is what the provider charges, in the currency of its balance: for a capture or a refund it is posted on the day after, for a dispute at once.',
     }),
     payment: idField('pay', 'The payment whose money moved.'),
-    refund: idField('re', 'The refund that moved the money. Null for a capture.').nullable(),
+    refund: idField(
+      're',
+      'The refund that moved the money, or for which the fee is. Null for a capture and its fee.',
+    ).nullable(),
+    dispute: idField('dp', 'The dispute that moved the money, or for which the fee is. Else null.')
+      .nullable()
+      .optional(),
     entries: z
       .array(
         z.object({
@@ -43,9 +49,22 @@ export const ledgerTransactionSchema = z
         kind: 'capture',
         payment: exampleId('pay'),
         refund: null,
+        dispute: null,
         entries: [
           { account: 'provider_receivable', amount: 1999, currency: 'usd' },
           { account: 'merchant_payable', amount: -1999, currency: 'usd' },
+        ],
+        created_at: EXAMPLE_TIME,
+      },
+      {
+        id: exampleId('ltx'),
+        object: 'ledger_transaction',
+        kind: 'provider_fee',
+        payment: exampleId('pay'),
+        refund: null,
+        entries: [
+          { account: 'provider_fees', amount: 88, currency: 'usd' },
+          { account: 'provider_receivable', amount: -88, currency: 'usd' },
         ],
         created_at: EXAMPLE_TIME,
       },

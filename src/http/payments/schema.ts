@@ -48,6 +48,7 @@ export const examplePayment = {
   metadata: { order: '1042' },
   failure: null,
   cancellation_reason: null,
+  capture_before: EXAMPLE_TIME,
   provider: { name: 'stripe', payment_id: 'pi_3SZ0001' },
   created_at: EXAMPLE_TIME,
 }
@@ -87,8 +88,13 @@ export const paymentSchema = z
     failure: failureSchema.nullable(),
     cancellation_reason: z.enum(cancellationReasons).nullable().optional().meta({
       description:
-        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the provider ended the authorization. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored.',
+        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored.',
     }),
+    capture_before: timeField(
+      'When the provider releases the held amount, unless it is captured before. Null while nothing was held, and when the provider does not say. Absent from responses that an earlier version has stored.',
+    )
+      .nullable()
+      .optional(),
     provider: z.object({
       name: z.string().meta({ description: 'The name of the provider.' }),
       payment_id: z

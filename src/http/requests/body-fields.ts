@@ -37,6 +37,13 @@ function countCharacters(text: string): number {
   return count
 }
 
+/** The id of an object of the provider. */
+export const providerIdField = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[\x21-\x7E]+$/, 'Invalid string: must be visible ASCII without spaces')
+
 // The limits are Stripe's: https://docs.stripe.com/api/metadata. Our own ids there begin with
 // `atomic_`.
 export const metadataField = z

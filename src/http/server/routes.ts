@@ -2,6 +2,7 @@
 // need an operator key and exist only when the settings have one, and `open` routes need no key.
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
+import { assignCustomersEndpoint, listCustomersEndpoint } from '../tenants/customers.ts'
 import { createTenantEndpoint, listTenantsEndpoint } from '../tenants/tenants.ts'
 import { dropResponse } from '../admin/idempotency-keys-drop-response.ts'
 import { getOperation, listOperations } from '../admin/operations-get.ts'
@@ -29,6 +30,7 @@ import {
 } from '../ledger/ledger-get.ts'
 import { getPayment, getPaymentTimeline, listPayments } from '../payments/payments-get.ts'
 import { getProblem } from '../service/problems-get.ts'
+import { getDispute, listDisputes } from '../disputes/disputes-get.ts'
 import { getRefund, listPaymentRefunds } from '../refunds/refunds-get.ts'
 import { getWebhookDelivery, listWebhookDeliveries } from '../webhooks/webhook-deliveries-get.ts'
 import { getWebhookEndpoint, listWebhookEndpoints } from '../webhooks/webhook-endpoints-get.ts'
@@ -63,6 +65,8 @@ const ownRoutes: readonly Route[] = [
   { path: '/v1/payments/:id', get: tenant(getPayment, 'payments:read') },
   { path: '/v1/payments/:id/refunds', get: tenant(listPaymentRefunds, 'payments:read') },
   { path: '/v1/refunds/:id', get: tenant(getRefund, 'payments:read') },
+  { path: '/v1/disputes', get: tenant(listDisputes, 'payments:read') },
+  { path: '/v1/disputes/:id', get: tenant(getDispute, 'payments:read') },
   { path: '/v1/payments/:id/timeline', get: tenant(getPaymentTimeline, 'payments:read') },
   { path: '/v1/ledger/balances', get: tenant(listLedgerBalances, 'ledger:read') },
   { path: '/v1/ledger/transactions', get: tenant(listLedgerTransactions, 'ledger:read') },
@@ -107,6 +111,11 @@ const ownRoutes: readonly Route[] = [
   { path: '/admin/findings/:id/resolve', post: admin(resolveFinding) },
   { path: '/admin/tenants', post: admin(createTenantEndpoint), get: admin(listTenantsEndpoint) },
   { path: '/admin/tenants/:id/keys', post: admin(addApiKey), get: admin(listApiKeysEndpoint) },
+  {
+    path: '/admin/tenants/:id/customers',
+    post: admin(assignCustomersEndpoint),
+    get: admin(listCustomersEndpoint),
+  },
   { path: '/admin/keys/:id/rotate', post: admin(rotateApiKey) },
   { path: '/admin/keys/:id', delete: admin(revokeApiKey) },
   { path: '/admin/actions', get: admin(listActions) },

@@ -1,10 +1,13 @@
 // Contracts of the endpoints by which operators manage tenants and API keys.
 import { addApiKeyBody, rotateApiKeyBody } from './api-keys.ts'
+import { assignCustomersBody } from './customers.ts'
 import { createTenantBody } from './tenants.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { listOf } from '../contracts/fields.ts'
 import {
   apiKeySchema,
+  assignmentSchema,
+  customerSchema,
   newApiKeySchema,
   newTenantSchema,
   rotatedApiKeySchema,
@@ -68,6 +71,32 @@ export const tenantContracts: Contracts = {
         description: 'A page of API keys, without secrets.',
         schema: listOf('ApiKeyList', apiKeySchema),
       },
+    },
+  },
+  'POST /admin/tenants/:id/customers': {
+    operationId: 'assignCustomers',
+    tag: 'Operators',
+    summary: 'Assign customers to a tenant',
+    description:
+      'Lets a tenant charge customers of the provider. Send it after you have created a customer at the provider. Repeating it changes nothing. A customer of another tenant moves only if `from` names that tenant; payments that were accepted before go on.',
+    path: tenantInPath,
+    body: {
+      schema: assignCustomersBody.meta({ id: 'AssignCustomers' }),
+      example: { customers: ['cus_NffrFeUfNV2Hib'] },
+    },
+    answers: { 200: { description: 'The customers of this request.', schema: assignmentSchema } },
+    problems: ['customer-of-another-tenant'],
+  },
+  'GET /admin/tenants/:id/customers': {
+    operationId: 'listCustomers',
+    tag: 'Operators',
+    summary: 'List the customers of a tenant',
+    description:
+      'Returns the customers of the provider that a tenant may charge, in reverse order of their ids.',
+    path: tenantInPath,
+    isList: true,
+    answers: {
+      200: { description: 'A page of customers.', schema: listOf('CustomerList', customerSchema) },
     },
   },
   'POST /admin/keys/:id/rotate': {

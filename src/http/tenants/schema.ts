@@ -1,4 +1,4 @@
-// Describes the JSON of tenants and API keys for openapi.yaml.
+// Describes the JSON of tenants, API keys and customers for openapi.yaml.
 import { z } from 'zod'
 import { grantableScopes } from '../../domain/tenants/api-key.ts'
 import { idField, timeField } from '../contracts/fields.ts'
@@ -61,3 +61,24 @@ export const rotatedApiKeySchema = newApiKeyShape
 export const newTenantSchema = tenantShape
   .extend({ api_key: newApiKeySchema })
   .meta({ id: 'NewTenant' })
+
+const customerId = z
+  .string()
+  .meta({ description: "The provider's id of the customer.", examples: ['cus_NffrFeUfNV2Hib'] })
+
+export const customerSchema = z
+  .object({
+    id: customerId,
+    object: z.literal('customer'),
+    tenant: idField('tnt', 'The tenant that may charge the customer.'),
+    assigned_at: timeField('When the customer was assigned to the tenant.'),
+  })
+  .meta({ id: 'Customer' })
+
+export const assignmentSchema = z
+  .object({
+    object: z.literal('assignment'),
+    tenant: idField('tnt', 'The tenant that may charge the customers.'),
+    customers: z.array(customerId).meta({ description: 'The customers of this request.' }),
+  })
+  .meta({ id: 'CustomerAssignment' })

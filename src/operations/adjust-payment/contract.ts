@@ -18,5 +18,11 @@ export const adjustPaymentContract: KeyedContract = {
   keyed: 'foreign',
   body: { schema: adjustPaymentBody.meta({ id: 'AdjustPayment' }), example: { amount: 2499 } },
   answers: { 200: paymentAnswer('The payment with the new amount.'), 202: acceptedPayment },
-  problems: ['payment-declined', 'invalid-state', 'invalid-amount', 'amount-too-small'],
+  problems: [
+    'payment-declined',
+    'authorization-expired',
+    'invalid-state',
+    'invalid-amount',
+    'amount-too-small',
+  ],
 }

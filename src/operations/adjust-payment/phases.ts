@@ -1,10 +1,10 @@
 // The operation `payment.adjust`: changes the amount of an authorization before it is captured. A
 // decline does not change the payment.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
-import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
+import { paymentAfter, type Hold, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import { onPayment } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
@@ -24,12 +24,10 @@ function subject({ payment, parameters }: OperationInput): Subject {
 
 function recordAdjustment(
   { payment, amountMinor }: Subject,
-  outcome: FinalOutcome<null>,
+  outcome: FinalOutcome<Hold>,
 ): Step<never, never> {
-  if (outcome.outcome === 'declined') {
-    const unchanged = paymentAfter(payment, { status: 'requires_capture' })
-    return finishWithRefusal(unchanged, outcome.failure, { payment: unchanged })
-  }
-  const adjusted = paymentAfter(payment, { status: 'requires_capture', amountMinor })
+  if (outcome.outcome === 'declined') return finishWithRefusedHold(payment, outcome)
+  const { captureBefore } = outcome.value
+  const adjusted = paymentAfter(payment, { status: 'requires_capture', amountMinor, captureBefore })
   return finishWithPayment(200, adjusted, { payment: adjusted })
 }

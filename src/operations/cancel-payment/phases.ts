@@ -1,6 +1,11 @@
 // The operation `payment.cancel`: ends a payment that is not captured, and releases its held money.
+import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
-import { waitingStatusBefore, waitingStatuses } from '../../domain/payments/payment-status.ts'
+import {
+  waitingStatusBefore,
+  waitingStatuses,
+  type WaitingStatus,
+} from '../../domain/payments/payment-status.ts'
 import {
   paymentAfter,
   type Cancellation,
@@ -8,23 +13,39 @@ import {
   type Payment,
 } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import { onPayment } from '../on-payment.ts'
+import { onPayment, type PaymentResource } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
 export const cancelPayment = defineOperation('payment.cancel', {
   started:    { call: 'cancel',    record: recordCancel },        // -> finished (200, or 402)
-}, onPayment({ startsFrom: waitingStatuses, subject }))
+}, ofSameStatus(onPayment({ startsFrom: waitingStatuses, subject })))
 
-interface Subject {
-  readonly payment: Payment
+export interface CancelParameters {
   readonly reason: CancelReason | null
+  /** The only status that it may end; absent when a client cancels. */
+  readonly ends?: WaitingStatus
+}
+
+interface Subject extends CancelParameters {
+  readonly payment: Payment
 }
 
 function subject({ payment, parameters }: OperationInput): Subject {
-  const { reason } = parameters as { reason: CancelReason | null }
-  return { payment, reason }
+  return { payment, ...(parameters as unknown as CancelParameters) }
+}
+
+/** Refuses to reopen the cancellation of an expired action after the cardholder has acted. */
+function ofSameStatus(resource: PaymentResource<Subject>): PaymentResource<Subject> {
+  return {
+    ...resource,
+    async markReopened(marking, retried) {
+      const { payment, ends = payment.status } = retried
+      if (payment.status !== ends) throw new StaleResourceError(`payment ${payment.id}`, ends)
+      await resource.markReopened(marking, retried)
+    },
+  }
 }
 
 function recordCancel(

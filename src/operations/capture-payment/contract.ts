@@ -14,7 +14,8 @@ export const capturePaymentContract: KeyedContract = {
   operationId: 'capturePayment',
   tag: 'Payments',
   summary: 'Capture a payment',
-  description: 'Captures all or a part of the amount that a payment holds on the card.',
+  description:
+    'Captures all or a part of the amount that a payment holds on the card, before the time in `capture_before`.',
   path: paymentInPath,
   keyed: 'foreign',
   body: {
@@ -25,6 +26,7 @@ export const capturePaymentContract: KeyedContract = {
   answers: { 200: paymentAnswer('The captured payment.'), 202: acceptedPayment },
   problems: [
     'payment-declined',
+    'authorization-expired',
     'invalid-state',
     'invalid-amount',
     'capture-exceeds-authorization',

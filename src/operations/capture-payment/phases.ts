@@ -7,7 +7,7 @@ import { paymentAfter, type Payment } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
 import type { Capture } from '../../provider/payment-provider.ts'
 import { onPayment, type PaymentResource } from '../on-payment.ts'
-import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
+import { finishWithPayment, finishWithRefusedHold } from '../payment-answers.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
@@ -52,17 +52,7 @@ function recordCapture(
   outcome: FinalOutcome<Capture>,
   fees: FeeSchedule,
 ): Step<never, never> {
-  if (outcome.outcome === 'declined') {
-    const { failure, canceled } = outcome
-    // Unless the payment is canceled, the client can capture another amount, or cancel.
-    const after = paymentAfter(
-      payment,
-      canceled === undefined
-        ? { status: 'requires_capture' }
-        : { status: 'canceled', cancellationReason: canceled.reason },
-    )
-    return finishWithRefusal(after, failure, { payment: after })
-  }
+  if (outcome.outcome === 'declined') return finishWithRefusedHold(payment, outcome)
   const { amountCapturedMinor } = outcome.value
   const captured = paymentAfter(payment, { status: 'succeeded', amountCapturedMinor })
   const ledger = [entryOfCapture(captured, fees)]

@@ -5,15 +5,7 @@ import { captureMethods } from '../../domain/payments/payment.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/payments/contract.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
-import { metadataField, textField } from '../../http/requests/body-fields.ts'
-
-const VISIBLE_ASCII = /^[\x21-\x7E]+$/
-
-const providerId = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(VISIBLE_ASCII, 'Invalid string: must be visible ASCII without spaces')
+import { metadataField, providerIdField, textField } from '../../http/requests/body-fields.ts'
 
 /** In optional fields null means absent, because clients without a value often send null. */
 export const createPaymentBody = z.strictObject({
@@ -28,15 +20,19 @@ export const createPaymentBody = z.strictObject({
       pattern: '^[a-z]{3}$',
       examples: ['usd'],
     }),
-  payment_method: providerId.meta({
-    description: "The id of the provider's payment method. Never a card number.",
+  payment_method: providerIdField.meta({
+    description:
+      "The id of the provider's payment method. Never a card number. A saved payment method needs the customer to whom it belongs.",
     examples: ['pm_card_visa'],
   }),
   capture_method: z.enum(captureMethods).default('automatic').meta({
     description:
       'When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.',
   }),
-  customer: providerId.nullish().meta({ description: "The id of the provider's customer." }),
+  customer: providerIdField.nullish().meta({
+    description:
+      "The id of the provider's customer. Only the customers of the tenant are accepted, which an operator assigns.",
+  }),
   description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
   metadata: metadataField
     .nullish()
@@ -64,5 +60,6 @@ export const createPaymentContract: KeyedContract = {
     'invalid-amount',
     'amount-too-small',
     'unknown-currency',
+    'customer-not-found',
   ],
 }

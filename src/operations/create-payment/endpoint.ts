@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { insertPayment } from '../../db/payments/payments.ts'
 import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
 import type { PaymentRequest } from '../../domain/payments/payment.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing } from '../../http/keyed/keyed-intent.ts'
 import { showPayment } from '../../http/keyed/unfinished-answer.ts'
@@ -20,13 +21,17 @@ export const createPaymentEndpoint = keyedEndpoint({
     return refusing(findChargeProblem(payment.amountMinor, payment.currency), {
       paymentId: randomUUIDv7(),
       resource: (sql) => insertPayment(sql, payment, parts.providerName),
-      explainRefusal() {
-        throw new Error('the store refuses no new payment')
-      },
+      explainRefusal: () => Promise.resolve(customerNotFound()),
     })
   },
   showUnfinished: showPayment,
 })
+
+/** The store refuses a payment for this reason alone. It is the same for every unknown customer. */
+function customerNotFound(): ProblemError {
+  const errors = [{ pointer: '/customer', detail: 'No such customer' }]
+  return new ProblemError('customer-not-found', { errors })
+}
 
 /**
  * What a client asks for, from the body of its request.

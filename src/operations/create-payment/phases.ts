@@ -79,7 +79,8 @@ export function recordKept(
   const failure = refusalOf(payment)
   const isOver = standing.status === 'canceled' || standing.status === 'refused'
   if (isOver) return recordDecline(payment, { failure })
-  const held = paymentAfter(payment, { status: 'requires_capture' })
+  const { captureBefore } = standing.status === 'held' ? standing : payment
+  const held = paymentAfter(payment, { status: 'requires_capture', captureBefore })
   return finishWithRefusal(held, failure, { payment: held })
 }
 

@@ -32,5 +32,11 @@ export const createRefundContract: KeyedContract = {
     201: { description: 'The refund.', schema: refundSchema, headers: ['Location'] },
     202: { description: accepted('refund'), schema: refundSchema, headers: ['Location'] },
   },
-  problems: ['refund-declined', 'invalid-state', 'refund-exceeds-capture', 'invalid-amount'],
+  problems: [
+    'refund-declined',
+    'invalid-state',
+    'refund-exceeds-capture',
+    'charge-disputed',
+    'invalid-amount',
+  ],
 }

@@ -1,5 +1,6 @@
 // POST /v1/payments/:id/refunds
 import { randomUUIDv7 } from 'node:crypto'
+import { isDisputed } from '../../db/payments/disputes.ts'
 import { findPayment } from '../../db/payments/payments.ts'
 import { insertRefund, type RefundRequest } from '../../db/payments/refunds.ts'
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
@@ -34,7 +35,7 @@ export const createRefundEndpoint = keyedEndpoint({
   showUnfinished: showRefund,
 })
 
-/** Nothing was captured, or too little of it is left. */
+/** Nothing was captured, it is disputed, or too little of it is left. */
 async function explainRefusedRefund(
   { store }: ApiParts,
   payment: Payment,
@@ -42,6 +43,7 @@ async function explainRefusedRefund(
 ): Promise<ProblemError> {
   const now = await findPayment(store.sql, payment.tenantId, payment.id)
   if (now?.status !== 'succeeded') return invalidState(now)
+  if (await isDisputed(store.sql, now)) return new ProblemError('charge-disputed')
   const left = amountLeftMinor(now)
   if ((refund.amountMinor ?? 1) <= left) {
     // Another operation had reserved the amount at the time of the intent, and has released it.

@@ -28,7 +28,7 @@ import { stripeError } from '../payment-answers.ts'
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
 export const createRefund = defineOperation('refund.create', {
-  started:    { call: 'refund',    record: recordRefund },        // -> finished (201, or 402)
+  started:    { call: 'refund',    record: recordRefund },        // -> finished (201, 402, or 409 when disputed)
 }, { subject, markUnknown: mark('unknown'), markFailed: mark('failed'), markResumed: mark('processing'), markReopened: mark('processing') })
 
 export interface RefundSubject {
@@ -65,9 +65,16 @@ const canceledAtOnce: Failure = {
   message: 'The refund has been canceled.',
 }
 
-function refusal(refund: Refund, failure: Failure): Refusal {
-  const extensions = { refund: presentRefund(refund), error: stripeError(failure) }
-  return { type: 'refund-declined', detail: failure.message, extensions }
+/** The provider's codes for the refund of a disputed payment. */
+const DISPUTED = ['charge_disputed', 'refund_disputed_payment']
+
+function refusal(declined: Refund, failure: Failure): Refusal {
+  const [refund, detail] = [presentRefund(declined), failure.message]
+  if (DISPUTED.includes(failure.code)) {
+    return { type: 'charge-disputed', detail, extensions: { refund } }
+  }
+  const extensions = { refund, error: stripeError(failure) }
+  return { type: 'refund-declined', detail, extensions }
 }
 
 function mark(status: RefundStatus) {

@@ -61,7 +61,7 @@ function recordStanding(
   const standing = outcome.value
   if (standing.status === 'captured') return recordCaptured(payment, standing, fees)
   const status = statusAfter(payment, standing, waitingStatusBefore(payment.previousStatus))
-  const found = paymentAfter(payment, { status, ...whyEnded(standing) })
+  const found = paymentAfter(payment, { status, ...learntFrom(standing) })
   if (status === 'processing')
     return advanceTo('authorized', { payment: found }, { payment: found })
   if (status === 'declined') {
@@ -70,9 +70,18 @@ function recordStanding(
   return finishWithPayment(200, found, { payment: found })
 }
 
-function whyEnded(standing: Standing): Pick<PaymentChange, 'failure' | 'cancellationReason'> {
-  if (standing.status === 'refused') return { failure: standing.failure }
-  return standing.status === 'canceled' ? { cancellationReason: standing.reason } : {}
+function learntFrom(standing: Standing): Omit<PaymentChange, 'status'> {
+  switch (standing.status) {
+    case 'held':
+      return { captureBefore: standing.captureBefore }
+    case 'refused':
+      return { failure: standing.failure }
+    case 'canceled':
+      return { cancellationReason: standing.reason }
+    case 'undecided':
+    case 'captured':
+      return {}
+  }
 }
 
 function recordClosed(

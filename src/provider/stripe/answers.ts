@@ -6,10 +6,12 @@ import {
   cancellationReasons,
   type Cancellation,
   type CancellationReason,
+  type Hold,
   type Payment,
 } from '../../domain/payments/payment.ts'
 import type { Authorization, Capture } from '../payment-provider.ts'
 import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
+import { isInstant, isJson } from './json.ts'
 import {
   classifyStripeError,
   declined,
@@ -28,7 +30,19 @@ export function describeIntent(intent: Intent): Record<string, unknown> {
     payment_id: fitTextOrNothing(intent.id),
     payment_status: fitTextOrNothing(intent.status),
     amount: typeof intent.amount === 'number' ? intent.amount : undefined,
+    capture_before: holdOf(intent).captureBefore?.toISOString(),
   }
+}
+
+/** The charge of an intent says until when it can be captured. It is only an id unless expanded. */
+export const WITH_CHARGE = { expand: ['latest_charge'] }
+
+/** @see https://docs.stripe.com/api/charges/object payment_method_details.card.capture_before */
+export function holdOf({ latest_charge: charge }: Stripe.PaymentIntent): Hold {
+  const details: unknown = isJson(charge) ? charge['payment_method_details'] : undefined
+  const card: unknown = isJson(details) ? details['card'] : undefined
+  const seconds: unknown = isJson(card) ? card['capture_before'] : undefined
+  return { captureBefore: isInstant(seconds) ? new Date(seconds * 1_000) : null }
 }
 
 /**
@@ -52,7 +66,8 @@ export function confirmAuthorization(
   if (isAbout(payment, intent)) {
     const { id: providerPaymentId, status, client_secret: clientSecret } = intent
     if (status === 'requires_capture' && intent.amount_capturable === payment.amountMinor) {
-      return { outcome: 'done', value: { status: 'held', providerPaymentId }, asked, answered }
+      const value = { status: 'held', providerPaymentId, ...holdOf(intent) } as const
+      return { outcome: 'done', value, asked, answered }
     }
     if (status === 'requires_action' && isClientSecret(clientSecret)) {
       const value = { status: 'requires_action', providerPaymentId, clientSecret } as const
@@ -130,7 +145,7 @@ export function confirmAdjustment(
   amountMinor: number,
   intent: Intent,
   asked: CallDescription,
-): Outcome<null> {
+): Outcome<Hold> {
   const answered = describeIntent(intent)
   const adjusted = { ...payment, amountMinor }
   const isHeld =
@@ -139,7 +154,7 @@ export function confirmAdjustment(
     intent.status === 'requires_capture' &&
     intent.amount_capturable === amountMinor
   return isHeld
-    ? { outcome: 'done', value: null, asked, answered }
+    ? { outcome: 'done', value: holdOf(intent), asked, answered }
     : unknown(asked, answered, MISMATCH)
 }
 
@@ -148,13 +163,15 @@ export function explainRefusedAdjustment(
   payment: Payment,
   error: unknown,
   asked: CallDescription,
-): Outcome<null> {
+): Outcome<Hold> {
   const refused = refusedIntent(error)
   if (refused === undefined) return classifyStripeError(error, asked)
-  const { status, id } = refused.intent
-  const isOver = id === payment.providerPaymentId && ['canceled', 'succeeded'].includes(status)
+  const { intent } = refused
   const answered = describeStripeError(refused.error)
-  return isOver ? declined(refused.error, asked, answered) : unknown(asked, answered, MISMATCH)
+  if (intent.id !== payment.providerPaymentId) return unknown(asked, answered, MISMATCH)
+  const refusal = declined(refused.error, asked, answered)
+  if (intent.status === 'canceled') return { ...refusal, canceled: cancellationOf(intent) }
+  return intent.status === 'succeeded' ? refusal : unknown(asked, answered, MISMATCH)
 }
 
 export function confirmCancel(

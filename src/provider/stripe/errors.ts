@@ -3,6 +3,7 @@
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
+import { asksToWait } from './http/rate-limit.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type AnswerDescription = Readonly<Record<string, unknown>>
@@ -44,7 +45,7 @@ const NOT_TRUSTED = new Set([
  * | 402 | `declined`: the card's issuer or Stripe refused |
  * | 400 | `declined`: Stripe refuses this request, and always will |
  * | 400, 404 `resource_missing` of an id that the client chose | `declined` |
- * | 400, 404 `resource_missing` of any other id | `not_executed`: the secret key sees another account |
+ * | 400, 404 `resource_missing` of any other id | `not_executed`: the secret key sees another account, or a test account was reset. It waits, and does not open the circuit |
  * | 400 `payment_intent_unexpected_state` | `unknown`, unless the intent in the error proves more |
  * | 400 `idempotency_error` | `unknown`: the key was used before, with an unknown effect |
  * | 401, 403, 429, any other 404, 400 `rate_limit` | `not_executed`: refused before execution |
@@ -54,6 +55,9 @@ const NOT_TRUSTED = new Set([
  * | could not connect | `not_executed` |
  * | timeout, connection lost | `unknown` |
  *
+ * `Stripe-Should-Retry` and `Retry-After` change no outcome: they only say whether to call again at
+ * once.
+ *
  * @see https://docs.stripe.com/api/errors
  * @see https://docs.stripe.com/error-low-level
  * @see https://docs.stripe.com/api/idempotent_requests
@@ -62,6 +66,12 @@ export function classifyStripeError(
   error: unknown,
   asked: CallDescription,
 ): Declined | NotExecuted | Unknown {
+  const outcome = classify(error, asked)
+  const waits = error instanceof Stripe.errors.StripeError && asksToWait(error.headers)
+  return waits && outcome.outcome !== 'declined' ? { ...outcome, asksToWait: true } : outcome
+}
+
+function classify(error: unknown, asked: CallDescription): Declined | NotExecuted | Unknown {
   const { StripeError, StripeConnectionError, StripeCardError } = Stripe.errors
   const { StripeIdempotencyError, StripeRateLimitError } = Stripe.errors
   if (!(error instanceof StripeError)) {
@@ -73,10 +83,13 @@ export function classifyStripeError(
     return unknown(asked, answered, error.message || 'not an answer of Stripe')
   }
   if (error instanceof StripeCardError) return declined(error, asked, answered)
-  if (error instanceof StripeRateLimitError) return notExecuted(error, asked, answered)
+  if (error instanceof StripeRateLimitError) {
+    const refused = notExecuted(error, asked, answered)
+    return isAboutObject(error) ? { ...refused, aboutObject: true } : refused
+  }
   if (isMissing(error)) {
-    const isOfClient = OF_CLIENTS.has(error.param ?? '')
-    return isOfClient ? declined(error, asked, answered) : notExecuted(error, asked, answered)
+    if (OF_CLIENTS.has(error.param ?? '')) return declined(error, asked, answered)
+    return { ...notExecuted(error, asked, answered), aboutObject: true, asksToWait: true }
   }
   switch (error.statusCode) {
     case 400:
@@ -104,6 +117,11 @@ export function isMissing(error: unknown): boolean {
   return (
     error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing'
   )
+}
+
+/** Whether a 429 is about one object, which is locked or changed too often. */
+function isAboutObject({ code, headers }: StripeError): boolean {
+  return code === 'lock_timeout' || headers?.['stripe-rate-limited-reason'] === 'resource-specific'
 }
 
 /**
@@ -153,6 +171,7 @@ export function describeStripeError(error: StripeError): AnswerDescription {
     request_id: fitTextOrNothing(error.requestId),
     code: fitTextOrNothing(error.code),
     decline_code: fitTextOrNothing(error.decline_code),
+    rate_limited_reason: fitTextOrNothing(error.headers?.['stripe-rate-limited-reason']),
     message: fitText(error.message),
     payment_id: fitTextOrNothing(error.payment_intent?.id),
   }

@@ -6,7 +6,7 @@ import { fitText } from '../provider-text.ts'
 import { describeFailure, withinTimeLimit, type Connection } from './connection.ts'
 import { isMissing, unknown, type CallDescription } from './errors.ts'
 import { isJson, type Json } from './json.ts'
-import { pagesOf, type PageParameters } from './pages.ts'
+import type { IsMatch, ListReading } from './lists/pages.ts'
 
 export interface Search {
   readonly resource: 'payment_intents' | 'refunds'
@@ -15,9 +15,13 @@ export interface Search {
   /** Its id at Stripe, when an event or an operator has named one. */
   readonly id: string | null
   readonly retrieve: (id: string) => Promise<unknown>
+  /** Reads a list that contains the object, if there is one. */
+  readonly list: (isMatch: IsMatch) => Promise<Listing>
+}
+
+interface Listing extends ListReading {
   /** The filters of the list, for the description of the call. */
-  readonly within: Readonly<Record<string, string | number>>
-  readonly list: (page: PageParameters) => Promise<unknown>
+  readonly filters: Readonly<Record<string, string | number>>
 }
 
 /**
@@ -42,7 +46,7 @@ export async function findOne<Value>(
 ): Promise<Outcome<Value>> {
   const { id } = search
   const outcome = id === null ? undefined : await retrieveNamed(connection, search, id, explain)
-  return outcome ?? (await findInList(connection, search, explain))
+  return outcome ?? (await findInList(search, explain))
 }
 
 /**
@@ -65,21 +69,13 @@ async function retrieveNamed<Value>(
 }
 
 async function findInList<Value>(
-  connection: Connection,
-  { resource, names, within, list }: Search,
+  { resource, names, list }: Search,
   explain: Explain<Value>,
 ): Promise<Outcome<Value>> {
-  const asked = { call: `${resource}.list`, ...within, operation_id: names['atomic_operation'] }
-  const found: Json[] = []
-  let listed = 0
-  try {
-    for await (const page of pagesOf(connection, list)) {
-      listed += page.length
-      found.push(...page.filter((object) => hasIds(object, names) !== 'none'))
-    }
-  } catch (error) {
-    return unclear(error, asked, { listed })
-  }
+  const listing = await list((object) => hasIds(object, names) !== 'none')
+  const { filters, found, listed } = listing
+  const asked = { call: `${resource}.list`, ...filters, operation_id: names['atomic_operation'] }
+  if ('failure' in listing) return unclear(listing.failure, asked, { listed })
   const [object, ...others] = found
   if (object === undefined) return absent(asked, listed)
   if (others.length > 0) return ambiguous(asked, listed, found)

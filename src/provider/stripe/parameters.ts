@@ -4,6 +4,7 @@ import type Stripe from 'stripe'
 import { showPaymentId, type Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
 import type { CallIdentity } from '../payment-provider.ts'
+import { WITH_CHARGE } from './answers.ts'
 import { providerPaymentIdOf } from './connection.ts'
 
 export function refundParameters(
@@ -37,6 +38,7 @@ export function authorizationParameters(
     // Always only authorize: the capture is a separate phase.
     capture_method: 'manual',
     confirm: true,
+    ...WITH_CHARGE,
     // Only a payment that waits for its capture can be adjusted.
     ...(payment.captureMethod === 'manual' && {
       payment_method_options: { card: { request_incremental_authorization: 'if_available' } },

@@ -6,6 +6,7 @@ import {
   showPaymentId,
   type Cancellation,
   type Failure,
+  type Hold,
   type Payment,
 } from '../../domain/payments/payment.ts'
 import type { Authorization, CallRequest, Capture, Trace } from '../payment-provider.ts'
@@ -18,13 +19,18 @@ import {
   confirmCapture,
   describeIntent,
   isAbout,
+  WITH_CHARGE,
 } from './answers.ts'
 import { providerPaymentIdOf, withinTimeLimit, type Connection } from './connection.ts'
 import { unknown, UNEXPECTED_STATE, type CallDescription } from './errors.ts'
+import { pagesOf, type IsMatch } from './lists/pages.ts'
+import { shareLists, type ReadSharedList } from './lists/shared-lists.ts'
 import { findOne, unclear, type Explain } from './matches.ts'
 import { standingOf } from './standing.ts'
 
 type Intent = Stripe.Response<Stripe.PaymentIntent>
+
+const WITH_CHARGES = { expand: WITH_CHARGE.expand.map((name) => `data.${name}`) }
 
 /**
  * The tolerated difference between Stripe's clock, which dates intents, and ours, which dates
@@ -32,14 +38,25 @@ type Intent = Stripe.Response<Stripe.PaymentIntent>
  */
 const CLOCK_SKEW_SECONDS = 300
 
+/** A shared list of the intents that were created within a window. */
+export function shareIntentLists(connection: Connection): ReadSharedList {
+  return shareLists(({ from: gte, to: lte }) =>
+    pagesOf(connection, (page) =>
+      connection.stripe.paymentIntents.list({ ...page, created: { gte, lte }, ...WITH_CHARGES }),
+    ),
+  )
+}
+
 export async function findAuthorization(
   connection: Connection,
+  readIntents: ReadSharedList,
   payment: Payment,
   trace: Trace,
 ): Promise<Outcome<Authorization>> {
-  const { paymentIntents } = connection.stripe
-  const gte = Math.floor(trace.calledFrom.getTime() / 1_000) - CLOCK_SKEW_SECONDS
-  const lte = Math.ceil(trace.calledTo.getTime() / 1_000) + CLOCK_SKEW_SECONDS
+  const within = {
+    from: Math.floor(trace.executedFrom.getTime() / 1_000) - CLOCK_SKEW_SECONDS,
+    to: Math.ceil(trace.executedTo.getTime() / 1_000) + CLOCK_SKEW_SECONDS,
+  }
   const search = {
     resource: 'payment_intents',
     names: {
@@ -47,9 +64,11 @@ export async function findAuthorization(
       atomic_payment: showPaymentId(payment.id),
     },
     id: trace.providerPaymentId,
-    retrieve: (id: string) => paymentIntents.retrieve(id),
-    within: { created_from: gte, created_to: lte },
-    list: (page: object) => paymentIntents.list({ ...page, created: { gte, lte } }),
+    retrieve: (id: string) => connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE),
+    list: async (isMatch: IsMatch) => {
+      const { within: listed, ...reading } = await readIntents(within, isMatch)
+      return { ...reading, filters: { created_from: listed.from, created_to: listed.to } }
+    },
   } as const
   return await findOne(connection, search, explainAuthorization(payment))
 }
@@ -94,12 +113,12 @@ export async function findCapture(
 export async function findAdjustment(
   connection: Connection,
   { payment, amountMinor }: CallRequest<'adjust'>,
-): Promise<Outcome<null>> {
+): Promise<Outcome<Hold>> {
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'payment_intents.retrieve', payment_id: id }
   try {
     const intent = await withinTimeLimit(connection, () =>
-      connection.stripe.paymentIntents.retrieve(id),
+      connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE),
     )
     const adjusted = confirmAdjustment(payment, amountMinor, intent, asked)
     if (adjusted.outcome === 'done') return adjusted
@@ -107,7 +126,10 @@ export async function findAdjustment(
     const standing =
       isAbout(payment, intent) && intent.id === id ? standingOf(intent)?.status : undefined
     if (standing === 'held') return notExecuted('the amount is as it was', asked, answered)
-    if (standing === 'canceled') return declined(intent, ADJUSTED_AFTER_CANCEL, asked, answered)
+    if (standing === 'canceled') {
+      const refused = declined(intent, ADJUSTED_AFTER_CANCEL, asked, answered)
+      return { ...refused, canceled: cancellationOf(intent) }
+    }
     return unknown(asked, answered, MISMATCH)
   } catch (error) {
     return unclear(error, asked)
@@ -142,7 +164,7 @@ async function look<Value>(
 ): Promise<Outcome<Value>> {
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'payment_intents.retrieve', payment_id: id }
-  const retrieve = () => connection.stripe.paymentIntents.retrieve(id)
+  const retrieve = () => connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE)
   try {
     const intent = await withinTimeLimit(connection, retrieve)
     const answered = describeIntent(intent)

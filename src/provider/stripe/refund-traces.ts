@@ -7,6 +7,7 @@ import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import type { Trace } from '../payment-provider.ts'
 import { confirmRefund } from './refund-standing.ts'
 import { providerPaymentIdOf, type Connection } from './connection.ts'
+import { pagesOf, readMatches, type IsMatch } from './lists/pages.ts'
 import { findOne, type Explain } from './matches.ts'
 
 export async function findRefund(
@@ -22,8 +23,11 @@ export async function findRefund(
     names: { atomic_operation: trace.operationId, atomic_refund: showRefundId(refund.id) },
     id: trace.providerRefundId,
     retrieve: (id: string) => refunds.retrieve(id),
-    within: { payment_id: paymentId },
-    list: (page: object) => refunds.list({ ...page, payment_intent: paymentId }),
+    list: async (isMatch: IsMatch) => {
+      const list = (page: object) => refunds.list({ ...page, payment_intent: paymentId })
+      const [reading] = await readMatches(pagesOf(connection, list), [isMatch])
+      return { ...reading, filters: { payment_id: paymentId } }
+    },
   } as const
   return await findOne(connection, search, explainRefund(refund))
 }

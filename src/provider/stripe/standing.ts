@@ -5,7 +5,7 @@ import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome
 import type { Failure, Payment } from '../../domain/payments/payment.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
-import { cancellationOf, describeIntent, isAbout } from './answers.ts'
+import { cancellationOf, describeIntent, holdOf, isAbout } from './answers.ts'
 import type { CallDescription } from './errors.ts'
 
 /** The standing of the payment, if the intent is about this payment and in a possible state. */
@@ -33,7 +33,9 @@ export function standingOf(intent: Stripe.PaymentIntent): Standing | undefined {
     case 'processing':
       return { status: 'undecided' }
     case 'requires_capture':
-      return intent.amount_capturable === intent.amount ? { status: 'held' } : undefined
+      return intent.amount_capturable === intent.amount
+        ? { status: 'held', ...holdOf(intent) }
+        : undefined
     case 'succeeded':
       return capturedStanding(intent)
     case 'canceled':

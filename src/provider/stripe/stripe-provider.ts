@@ -1,39 +1,43 @@
 // The payment provider Stripe, called with Stripe's official package. Each call returns the request
 // that it sent, and ends within the time limit.
 import Stripe from 'stripe'
-import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
-import type { Cancellation, Payment } from '../../domain/payments/payment.ts'
+import type { Done, NotExecuted } from '../../domain/operations/outcome.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
-import type {
-  Authorization,
-  CallIdentity,
-  CallRequest,
-  Capture,
-  PaymentProvider,
-} from '../payment-provider.ts'
-import {
-  confirmAdjustment,
-  confirmAuthorization,
-  confirmCancel,
-  confirmCapture,
-  describeIntent,
-  explainRefusedAdjustment,
-  explainRefusedCancel,
-  explainRefusedCapture,
-} from './answers.ts'
-import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
-import { createStripeHttpClient } from './http-client.ts'
+import type { PaymentProvider } from '../payment-provider.ts'
 import { readAccount } from './account.ts'
-import { listMovements, listPayments, listRefunds, readPayment, readRefund } from './records.ts'
-import { authorizationParameters, refundParameters } from './parameters.ts'
-import { findAdjustment, findAuthorization, findCancel, findCapture } from './payment-traces.ts'
+import { WITH_CHARGE } from './answers.ts'
+import {
+  adjustAuthorization,
+  authorizePayment,
+  cancelPayment,
+  capturePayment,
+  refundPayment,
+} from './calls.ts'
+import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
+import {
+  listDisputes,
+  readDispute,
+  readEarlyFraudWarning,
+  retrieveDispute,
+} from './disputes/disputes.ts'
+import { createStripeHttpClient, type HttpOptions } from './http/http-client.ts'
+import {
+  findAdjustment,
+  findAuthorization,
+  findCancel,
+  findCapture,
+  shareIntentLists,
+} from './payment-traces.ts'
+import { listMovements } from './records/movements.ts'
+import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
 import { confirmRefund } from './refund-standing.ts'
 import { findRefund } from './refund-traces.ts'
 import { asLook, confirmStanding } from './standing.ts'
 
-export interface StripeOptions {
+export interface StripeOptions extends HttpOptions {
   readonly secretKey: string
   /** Another server with Stripe's API, such as http://127.0.0.1:3100. */
   readonly apiBase?: string | undefined
@@ -44,12 +48,14 @@ export interface StripeOptions {
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = new Stripe(options.secretKey, stripeConfig(options))
   const connection = { stripe, timeoutMs: options.timeoutMs }
+  const readIntents = shareIntentLists(connection)
   return {
     name: 'stripe',
     calls: {
       authorize: {
         execute: (request, identity) => authorizePayment(connection, request.payment, identity),
-        find: (request, trace) => findAuthorization(connection, request.payment, trace),
+        find: (request, trace) =>
+          findAuthorization(connection, readIntents, request.payment, trace),
       },
       capture: {
         execute: (request, identity) => capturePayment(connection, request, identity),
@@ -72,119 +78,16 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
     readAccount: () => readAccount(connection, options.secretKey),
     retrieve: (payment) => retrievePayment(connection, payment),
     retrieveRefund: (refund) => retrieveRefund(connection, refund),
+    retrieveDispute: (dispute) => retrieveDispute(connection, dispute),
     listPayments: (...asked) => listPayments(connection, ...asked),
     listRefunds: (...asked) => listRefunds(connection, ...asked),
+    listDisputes: (...asked) => listDisputes(connection, ...asked),
     listMovements: (...asked) => listMovements(connection, ...asked),
     readPayment: (id) => readPayment(connection, id),
     readRefund: (id) => readRefund(connection, id),
+    readDispute: (id) => readDispute(connection, id),
+    readEarlyFraudWarning: (id) => readEarlyFraudWarning(connection, id),
   }
-}
-
-async function authorizePayment(
-  connection: Connection,
-  payment: Payment,
-  identity: CallIdentity,
-): Promise<Outcome<Authorization>> {
-  const parameters = authorizationParameters(payment, identity)
-  const asked = {
-    call: 'payment_intents.create',
-    provider_key: identity.providerKey,
-    amount: payment.amountMinor,
-    currency: payment.currency,
-    payment_method: payment.paymentMethod,
-  }
-  return await toOutcome(connection, asked, async () => {
-    const intent = await connection.stripe.paymentIntents.create(parameters, under(identity))
-    return confirmAuthorization(payment, intent, asked)
-  })
-}
-
-async function capturePayment(
-  connection: Connection,
-  { payment, amountMinor = payment.amountMinor }: CallRequest<'capture'>,
-  identity: CallIdentity,
-): Promise<Outcome<Capture>> {
-  const id = providerPaymentIdOf(payment)
-  const parameters = { amount_to_capture: amountMinor }
-  const asked = {
-    call: 'payment_intents.capture',
-    provider_key: identity.providerKey,
-    payment_id: id,
-    amount: amountMinor,
-  }
-  return await toOutcome(connection, asked, async () => {
-    try {
-      const intent = await connection.stripe.paymentIntents.capture(id, parameters, under(identity))
-      return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
-    } catch (error) {
-      return explainRefusedCapture(payment, amountMinor, error, asked)
-    }
-  })
-}
-
-/** @see https://docs.stripe.com/api/payment_intents/increment_authorization */
-async function adjustAuthorization(
-  connection: Connection,
-  { payment, amountMinor }: CallRequest<'adjust'>,
-  identity: CallIdentity,
-): Promise<Outcome<null>> {
-  const id = providerPaymentIdOf(payment)
-  const asked = {
-    call: 'payment_intents.increment_authorization',
-    provider_key: identity.providerKey,
-    payment_id: id,
-    amount: amountMinor,
-  }
-  return await toOutcome(connection, asked, async () => {
-    const { paymentIntents } = connection.stripe
-    const parameters = { amount: amountMinor }
-    try {
-      const intent = await paymentIntents.incrementAuthorization(id, parameters, under(identity))
-      return confirmAdjustment(payment, amountMinor, intent, asked)
-    } catch (error) {
-      return explainRefusedAdjustment(payment, error, asked)
-    }
-  })
-}
-
-async function cancelPayment(
-  connection: Connection,
-  { payment, reason = null }: CallRequest<'cancel'>,
-  identity: CallIdentity,
-): Promise<Outcome<Cancellation>> {
-  const id = providerPaymentIdOf(payment)
-  const parameters = reason === null ? {} : { cancellation_reason: reason }
-  const asked = {
-    call: 'payment_intents.cancel',
-    provider_key: identity.providerKey,
-    payment_id: id,
-  }
-  return await toOutcome(connection, asked, async () => {
-    try {
-      const intent = await connection.stripe.paymentIntents.cancel(id, parameters, under(identity))
-      return confirmCancel(payment, intent, describeIntent(intent), asked)
-    } catch (error) {
-      return explainRefusedCancel(payment, error, asked)
-    }
-  })
-}
-
-async function refundPayment(
-  connection: Connection,
-  { payment, refund }: CallRequest<'refund'>,
-  identity: CallIdentity,
-): Promise<Outcome<RefundStanding>> {
-  const parameters = refundParameters(payment, refund, identity)
-  const asked = {
-    call: 'refunds.create',
-    provider_key: identity.providerKey,
-    payment_id: providerPaymentIdOf(payment),
-    amount: refund.amountMinor,
-  }
-  return await toOutcome(connection, asked, async () => {
-    const answered = await connection.stripe.refunds.create(parameters, under(identity))
-    return confirmRefund(refund, answered, asked)
-  })
 }
 
 async function retrievePayment(
@@ -194,30 +97,13 @@ async function retrievePayment(
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'payment_intents.retrieve', payment_id: id }
   const looked = await toOutcome(connection, asked, async () =>
-    confirmStanding(payment, await connection.stripe.paymentIntents.retrieve(id), asked),
+    confirmStanding(
+      payment,
+      await connection.stripe.paymentIntents.retrieve(id, WITH_CHARGE),
+      asked,
+    ),
   )
   return asLook(looked)
-}
-
-function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
-  return { idempotencyKey: providerKey }
-}
-
-function stripeConfig({ apiBase, timeoutMs }: StripeOptions): Stripe.StripeConfig {
-  const base = new URL(apiBase ?? 'https://api.stripe.com')
-  const protocol = base.protocol === 'http:' ? 'http' : 'https'
-  return {
-    protocol,
-    // A URL writes an IPv6 address in brackets, a connection does not.
-    host: base.hostname.replaceAll(/[[\]]/g, ''),
-    port: base.port || (protocol === 'http' ? 80 : 443),
-    timeout: timeoutMs,
-    // Only the engine retries, with its own provider key.
-    maxNetworkRetries: 0,
-    httpClient: createStripeHttpClient(protocol),
-    telemetry: false,
-    appInfo: { name: 'atomic-payments' },
-  }
 }
 
 async function retrieveRefund(
@@ -231,4 +117,22 @@ async function retrieveRefund(
     confirmRefund(refund, await connection.stripe.refunds.retrieve(id), asked),
   )
   return asLook(looked)
+}
+
+function stripeConfig(options: StripeOptions): Stripe.StripeConfig {
+  const { apiBase, timeoutMs } = options
+  const base = new URL(apiBase ?? 'https://api.stripe.com')
+  const protocol = base.protocol === 'http:' ? 'http' : 'https'
+  return {
+    protocol,
+    // A URL writes an IPv6 address in brackets, a connection does not.
+    host: base.hostname.replaceAll(/[[\]]/g, ''),
+    port: base.port || (protocol === 'http' ? 80 : 443),
+    timeout: timeoutMs,
+    // Only the engine retries, with its own provider key.
+    maxNetworkRetries: 0,
+    httpClient: createStripeHttpClient(protocol, options),
+    telemetry: false,
+    appInfo: { name: 'atomic-payments' },
+  }
 }

@@ -77,6 +77,7 @@ function readEvent(value: unknown): ProviderEvent | undefined {
     provider: 'stripe',
     id,
     type,
+    about: subjects.get(object['object']) ?? 'payment',
     // Some objects, for example a balance, have no id.
     objectId: isObjectId(object['id']) ? object['id'] : '',
     providerPaymentId: paymentOf(object),
@@ -84,6 +85,12 @@ function readEvent(value: unknown): ProviderEvent | undefined {
     occurredAt: new Date(created * 1_000),
   }
 }
+
+/** The objects that have metadata of their own, and so name no payment of ours. */
+const subjects = new Map<unknown, ProviderEvent['about']>([
+  ['dispute', 'dispute'],
+  ['radar.early_fraud_warning', 'early_fraud_warning'],
+])
 
 function isType(value: unknown): value is string {
   return typeof value === 'string' && /^[\w.]{1,255}$/.test(value)

@@ -1,6 +1,7 @@
 // Reads the arguments of `npm run tenants`, strictly and before a connection is opened.
 import { parseArgs } from 'node:util'
 import { EVERY_SCOPE, grantableScopes, parseKeyId } from '../../domain/tenants/api-key.ts'
+import { isProviderId } from '../../domain/tenants/customer.ts'
 import { parseTenantId, TENANT_NAME } from '../../domain/tenants/tenant.ts'
 
 /** The command line is not valid. */
@@ -13,6 +14,7 @@ const options = {
   'basis-points': { type: 'string' },
   fixed: { type: 'string' },
   'grace-hours': { type: 'string' },
+  from: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const
 
@@ -21,13 +23,13 @@ export type OptionName = keyof typeof options
 export interface Given {
   /** The name or id on which the command works; empty when missing. */
   readonly subject: string
+  /** The arguments after it. */
+  readonly rest: readonly string[]
   readonly values: ReturnType<typeof parse>['values']
 }
 
 /** @throws UsageError for an unknown option, or an option without its value. */
-export function readArguments(
-  args: readonly string[],
-): Given & { readonly command: string; readonly rest: readonly string[] } {
+export function readArguments(args: readonly string[]): Given & { readonly command: string } {
   const { positionals, values } = parse(args)
   const [command = '', subject = '', ...rest] = positionals
   return { command, subject: subject.trim(), rest, values }
@@ -59,6 +61,14 @@ export function readKeyId(text: string): string {
   const id = parseKeyId(text)
   if (id === undefined) throw new UsageError('expected an API key id (key_...)')
   return id
+}
+
+export function readCustomers(texts: readonly string[]): readonly string[] {
+  const wrong = texts.find((text) => !isProviderId(text))
+  if (wrong !== undefined) {
+    throw new UsageError(`${JSON.stringify(wrong)} cannot be the id of a customer`)
+  }
+  return texts
 }
 
 export function readScopes(text: string = EVERY_SCOPE): string[] {

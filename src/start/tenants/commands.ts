@@ -49,12 +49,12 @@ export class RefusedError extends Error {
   override name = 'RefusedError'
 }
 
-function refuse(reason: string): never {
+export function refuse(reason: string): never {
   throw new RefusedError(reason)
 }
 
 /** Makes a change and writes it to the audit trail, in one transaction. */
-async function change(
+export async function change(
   { sql }: Store,
   action: string,
   work: (tx: Transaction) => Promise<{ subject: string; details: object; printed: string }>,
@@ -162,7 +162,7 @@ export function listKeys({ subject }: Given): Command {
 }
 
 /** Reads a whole list, page by page. */
-async function readAll<Item extends { readonly id: string }>(
+export async function readAll<Item extends { readonly id: string }>(
   read: (page: PageRequest) => Promise<Page<Item> | undefined>,
 ): Promise<Item[]> {
   const items: Item[] = []

@@ -4,6 +4,7 @@ import { ConfigError } from '../../config.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
+import { addCustomers, listOwned, listUnowned } from './customers.ts'
 import {
   addKey,
   create,
@@ -36,8 +37,17 @@ rotate-key <key> [--grace-hours <N>] Creates a new API key with the same scopes.
                                      old key works for ${GRACE_HOURS} more hours by default
                                      (0 to ${GRACE_HOURS_MAX}).
 revoke-key <key>                     Revokes an API key at once.
+customers <tenant>                   Lists the customers of the provider that a tenant
+                                     may charge.
+add-customers <tenant> <customer>... [--from <tenant>]
+                                     Lets a tenant charge customers of the provider.
+                                     One of another tenant moves only from the tenant
+                                     that --from names.
+unowned-customers                    Lists the customers that payments have named and
+                                     that belong to no tenant. It reads all payments.
 
-<tenant> is a tenant id (tnt_...), <key> is an API key id (key_...). The secret of
+<tenant> is a tenant id (tnt_...), <key> is an API key id (key_...), <customer> is
+the provider's id of a customer (cus_...). The secret of
 an API key is printed only once, when it is created: the database at DATABASE_URL
 stores only its hash. <list> is a comma-separated list of these scopes:
 ${scopes.slice(0, 4).join(', ')},
@@ -51,14 +61,20 @@ const FAILURE = 1
 const USAGE_ERROR = 2
 
 interface Entry {
-  /** The one argument that the command takes; null when it takes none. */
-  readonly about: 'one name' | 'the id of one tenant' | 'the id of one key' | null
+  /** The arguments that the command takes; null when it takes none. */
+  readonly about:
+    | 'one name'
+    | 'the id of one tenant'
+    | 'the id of one key'
+    | 'the id of one tenant and the ids of customers'
+    | null
   readonly options: readonly OptionName[]
   readonly read: (given: Given) => Command
 }
 
 const tenant = 'the id of one tenant'
 const key = 'the id of one key'
+const tenantAndCustomers = 'the id of one tenant and the ids of customers'
 
 const commands: Readonly<Record<string, Entry>> = {
   create: { about: 'one name', options: ['scopes'], read: create },
@@ -70,6 +86,9 @@ const commands: Readonly<Record<string, Entry>> = {
   'add-key': { about: tenant, options: ['scopes'], read: addKey },
   'rotate-key': { about: key, options: ['grace-hours'], read: rotateKey },
   'revoke-key': { about: key, options: [], read: revokeKey },
+  customers: { about: tenant, options: [], read: listOwned },
+  'add-customers': { about: tenantAndCustomers, options: ['from'], read: addCustomers },
+  'unowned-customers': { about: null, options: [], read: () => listUnowned },
 }
 
 /** The result of a command: its exit code, and its output for stdout and stderr. */
@@ -96,11 +115,13 @@ async function run(args: readonly string[], open: () => Store): Promise<string> 
   if (entry === undefined) throw new UsageError(name === '' ? 'no command' : 'no such command')
   const stray = Object.keys(values).find((option) => !entry.options.some((own) => own === option))
   if (stray !== undefined) throw new UsageError(`${name} takes no --${stray}`)
-  const isRightCount = (subject === '') === (entry.about === null) && rest.length === 0
+  const isRightCount =
+    (subject === '') === (entry.about === null) &&
+    rest.length > 0 === (entry.about === tenantAndCustomers)
   if (!isRightCount) {
     throw new UsageError(`${name} takes ${entry.about ?? 'no argument'}`)
   }
-  const command = entry.read({ subject, values })
+  const command = entry.read({ subject, rest, values })
   const store = open()
   try {
     return await command(store)

@@ -1,5 +1,7 @@
 // Renders tenants and API keys as plain text for a terminal.
 import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
+import type { UnownedCustomer } from '../../db/tenants/provider-customers.ts'
+import type { Customer } from '../../domain/tenants/customer.ts'
 import { showTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
 
 /** The only place where a secret is printed. */
@@ -28,6 +30,21 @@ export function showKeys(keys: readonly ApiKey[]): string {
     key.scopes.join(','),
   ])
   return showTable(['KEY', 'BEGINS WITH', 'CREATED', 'STATUS', 'ENDS', 'SCOPES'], rows)
+}
+
+export function showCustomers(customers: readonly Customer[]): string {
+  const rows = customers.map(({ id, assignedAt }) => [id, assignedAt.toISOString()])
+  return showTable(['CUSTOMER', 'ASSIGNED'], rows)
+}
+
+export function showUnowned(customers: readonly UnownedCustomer[]): string {
+  const rows = customers.map(({ id, tenantId, payments, lastUsedAt }) => [
+    id,
+    showTenantId(tenantId),
+    String(payments),
+    lastUsedAt.toISOString(),
+  ])
+  return showTable(['CUSTOMER', 'NAMED BY', 'PAYMENTS', 'LAST'], rows)
 }
 
 /** Each column is as wide as its widest cell. */

@@ -1,5 +1,8 @@
 // Tests migrations, on databases that are not copies of the migrated template.
 import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
@@ -73,6 +76,28 @@ async function describeDatabase(database: Store): Promise<Described[]> {
   `
 }
 
+test('commits each migration before the next one, and leaves nothing of a failed one behind', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-migrations-'))
+  const entries = ['0000_first', '0001_second'].map((tag, at) => ({ tag, when: at + 1 }))
+  const journal = JSON.stringify({
+    entries: entries.map((entry) => ({ ...entry, breakpoints: true })),
+  })
+  await mkdir(join(folder, 'meta'))
+  await writeFile(join(folder, 'meta', '_journal.json'), journal)
+  await writeFile(join(folder, '0000_first.sql'), 'create table first (id int)')
+  const failing =
+    'create table second (id int);--> statement-breakpoint\ncreate table first (id int)'
+  await writeFile(join(folder, '0001_second.sql'), failing)
+
+  await expect(migrateDatabase(url, folder)).rejects.toThrow('already exists')
+  await rm(folder, { recursive: true })
+
+  const tables =
+    await store.sql`select to_regclass('first') is null as first, to_regclass('second') is null as second`
+  expect(tables.map((row) => Object.values(row))).toEqual([[false, true]])
+  expect(await store.sql`select hash from drizzle.__drizzle_migrations`).toHaveLength(1)
+})
+
 test('creates the tables and the queues of a fresh database, which can store a payment', async () => {
   await migrateDatabase(url)
 
@@ -144,7 +169,7 @@ test('migrates several databases of one cluster at once, although they share the
   }
   const urls = names.map((other) => Object.assign(new URL(url), { pathname: other }).href)
 
-  const migrations = await Promise.allSettled(urls.map(migrateDatabase))
+  const migrations = await Promise.allSettled(urls.map((each) => migrateDatabase(each)))
 
   for (const other of names) await admin.sql`drop database ${admin.sql(other)} with (force)`
   expect(migrations.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'))

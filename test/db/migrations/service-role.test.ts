@@ -105,7 +105,7 @@ describe('the ledger', () => {
     ['to an invalid account', { debit: 'pocket' }, 'ledger_postings_debit'],
     ['from an invalid account', { credit: 'pocket' }, 'ledger_postings_credit'],
     ['of an invalid kind', { kind: 'gift' }, 'ledger_postings_kind'],
-    ['of a refund without refund_id', { kind: 'refund' }, 'ledger_postings_refund_named'],
+    ['of a refund without refund_id', { kind: 'refund' }, 'ledger_postings_resource_named'],
   ])('refuses a posting %s', async (_, fields, constraint) => {
     await expect(post(fields)).rejects.toMatchObject({ code: '23514', constraint_name: constraint })
   })

@@ -29,6 +29,7 @@ test('returns zeros for every queue of an empty store', async () => {
     unknown: 0,
     oldestUnfinishedSeconds: 0,
     oldestUnknownSeconds: 0,
+    disputes: {},
   })
   expect(read.queues).toMatchObject({ [OPERATIONS_QUEUE]: 0, [WEBHOOKS_QUEUE]: 0 })
   expect(read.deadLetters).toMatchObject({ [OPERATIONS_DEAD_LETTERS]: 0 })
@@ -145,4 +146,23 @@ test('gives up after one second', async () => {
   expect(performance.now() - startedAt).toBeLessThan(4_000)
   release()
   await holding
+})
+
+test('counts the disputes that are not closed, by status', async () => {
+  const { sql } = t.engine.store
+  const { tenantId, paymentId } = await t.accept()
+  for (const status of ['needs_response', 'needs_response', 'lost']) {
+    await sql`
+      insert into disputes (
+        tenant_id, id, payment_id, provider_dispute_id, amount_minor, currency, reason, status,
+        opened_at
+      )
+      values (
+        ${tenantId}, gen_random_uuid(), ${paymentId}, gen_random_uuid(), 1, 'usd', 'fraudulent',
+        ${status}, now()
+      )
+    `
+  }
+
+  expect((await figures()).disputes).toEqual({ needs_response: 2 })
 })

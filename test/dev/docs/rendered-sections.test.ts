@@ -9,11 +9,14 @@ import {
   renderPhaseTables,
   renderRecoveryPoints,
 } from '../../../dev/docs/phase-tables.ts'
+import { renderStandInFaults, renderStandInMethods } from '../../../dev/docs/stand-in-tables.ts'
 import {
   renderOperationStates,
   renderPaymentStates,
   renderRefundStates,
 } from '../../../dev/docs/status-diagrams.ts'
+import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
+import { paymentMethods } from '../../../dev/stripe-stand-in/payment-intents/payment-methods.ts'
 import { operationMoves } from '../../../src/domain/operations/operation.ts'
 import { paymentTransitions } from '../../../src/domain/payments/payment-status.ts'
 import { refundTransitions } from '../../../src/domain/payments/refund.ts'
@@ -87,6 +90,11 @@ test('the statuses of an operation are the table of the domain, with its labels'
   expect(renderOperationStates()).toBe(
     ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n'),
   )
+})
+
+test('the tables of the stand-in have every payment method and every fault', () => {
+  for (const { id } of paymentMethods) expect(renderStandInMethods()).toContain(`\`${id}\``)
+  expect(rowsIn(renderStandInFaults()).toSorted()).toEqual(faultNames.toSorted())
 })
 
 test('a label that would break the diagram is refused', () => {

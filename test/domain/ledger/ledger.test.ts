@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import {
   feeFor,
+  postingOfProviderFee,
   postingsOfCapture,
   postingsOfRefund,
   type Posting,
@@ -96,6 +97,17 @@ test('the posting of a refund reduces what the provider owes us, and keeps the f
   expect(postingsOfRefund(500)).toEqual([
     { debit: 'refunds', credit: 'provider_receivable', amountMinor: 500 },
   ])
+})
+
+test.each([
+  ['reduces what it owes us', 88, 'provider_fees', 'provider_receivable'],
+  ['that it returns increases what it owes us', -88, 'provider_receivable', 'provider_fees'],
+])('the posting of a fee of the provider %s', (_, amountMinor, debit, credit) => {
+  expect(postingOfProviderFee(amountMinor)).toEqual({ debit, credit, amountMinor: 88 })
+})
+
+test('a movement without a fee has no posting for it', () => {
+  expect(postingOfProviderFee(0)).toBeUndefined()
 })
 
 test.each([

@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { refuseFraction, refuseSmallCharge } from '../../../dev/stripe-stand-in/charge-amounts.ts'
-import { StripeError } from '../../../dev/stripe-stand-in/stripe-errors.ts'
+import {
+  refuseFraction,
+  refuseSmallCharge,
+} from '../../../dev/stripe-stand-in/payment-intents/charge-amounts.ts'
+import { StripeError } from '../../../dev/stripe-stand-in/requests/stripe-errors.ts'
 import {
   amountSteps,
   chargeMinimaMinor,

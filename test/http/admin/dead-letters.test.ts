@@ -25,6 +25,7 @@ beforeAll(async () => {
   service = await startService({
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
+    PROVIDER_OUTAGE_SECONDS: '0',
     // Unknown outcomes are looked up only when an operator requests it.
     CHECK_DELAYS_SECONDS: '3600',
     WEBHOOK_ALLOW_INSECURE: 'true',
@@ -220,6 +221,7 @@ test('a provider event out of retries is applied when redriven', async () => {
     provider: 'stripe',
     id,
     type: 'payment_intent.succeeded',
+    about: 'payment' as const,
     objectId: 'pi_1',
     providerPaymentId: 'pi_1',
     subject: { tenantId: tenant.id, paymentId: payment?.id ?? '' },

@@ -15,6 +15,7 @@ beforeAll(async () => {
   service = await startService({
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
+    PROVIDER_OUTAGE_SECONDS: '0',
     CHECK_DELAYS_SECONDS: '3600',
     CHECK_ON_READ_SECONDS: '1',
   })

@@ -1,6 +1,9 @@
 // The ledger endpoints: transactions, balances and fees.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
+import { insertProviderFeesIfNew } from '../../../src/db/ledger/provider-fees.ts'
+import { postingOfProviderFee } from '../../../src/domain/ledger/ledger.ts'
+import { parsePaymentId } from '../../../src/domain/payments/payment.ts'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
 import { startProcess } from '../../support/processes.ts'
 import { service, tenant } from '../../support/shared-service.ts'
@@ -45,6 +48,7 @@ describe('a ledger transaction', () => {
         kind: 'capture',
         payment: payment.id,
         refund: null,
+        dispute: null,
         entries: [
           { account: 'provider_receivable', amount: 1999, currency: 'usd' },
           { account: 'merchant_payable', amount: -1999, currency: 'usd' },
@@ -69,6 +73,52 @@ describe('a ledger transaction', () => {
         ],
       },
     ])
+  })
+
+  test('of a fee of the provider names the payment, and reduces what the provider owes', async () => {
+    const owner = await service.createTenant()
+    const payment = await makePayment(service, owner, 'succeeded')
+    const ref = { tenantId: owner.id, paymentId: parsePaymentId(payment.id) ?? '', refundId: null }
+    const posting = postingOfProviderFee(88)
+    if (posting === undefined) throw new Error('88 is no fee')
+
+    await insertProviderFeesIfNew(service.store.sql, [
+      { of: 'capture', ...ref, currency: 'usd', posting },
+    ])
+
+    expect(await listTransactions(`payment=${payment.id}&kind=provider_fee`, owner)).toMatchObject([
+      {
+        kind: 'provider_fee',
+        payment: payment.id,
+        refund: null,
+        entries: [
+          { account: 'provider_fees', amount: 88, currency: 'usd' },
+          { account: 'provider_receivable', amount: -88, currency: 'usd' },
+        ],
+      },
+    ])
+    expect(await balancesOf(owner)).toMatchObject([
+      { account: 'merchant_payable', amount: -1999 },
+      { account: 'provider_fees', amount: 88 },
+      { account: 'provider_receivable', amount: 1911 },
+    ])
+  })
+
+  test('of a fee does not exist without the movement that cost it', async () => {
+    const payment = await makePayment(service, tenant, 'requires_capture')
+    const ref = { tenantId: tenant.id, paymentId: parsePaymentId(payment.id) ?? '', refundId: null }
+    const posting = {
+      debit: 'provider_fees',
+      credit: 'provider_receivable',
+      amountMinor: 1,
+    } as const
+
+    const posted = await insertProviderFeesIfNew(service.store.sql, [
+      { of: 'capture', ...ref, currency: 'usd', posting },
+    ])
+
+    expect(posted).toBe(0)
+    expect(await listTransactions(`payment=${payment.id}`)).toEqual([])
   })
 
   test.each(['declined', 'requires_capture', 'requires_action', 'canceled'] as const)(

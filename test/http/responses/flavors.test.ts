@@ -25,6 +25,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
       IDEMPOTENCY_FLAVOR: flavor,
       CALL_ATTEMPTS: '1',
       JOB_RETRY_LIMIT: '0',
+      PROVIDER_OUTAGE_SECONDS: '0',
       CHECK_DELAYS_SECONDS: '3600',
       CHECK_ON_READ_SECONDS: '3600',
     })
@@ -76,6 +77,14 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
     'same key, in flight': () => whileInFlight(randomUUID()),
     'same key, outcome unknown': () => whileUnknown(randomUUID()),
     'a field that is not accepted': () => pay({ description: 5 }),
+    'a payment whose status does not allow it': async () => {
+      const payment = await makePayment(service, tenant, 'succeeded')
+      return await post(service.apiUrl, tenant, `/v1/payments/${payment.id}/capture`)
+    },
+    'a refund of a disputed payment': async () => {
+      const { json } = await pay({ payment_method: 'pm_card_createDispute' })
+      return await post(service.apiUrl, tenant, `/v1/payments/${String(json['id'])}/refunds`)
+    },
     'a form instead of a JSON body': () => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       const form = 'amount=1999&currency=usd&payment_method=pm_card_visa'
@@ -155,7 +164,7 @@ describe.each(flavors)('in the flavour %s', (flavor) => {
         201,
         202,
         flavor === 'stripe' ? 400 : 422,
-        409,
+        flavor === 'stripe' ? 400 : 409,
         flavor === 'stripe' ? 400 : 422,
         200,
       ])

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
+import { makeCustomer } from '../../support/customers.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import type { Tenant } from '../../support/service.ts'
 
@@ -9,8 +10,9 @@ const post = (body = paymentBody(), options = {}) =>
 
 describe('a first request', () => {
   test('answers 201 with the whole payment when it succeeded', async () => {
+    const customer = await makeCustomer(service, tenant)
     const answer = await post(
-      paymentBody({ customer: 'cus_1', description: 'Two tickets', metadata: { order: '17' } }),
+      paymentBody({ customer, description: 'Two tickets', metadata: { order: '17' } }),
     )
 
     expect(answer.status).toBe(201)
@@ -24,11 +26,12 @@ describe('a first request', () => {
       status: 'succeeded',
       capture_method: 'automatic',
       payment_method: 'pm_card_visa',
-      customer: 'cus_1',
+      customer,
       description: 'Two tickets',
       metadata: { order: '17' },
       failure: null,
       cancellation_reason: null,
+      capture_before: expect.stringMatching(/Z$/),
       provider: { name: 'stripe', payment_id: expect.stringMatching(/^pi_/) },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     })

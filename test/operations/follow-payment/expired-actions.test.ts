@@ -4,7 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { listDeadLetters } from '../../../src/db/queue/dead-letters.ts'
 import { keyOfExpiry, reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
-import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
+import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
+import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
@@ -12,7 +14,7 @@ import { startTestEngine, type Accepted, type TestEngine } from '../../support/e
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf } from '../../support/records.ts'
 import { asked } from '../made-payments.ts'
-import { applyAll, runWaiting } from './provider-events.ts'
+import { applyAll, deliver, eventAbout, runWaiting } from './provider-events.ts'
 
 let t: TestEngine
 
@@ -36,11 +38,15 @@ async function waiting(): Promise<Payment> {
 /** A payment that waits for its cardholder for as long as the setting allows. */
 async function abandoned(seconds = t.engine.settings.ACTION_EXPIRES_SECONDS): Promise<Payment> {
   const payment = await waiting()
+  await age(payment, seconds)
+  return payment
+}
+
+async function age({ id }: Payment, seconds = t.engine.settings.ACTION_EXPIRES_SECONDS) {
   await t.engine.store.sql`
     update provider_events set received_at = received_at - ${seconds} * interval '1 second'
-    where payment_id = ${payment.id}
+    where payment_id = ${id}
   `
-  return payment
 }
 
 const authenticate = ({ providerPaymentId }: Payment, outcome: 'succeed' | 'fail' = 'succeed') =>
@@ -236,6 +242,31 @@ describe('a cancel', () => {
 
     await expectCanceled(payment)
     expect(await executed(payment)).toHaveLength(1)
+  })
+
+  test('is not made again after the cardholder has authenticated a manual payment', async () => {
+    const made = await t.accept({
+      captureMethod: 'manual',
+      paymentMethod: 'pm_card_threeDSecureRequired',
+    })
+    await runOperation(t.engine, made)
+    const payment = await t.readPayment(made)
+    await age(payment)
+    await remind(payment)
+    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+    const ref = await expiryOf(payment)
+    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
+    await authenticate(payment)
+    const event = eventAbout(payment)
+    await deliver(t.engine, event)
+    await runWaiting(t)
+    expect(await read(payment)).toMatchObject({ status: 'requires_capture' })
+
+    await expect(reopenOperation(t.engine, ref)).rejects.toThrow(StaleResourceError)
+
+    expect(await remind(payment)).toBe('ignored')
+    expect(await read(payment)).toMatchObject({ status: 'requires_capture' })
+    expect((await executed(payment)).map(({ kind }) => kind)).toEqual(['payment_intent.confirm'])
   })
 
   test('by the client comes first: the reminder has nothing to do', async () => {

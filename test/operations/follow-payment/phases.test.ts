@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
-import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCommit, connectionLost, withoutRetries } from '../../support/engine-doubles.ts'

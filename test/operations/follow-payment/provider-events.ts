@@ -8,7 +8,7 @@ import type {
   ProviderEvent,
   ProviderEventStatus,
 } from '../../../src/domain/events/provider-event.ts'
-import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import type { TestEngine } from '../../support/engine.ts'
 
@@ -21,6 +21,7 @@ export function eventAbout(payment: Named, fields: Partial<ProviderEvent> = {}):
     provider: 'stripe',
     id: `evt_${randomUUID().replaceAll('-', '')}`,
     type: 'payment_intent.amount_capturable_updated',
+    about: 'payment',
     objectId: payment.providerPaymentId ?? '',
     providerPaymentId: payment.providerPaymentId,
     subject: { tenantId: payment.tenantId, paymentId: payment.id },

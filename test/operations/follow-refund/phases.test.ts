@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
-import { applyProviderEvent } from '../../../src/operations/follow-payment/apply-provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { aroundCall } from '../../support/engine-doubles.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'

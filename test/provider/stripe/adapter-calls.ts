@@ -34,6 +34,7 @@ export function paymentOf(fields: Partial<Payment> = {}): Payment {
     metadata: {},
     failure: null,
     cancellationReason: null,
+    captureBefore: null,
     provider: 'stripe',
     providerPaymentId: null,
     clientSecret: null,
@@ -71,9 +72,9 @@ export function traceOf(
   calledMs: number,
   fields: Partial<Trace> = {},
 ): Trace {
-  const calledFrom = new Date(calledMs)
+  const executedFrom = new Date(calledMs)
   const unnamed = { providerPaymentId: null, providerRefundId: null }
-  return { operationId, calledFrom, calledTo: calledFrom, ...unnamed, ...fields }
+  return { operationId, executedFrom, executedTo: executedFrom, ...unnamed, ...fields }
 }
 
 export function adapterFor(url: string, timeoutMs = PATIENCE_MS): PaymentProvider {

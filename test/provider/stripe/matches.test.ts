@@ -1,7 +1,7 @@
 // Tests the look-ups of a call's result: what they find, and that a failed look-up proves nothing,
 // because an absence that is not proved would allow a second charge.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
+import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import { adapterFor, callNames, calls, identityOf, paymentOf, traceOf } from './adapter-calls.ts'

@@ -21,6 +21,7 @@ import {
 } from './adapter-calls.ts'
 
 const T0_MS = 1_800_000_000_000
+const HOLD_ENDS = new Date(T0_MS + 7 * 86_400_000)
 const SKEW_MS = 300_000
 
 let provider: RunningProvider
@@ -62,14 +63,20 @@ describe('an authorization', () => {
       await adapter.calls.authorize.find({ payment: asked }, traceOf(identity, T0_MS)),
     ).toEqual({
       outcome: 'done',
-      value: { status: 'held', providerPaymentId: id },
+      value: { status: 'held', providerPaymentId: id, captureBefore: HOLD_ENDS },
       asked: {
         call: 'payment_intents.list',
         operation_id: identity.operationId,
         created_from: (T0_MS - SKEW_MS) / 1000,
         created_to: (T0_MS + SKEW_MS) / 1000,
       },
-      answered: { listed: 2, payment_id: id, payment_status: 'requires_capture', amount: 1999 },
+      answered: {
+        listed: 2,
+        payment_id: id,
+        payment_status: 'requires_capture',
+        amount: 1999,
+        capture_before: HOLD_ENDS.toISOString(),
+      },
     })
   })
 
@@ -210,12 +217,12 @@ describe('an authorization', () => {
     nowMs = T0_MS + offsetMs
     await lose()
 
-    const trace = traceOf(identity, T0_MS, { calledTo: new Date(T0_MS + 60_000) })
+    const trace = traceOf(identity, T0_MS, { executedTo: new Date(T0_MS + 60_000) })
     expect((await adapter.calls.authorize.find({ payment: asked }, trace)).outcome).toBe(outcome)
   })
 
   describe('whose id at the provider is known', () => {
-    const outside = { calledFrom: new Date(0), calledTo: new Date(0) }
+    const outside = { executedFrom: new Date(0), executedTo: new Date(0) }
 
     test('is read by it, regardless of its place in a list', async () => {
       const id = await lose()

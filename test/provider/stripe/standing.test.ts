@@ -1,7 +1,7 @@
 // Tests the standing of a payment, read through the adapter from a server that returns any answer
 // that a test chooses.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
+import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import { confirmStanding } from '../../../src/provider/stripe/standing.ts'
 import { adapterFor, authorized, captured, identityOf, paymentOf } from './adapter-calls.ts'
@@ -39,7 +39,10 @@ function standing(members: Record<string, unknown>) {
 test.each([
   [{ status: 'requires_action' }, { status: 'undecided' }],
   [{ status: 'processing' }, { status: 'undecided' }],
-  [{ status: 'requires_capture', amount_capturable: 1999 }, { status: 'held' }],
+  [
+    { status: 'requires_capture', amount_capturable: 1999 },
+    { status: 'held', captureBefore: null },
+  ],
   [
     { status: 'succeeded', amount_received: 1999 },
     { status: 'captured', amountCapturedMinor: 1999 },
@@ -88,13 +91,32 @@ test.each([
   expect(standing(members)).toMatchObject({ outcome: 'not_executed' })
 })
 
+const chargeWith = (card: unknown) => ({ id: 'ch_1', payment_method_details: { card } })
+
+test.each([
+  [chargeWith({ capture_before: 1_800_000_000 }), new Date(1_800_000_000_000)],
+  [chargeWith({}), null],
+  [chargeWith({ capture_before: '1800000000' }), null],
+  [chargeWith({ capture_before: 1.5 }), null],
+  [chargeWith({ capture_before: -1 }), null],
+  [chargeWith({ capture_before: 1e300 }), null],
+  [chargeWith(null), null],
+  [{ payment_method_details: null }, null],
+  ['ch_1', null],
+  [null, null],
+])('with the charge %j a hold ends at %s', (charge, captureBefore) => {
+  const held = { status: 'requires_capture', amount_capturable: 1999, latest_charge: charge }
+
+  expect(standing(held)).toMatchObject({ value: { status: 'held', captureBefore } })
+})
+
 test('reads a payment that is held and then captured at the provider', async () => {
   const adapter = adapterFor(provider.url)
   const held = await authorized(adapter)
 
   expect(await adapter.retrieve(held)).toMatchObject({
     outcome: 'done',
-    value: { status: 'held' },
+    value: { status: 'held', captureBefore: expect.any(Date) },
     asked: { call: 'payment_intents.retrieve', payment_id: held.providerPaymentId },
     answered: { status: 200, payment_status: 'requires_capture' },
   })

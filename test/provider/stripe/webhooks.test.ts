@@ -49,6 +49,7 @@ describe('a signed event', () => {
       provider: 'stripe',
       id: 'evt_1',
       type: 'payment_intent.succeeded',
+      about: 'payment',
       objectId: 'pi_1',
       providerPaymentId: 'pi_1',
       subject: { tenantId, paymentId },

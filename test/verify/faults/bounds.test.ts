@@ -10,6 +10,11 @@ test('a recovery may take 30 s, and a longer one breaks invariant 7', () => {
 })
 
 test('the first payment after an outage may take 2 s', () => {
-  expect(checkReturn(2_000)).toEqual([])
-  expect(checkReturn(2_001)).toMatchObject([{ invariant: 7 }])
+  expect(checkReturn(2_000, false)).toEqual([])
+  expect(checkReturn(2_001, false)).toMatchObject([{ invariant: 7 }])
+})
+
+test('in a soak it waits for delayed work, and may take 30 s', () => {
+  expect(checkReturn(30_000, true)).toEqual([])
+  expect(checkReturn(30_001, true)).toMatchObject([{ invariant: 7 }])
 })

@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { LABEL_FIELD } from '../../../verify/simulate/history.ts'
 import { checkInvariants } from '../../../verify/simulate/invariants.ts'
-import { checkMoves, checkRefundedOnce, INVARIANT_OF } from '../../../verify/faults/checks.ts'
+import {
+  checkDeclines,
+  checkMoves,
+  checkRefundedOnce,
+  INVARIANT_OF,
+} from '../../../verify/faults/checks.ts'
 import type { Move } from '../../../verify/faults/moves.ts'
 import { checkSecrecy } from '../../../verify/faults/secrecy.ts'
 
@@ -39,6 +44,22 @@ test.each<[string, Move, Move]>([
   ['an unknown recovery point', move('started', 1), move('elsewhere', 1)],
 ])('%s breaks invariant 6', (_, before, after) => {
   expect(checkMoves([[move('started', 0), before, after]])).toMatchObject([{ invariant: 6 }])
+})
+
+describe('a payment with a card that the provider approves', () => {
+  const check = (paymentMethod: string, status: number) => {
+    const wish = { kind: 'payment.create', body: { payment_method: paymentMethod } }
+    const operations = [{ wish, key: 'order-1', answers: [{ status }] }]
+    return checkDeclines({ operations } as unknown as Parameters<typeof checkDeclines>[0])
+  }
+
+  test('may succeed, and a declining card may be declined', () => {
+    expect([...check('pm_card_visa', 201), ...check('pm_card_chargeDeclined', 402)]).toEqual([])
+  })
+
+  test('breaks invariant 5 when it is declined', () => {
+    expect(check('pm_card_visa', 402)).toMatchObject([{ invariant: 5 }])
+  })
 })
 
 describe('the refunds of a key', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { CHARGED_TWICE, makeRun } from './report/sample-runs.ts'
-import { verdictOf } from '../../../verify/faults/results.ts'
+import { mayBeStalled, verdictOf } from '../../../verify/faults/results.ts'
 
 const PAIR = ['SIGKILL', 'reset']
 
@@ -22,4 +22,13 @@ test.each([
   ],
 ] as const)('%s: a run that %s', (verdict, _, changes) => {
   expect(verdictOf(makeRun(changes))).toBe(verdict)
+})
+
+test.each([
+  [true, 'took too long', [{ invariant: 7, what: 'recovery took 45 s' }]],
+  [true, 'had no fault', []],
+  [false, 'charged twice', [CHARGED_TWICE]],
+  [false, 'took too long and charged twice', [{ invariant: 7, what: 'late' }, CHARGED_TWICE]],
+])('%s: a machine that stood still may have failed a run that %s', (expected, _, violations) => {
+  expect(mayBeStalled(makeRun({ violations }))).toBe(expected)
 })

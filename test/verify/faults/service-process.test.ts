@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { afterEach, expect, jest, test } from '@jest/globals'
 import { fakeOnly } from '../../support/fake-timers.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+import type { Role } from '../../../verify/faults/points.ts'
 import { programIn } from '../../../verify/faults/programs.ts'
 import { ServiceProcess } from '../../../verify/faults/service-process.ts'
 import { Watch } from '../../../verify/faults/watch.ts'
@@ -17,11 +18,11 @@ const LONG_MS = 3_600_000
 
 const services: ServiceProcess[] = []
 
-async function standBy(program: string): Promise<ServiceProcess> {
+async function standBy(program: string, role: Role = 'worker'): Promise<ServiceProcess> {
   const programs = await makeTemporaryFolder()
-  await writeFile(programIn(programs, 'worker'), program)
+  await writeFile(programIn(programs, role), program)
   const service = await ServiceProcess.standBy({
-    role: 'worker',
+    role,
     programs,
     databaseUrl: 'postgres://nobody@localhost:1/none',
     providerUrl: 'http://localhost:1',
@@ -72,4 +73,17 @@ test('start fails when the process has ended while it stood by', async () => {
   await service.ended
 
   await expect(service.start()).rejects.toThrow('the worker ended before it was ready')
+})
+
+test('the port of an API is the one on which it listens', async () => {
+  const log = ['{"err":{"port":5432},"msg":"away"}', '{"port":4711,"msg":"listening"}']
+  const print = log.map((line) => `console.log('${line}')`).join('; ')
+  const service = await standBy(
+    `${STANDS_BY}; process.on('message', () => { ${print}; process.send({ type: 'ready' }) })`,
+    'api',
+  )
+
+  await service.start()
+
+  expect(service.port).toBe(4711)
 })

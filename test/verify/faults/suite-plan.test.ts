@@ -18,26 +18,33 @@ test('a plan within the budget has all runs, and a third of its pairs kill', () 
   expect(pairs).toMatchObject({ count: 5_000, killShare: 1 / 3 })
 })
 
-test('reduces the variants of an operation first, then the kills of pairs', () => {
-  const costs = { fixed: 100, variants: 100, nestedKills: 300 }
+test('reduces variants first, then kills of pairs, then pairs, then other faults', () => {
+  const costs = { fixed: 100, variants: 100, nestedKills: 300, nested: 100, others: 100 }
+  const least = { variants: 0.05 }
+  const usual = { variants: 1, nestedKills: 1 / 3, nested: 1, others: 1 }
 
-  expect(fitShares(costs, 1_000)).toEqual({ variants: 1, nestedKills: 1 / 3 })
-  expect(fitShares(costs, 250).variants).toBeCloseTo(0.5)
-  expect(fitShares(costs, 250).nestedKills).toBe(1 / 3)
-  expect(fitShares(costs, 170).variants).toBe(0.05)
-  expect(fitShares(costs, 170).nestedKills).toBeCloseTo(65 / 300)
-  expect(fitShares(costs, 100)).toEqual({ variants: 0.05, nestedKills: 0.05 })
+  expect(fitShares(costs, 1_000)).toEqual(usual)
+  expect(fitShares(costs, 450)).toEqual({ ...usual, variants: expect.closeTo(0.5) })
+  expect(fitShares(costs, 370)).toMatchObject({ ...least, nestedKills: expect.closeTo(65 / 300) })
+  expect(fitShares(costs, 270)).toMatchObject({ nestedKills: 0.05, nested: expect.closeTo(0.5) })
+  expect(fitShares(costs, 200)).toMatchObject({ nested: 0.3, others: expect.closeTo(0.5) })
+  expect(fitShares(costs, 100)).toEqual({ ...least, nestedKills: 0.05, nested: 0.3, others: 0.2 })
 })
 
-test('a reduced plan keeps its budget, and has all runs of the operations themselves', () => {
+test('a reduced plan keeps its budget, and all kills and resets of the operations', () => {
   const { runs, pairs, triples } = planSuite(large, FULL)
   const labels = new Set(runs.map(labelOf))
-  const swept = planRuns(large, FULL).filter(({ scenario }) => scenario !== 'payment.create.manual')
+  const kept = planRuns(large, FULL).filter(
+    (run) =>
+      run.scenario === 'payment.create' ||
+      (run.scenario === 'payment.follow' &&
+        ['SIGKILL', 'reset'].includes(run.injections[0]?.fault ?? '')),
+  )
 
   expect(labels.size).toBeLessThan(planRuns(large, FULL).length)
-  expect(swept.filter((run) => !labels.has(labelOf(run)))).toEqual([])
+  expect(kept.filter((run) => !labels.has(labelOf(run)))).toEqual([])
   const deeper = pairs.count + triples.count
-  const seconds = secondsOf(runs) + deeper * (0.35 + 0.25 * pairs.killShare)
+  const seconds = secondsOf(runs, large) + deeper * (0.35 + 0.25 * pairs.killShare)
   expect(seconds).toBeLessThan(52 * 60 * 2)
 })
 

@@ -157,7 +157,7 @@ const cases: readonly Case[] = [
     change: ({ executed: log }) => log.push(executed('payment_intent.capture', 1000)),
     broken: {
       'captured once': 'pay_1: 1000 usd expected',
-      'ledger matches': '2000 captured and 400 refunded',
+      'ledger matches': '2000 captured, 400 refunded and 0 disputed',
     },
   },
   {

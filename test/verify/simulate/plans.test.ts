@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { planFaults } from '../../../verify/simulate/faults.ts'
 import { makePlans } from '../../../verify/simulate/plans.ts'
 import { seededRandom } from '../../../verify/simulate/random.ts'
-import { faultNames } from '../../../dev/stripe-stand-in/faults.ts'
+import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
 
 describe('the plans of a run', () => {
   test('are the same for the same seed, and different for another seed', () => {

@@ -2,9 +2,11 @@
 // there.
 import type { Mutant } from './mutant.ts'
 import { mutantsOfCalls } from './of-calls.ts'
+import { mutantsOfDisputes } from './of-disputes.ts'
 import { mutantsOfEvents } from './of-events.ts'
 import { mutantsOfHolds } from './of-holds.ts'
 import { mutantsOfKeys } from './of-keys.ts'
+import { mutantsOfLateCalls } from './of-late-calls.ts'
 import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
 import { mutantsOfSecrets } from './of-secrets.ts'
@@ -12,7 +14,9 @@ import { mutantsOfSecrets } from './of-secrets.ts'
 export const mutants: readonly Mutant[] = [
   ...mutantsOfLeases,
   ...mutantsOfCalls,
+  ...mutantsOfLateCalls,
   ...mutantsOfEvents,
+  ...mutantsOfDisputes,
   ...mutantsOfKeys,
   ...mutantsOfMoney,
   ...mutantsOfHolds,

@@ -86,8 +86,14 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
       {
         file: 'src/db/operations/leases.ts',
-        text: "case when failure_kept and ${to.status} = 'failed_retryable' then 1",
-        replacement: 'case when failure_kept then 1',
+        text: "case when failure_kept and failure_certain and ${to.status} = 'failed_retryable'",
+        replacement: 'case when failure_kept',
+      },
+      // Otherwise a look-up under the new key finds what the old one did.
+      {
+        file: 'src/engine/call-provider.ts',
+        text: 'if (claimed.claim.keyGeneration === 0) return',
+        replacement: 'if (claimed.claim.keyGeneration >= 0) return',
       },
     ],
     caughtBy: 1,
@@ -100,16 +106,21 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     patches: [
       {
         file: 'src/recovery/outcome-resolver.ts',
-        text: '  const outcome = await look(engine, check)\n',
+        text: '  const outcome = await look(engine, check, trace)\n',
         replacement: `  if (check.evidence?.proved_absent === true) {
     return (await markAbsent(engine, check, 'an operator says so')) ? 'absent' : 'unclear'
   }
-  const outcome = await look(engine, check)
+  const outcome = await look(engine, check, trace)
 `,
+      },
+      {
+        file: 'src/engine/call-provider.ts',
+        text: 'if (claimed.claim.keyGeneration === 0) return',
+        replacement: 'if (claimed.claim.keyGeneration >= 0) return',
       },
       // Otherwise the second refund exceeds what is left, and is refused.
       {
-        file: 'dev/stripe-stand-in/refunds.ts',
+        file: 'dev/stripe-stand-in/refunds/refunds.ts',
         text: 'if (asked !== undefined && asked > left) {',
         replacement: 'if (asked !== undefined && asked > intent.amount_received) {',
       },
@@ -141,6 +152,35 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     shownBy: ['refund.create~keyless:reset@worker/provider-refund/reply#1/before'],
   },
   {
+    name: 'look-up-answered-from-an-earlier-list',
+    breaks: 'A list that was read before a call is believed when the call is looked up.',
+    patches: [
+      {
+        file: 'src/provider/stripe/lists/shared-lists.ts',
+        text: 'void readMatches(pagesWithin(within), matchers).then(',
+        replacement: 'void readMatches(keptPages(within), matchers).then(',
+      },
+      {
+        file: 'src/provider/stripe/lists/shared-lists.ts',
+        text: '  let gathering: LookUp[] = []\n',
+        replacement: `  let gathering: LookUp[] = []
+  const kept = new Map<number, (readonly Json[])[]>()
+  async function* keptPages(within: CreatedWithin) {
+    const pages = kept.get(within.from) ?? (await Array.fromAsync(pagesWithin(within)))
+    kept.set(within.from, pages)
+    yield* pages
+  }
+`,
+      },
+    ],
+    circumstances: KEYLESS,
+    caughtBy: 1,
+    // The first call is proved absent. The second one is executed, and its answer is lost.
+    shownBy: [
+      'payment.create~keyless:provider-unavailable@worker/provider-authorize/request#1/before+reset@worker/provider-authorize/reply#2/before',
+    ],
+  },
+  {
     name: 'timeout-taken-for-declined',
     breaks: 'A timeout counts as a decline, although the provider may have executed the call.',
     patches: [
@@ -158,6 +198,19 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     ],
     caughtBy: 5,
     shownBy: ['payment.create:stall@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'limited-rate-taken-for-declined',
+    breaks: 'A 429 counts as a decline, although the provider has not looked at the card.',
+    patches: [
+      {
+        file: 'src/provider/stripe/errors.ts',
+        text: 'const refused = notExecuted(error, asked, answered)',
+        replacement: 'const refused = declined(error, asked, answered)',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['payment.create:provider-rate-limited@worker/provider-authorize/request#1/before'],
   },
   {
     name: 'next-phase-without-a-record',

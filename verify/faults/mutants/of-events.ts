@@ -7,7 +7,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
     breaks: "An event that arrives before the provider's reply is recorded gets dropped.",
     patches: [
       {
-        file: 'src/operations/follow-payment/apply-provider-event.ts',
+        file: 'src/operations/follow-payment/apply-payment-event.ts',
         text: "if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'",
         replacement:
           "if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'ignored'",
@@ -23,7 +23,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
     breaks: 'The content of an event is believed without a look-up.',
     patches: [
       {
-        file: 'src/operations/follow-payment/apply-provider-event.ts',
+        file: 'src/operations/follow-payment/apply-payment-event.ts',
         text: 'const looked = await engine.provider.retrieve(payment)',
         replacement: `const looked = event.type.endsWith('succeeded')
     ? { outcome: 'done' as const, value: { status: 'held' as const } }

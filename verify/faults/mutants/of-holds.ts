@@ -20,7 +20,7 @@ export const mutantsOfHolds: readonly Mutant[] = [
     breaks: 'A refused capture ends the payment, which can be neither captured nor canceled.',
     patches: [
       {
-        file: 'src/operations/capture-payment/phases.ts',
+        file: 'src/operations/payment-answers.ts',
         text: "? { status: 'requires_capture' }",
         replacement: "? { status: 'declined', failure }",
       },
@@ -33,12 +33,38 @@ export const mutantsOfHolds: readonly Mutant[] = [
     breaks: 'A payment whose cardholder never authenticates waits for ever.',
     patches: [
       {
-        file: 'src/operations/follow-payment/apply-provider-event.ts',
+        file: 'src/operations/follow-payment/apply-payment-event.ts',
         text: "return isExpired ? await expire(engine, payment) : 'pending'",
         replacement: "return isExpired && false ? await expire(engine, payment) : 'pending'",
       },
     ],
     caughtBy: 7,
     shownBy: ['payment.cancel.expired'],
+  },
+  {
+    name: 'expired-hold-not-looked-at',
+    breaks: 'A hold that has ended stays capturable for ever when the events of it are lost.',
+    patches: [
+      {
+        file: 'src/db/payments/expiring-payments.ts',
+        text: "      where status = 'requires_capture'\n      on conflict",
+        replacement: "      where status = 'canceled'\n      on conflict",
+      },
+    ],
+    caughtBy: 7,
+    shownBy: ['payment.follow.expired'],
+  },
+  {
+    name: 'expiry-announced-again',
+    breaks: 'The end of a hold is announced by every worker, as often as it sweeps.',
+    patches: [
+      {
+        file: 'src/db/payments/expiring-payments.ts',
+        text: "update payments set expiry_step = 'look'",
+        replacement: "update payments set expiry_step = 'announce'",
+      },
+    ],
+    caughtBy: 1,
+    shownBy: ['payment.follow.expired'],
   },
 ]

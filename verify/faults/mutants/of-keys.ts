@@ -106,7 +106,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
       },
     ],
     schema: ['alter table idempotency_keys drop constraint idempotency_keys_response'],
-    circumstances: { settings: { JOB_RETRY_LIMIT: '0' } },
+    circumstances: { settings: { JOB_RETRY_LIMIT: '0', PROVIDER_OUTAGE_SECONDS: '0' } },
     caughtBy: 7,
     shownBy: ['payment.create.unwelcome'],
   },

@@ -93,7 +93,8 @@ export const mutantsOfLeases: readonly Mutant[] = [
         replacement: '\n      returning idempotency_keys.*',
       },
     ],
-    circumstances: KEYLESS,
+    // The sweeper must come while the call still waits for its answer.
+    circumstances: { ...KEYLESS, settings: { ...KEYLESS.settings, SWEEP_INTERVAL_MS: '100' } },
     caughtBy: 1,
     shownBy: ['payment.create~keyless:stall@worker/provider-authorize/reply#1/before'],
   },

@@ -81,6 +81,46 @@ export const mutantsOfMoney: readonly Mutant[] = [
     shownBy: ['payment.create'],
   },
   {
+    name: 'fee-posted-twice',
+    breaks: 'A fee of the provider is posted each time its movement is compared.',
+    patches: [
+      {
+        file: 'src/db/ledger/provider-fees.ts',
+        text: '    on conflict do nothing\n',
+        replacement: '',
+      },
+    ],
+    schema: ['alter table ledger_postings drop constraint ledger_postings_once'],
+    caughtBy: 5,
+    shownBy: ['movements.compared'],
+  },
+  {
+    name: 'partial-capture-as-booked',
+    breaks: 'What a partial capture released counts as captured.',
+    patches: [
+      {
+        file: 'src/provider/stripe/records/movements.ts',
+        text: 'isSame ? moved - releasedMinor : gross',
+        replacement: 'isSame ? moved : gross',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['movements.compared'],
+  },
+  {
+    name: 'unknown-movement-dropped',
+    breaks: 'A movement that the adapter does not know is left out.',
+    patches: [
+      {
+        file: 'src/reconciliation/compare-other-movements.ts',
+        text: "page.filter(({ kind }) => kind === 'unknown')",
+        replacement: 'page.filter(() => false)',
+      },
+    ],
+    caughtBy: 5,
+    shownBy: ['movements.compared'],
+  },
+  {
     name: 'ledger-unbalanced',
     breaks: 'The entries of a ledger transaction do not sum to zero.',
     patches: [
@@ -108,12 +148,12 @@ export const mutantsOfMoney: readonly Mutant[] = [
         replacement: '\n',
       },
       {
-        file: 'dev/stripe-stand-in/refunds.ts',
+        file: 'dev/stripe-stand-in/refunds/refunds.ts',
         text: 'if (left === 0) {',
         replacement: 'if (left === 0 && asked === undefined) {',
       },
       {
-        file: 'dev/stripe-stand-in/refunds.ts',
+        file: 'dev/stripe-stand-in/refunds/refunds.ts',
         text: 'if (asked !== undefined && asked > left) {',
         replacement: 'if (asked !== undefined && asked > intent.amount_received) {',
       },

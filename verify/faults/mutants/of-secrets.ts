@@ -86,6 +86,33 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     shownBy: ['payment.create'],
   },
   {
+    name: 'customer-of-another-tenant',
+    breaks: 'A tenant may charge any customer of the provider.',
+    patches: [
+      {
+        file: 'src/db/payments/payments.ts',
+        text: '${payment.customer === null ? sql`` : ownsCustomer(sql, payment.customer, provider)}',
+        replacement: '${sql``}',
+      },
+    ],
+    caughtBy: 9,
+    shownBy: ['payment.create'],
+  },
+  {
+    name: 'customer-found-without-its-tenant',
+    breaks: 'A tenant may charge the customers of every tenant.',
+    patches: [
+      {
+        file: 'src/db/payments/payments.ts',
+        text: 'where owned.tenant_id = reserved.tenant_id\n        and owned.provider',
+        replacement: 'where owned.provider',
+      },
+    ],
+    dropsTenant: true,
+    caughtBy: 9,
+    shownBy: ['payment.create'],
+  },
+  {
     name: 'secret-logged',
     breaks: 'The API key of each request is logged.',
     patches: [

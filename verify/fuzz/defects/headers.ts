@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { CARD_NUMBERS } from '../secrets.ts'
-import type { Operation } from '../operations.ts'
+import { isEvent, type Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'
 import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './defect.ts'
 
@@ -26,7 +26,6 @@ function headerDefect(
 const isTenants = ({ access }: Operation) => access === 'tenant'
 const isOperators = ({ access }: Operation) => access === 'operator'
 const isKeyed = ({ isKeyed: keyed }: Operation) => keyed
-const isEvent = ({ id }: Operation) => id === 'receiveProviderEvent'
 const isAny = () => true
 
 /** Letters only: a quote or a comma would have a meaning in these headers. */

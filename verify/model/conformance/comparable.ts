@@ -8,6 +8,7 @@ import type { StatementResult } from './memory-sessions.ts'
 const NOT_COMPARABLE = new Set([
   'job_id',
   'phase_age_ms',
+  'age_ms',
   'unknown_for_seconds',
   'key_hash',
   'last',

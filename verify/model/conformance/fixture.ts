@@ -149,6 +149,7 @@ function keyRow(
     attempts: random.below(3),
     in_doubt: isInDoubt,
     failure_kept: isInDoubt && random.percent(50),
+    failure_certain: random.percent(50),
     key_generation: random.below(2),
     phase_began_at: isWorking || state === 'unknown' ? -random.below(2) * 2 * LONG_SECONDS : null,
     unknown_at: state === 'unknown' ? -LONG_SECONDS : null,

@@ -14,6 +14,7 @@ import {
 } from '../../../src/db/idempotency/idempotency-keys.ts'
 import {
   claimEachIfUnowned,
+  enqueueRetry,
   giveBackIfOwner,
   handOverIfOwner,
   recordKeptFailureIfOwner,
@@ -126,9 +127,11 @@ function anyOperation(random: Random) {
     attempt: 1,
     inDoubt: false,
     phaseAgeMs: 0,
+    ageMs: 0,
     keyGeneration: 0,
     payment: paymentOf(key),
     refund: null,
+    dispute: null,
     fees: { basisPoints: 290, fixedMinor: 30 },
   }
 }
@@ -151,6 +154,7 @@ function paymentOf(key: number): Payment {
     metadata: {},
     failure: null,
     cancellationReason: null,
+    captureBefore: null,
     provider: 'stripe',
     providerPaymentId: null,
     clientSecret: null,
@@ -209,7 +213,9 @@ const senders: Readonly<Record<string, SendStatement>> = {
       reason: 'no answer',
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
-  'record kept failure': (sql, random) => recordKeptFailureIfOwner(sql, anyOperation(random)),
+  'enqueue retry': (sql, random) => enqueueRetry(sql, anyOperation(random)),
+  'record kept failure': (sql, random) =>
+    recordKeptFailureIfOwner(sql, anyOperation(random), random.percent(50)),
   'hand over': (sql, random) => handOverIfOwner(sql, anyOperation(random), random.percent(50)),
   advance: (sql, random) => {
     const operation = anyOperation(random)
@@ -261,7 +267,14 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'drop dead letters': (sql) => deleteObsoleteDeadLetters(sql),
   'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
   'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), 3_600_000),
-  'find stuck': (sql) => openFindingsOfStuck(sql, { lastDelaySeconds: 60, afterMs: 30_000 }),
+  'find stuck': (sql) =>
+    openFindingsOfStuck(sql, {
+      lastDelaySeconds: 60,
+      unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
+      settleSeconds: 30,
+      keyWindowSeconds: 3_600,
+      afterMs: 30_000,
+    }),
   'close findings': (sql) => closeFindingsOfIdle(sql),
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
   'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),

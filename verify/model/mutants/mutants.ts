@@ -28,7 +28,14 @@ const PLAIN: Space = {
   maintenance: 1,
   budget: NO_FAULTS,
   tries: { calls: 1, retries: 1 },
-  provider: { declines: false, refuses: false, delays: false, forgets: false, hides: false },
+  provider: {
+    declines: false,
+    refuses: false,
+    delays: false,
+    forgets: false,
+    hides: false,
+    fails: false,
+  },
   checks: [60],
   isStepwise: false,
   expires: false,
@@ -67,6 +74,16 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
     foundBy: '1',
     budget: { crashes: 1 },
     provider: providerThatMay('forgets'),
+  },
+  'absence-believed-too-early': {
+    foundBy: '5',
+    provider: providerThatMay('delays'),
+    checks: [5, 60],
+  },
+  'failed-refund-believed-absent': {
+    foundBy: '5',
+    operation: 'refund.create',
+    provider: providerThatMay('fails'),
   },
   'next-phase-without-a-record': { foundBy: '8', budget: { losses: 1 } },
   'no-finding-is-opened': { foundBy: '7', provider: providerThatMay('hides') },
@@ -124,6 +141,20 @@ const ownSpace: readonly ModelMutant[] = [
       lives: 2,
     },
     foundBy: '1: a key was used again',
+  },
+  {
+    name: 'new-key-after-a-failure-that-may-not-be-kept',
+    breaks: 'The provider key changes, although the earlier one would make a repetition harmless.',
+    patches: [
+      {
+        file: 'src/db/operations/leases.ts',
+        text: 'case when failure_kept and failure_certain and',
+        replacement: 'case when failure_kept and',
+      },
+    ],
+    schema: [],
+    space: { ...PLAIN, name: 'a provider fails', provider: providerThatMay('fails') },
+    foundBy: '6: the provider key',
   },
   {
     name: 'no-doubt-after-a-takeover',

@@ -25,6 +25,7 @@ const SCHEMA_MODULES = [
   'tenants',
   'payments',
   'refunds',
+  'disputes',
   'idempotency-keys',
   'key-tombstones',
   'ledger-postings',
@@ -33,7 +34,7 @@ const SCHEMA_MODULES = [
   'provider-events',
   'webhook-endpoints',
   'webhook-deliveries',
-  'reconciliation-findings',
+  'reconciliation/findings',
 ].map((name) => `src/db/schema/${name}.ts`)
 
 const PROGRAM_MODULES = [

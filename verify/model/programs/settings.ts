@@ -28,6 +28,8 @@ export function settingsFor({ calls, retries }: Tries, checks: readonly number[]
     CALL_ATTEMPTS: calls,
     CALL_RETRY_DELAY_MS: 1,
     JOB_RETRY_LIMIT: retries,
+    // The time of an outage changes when an operation gives up, not what happens then.
+    PROVIDER_OUTAGE_SECONDS: 0,
     KEY_RETENTION_SECONDS: RETENTION_SECONDS,
     CHECK_DELAYS_SECONDS: [...checks],
     CHECK_ON_READ_SECONDS: 10,

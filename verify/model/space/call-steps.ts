@@ -41,8 +41,12 @@ export class CallSteps {
         await this.#effects.afterAnswer(instance, at, answer, { ...summary, violations }),
       )
     }
-    for (const { label, provider: after, outcome } of deliver(provider, call, providerMay)) {
-      const summary = { label: `${call.call} ${label}`, ...FAULT_FREE }
+    for (const { label, provider: after, outcome, isFault } of deliver(
+      provider,
+      call,
+      providerMay,
+    )) {
+      const summary = { label: `${call.call} ${label}`, ...FAULT_FREE, isFaultFree: !isFault }
       await addEffect(summary, after, { kind: 'outcome', outcome })
       const lost = { ...summary, label: `${summary.label}, answer lost`, isFaultFree: false }
       if (!isLookup(call)) await addEffect(lost, after, UNKNOWN)

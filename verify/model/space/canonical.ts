@@ -61,6 +61,8 @@ function canonicalKey(row: Row): Row {
     created_at: 0,
     finished_at: row['finished_at'] === null ? null : 0,
     last_error: null,
+    // Without a kept failure it says nothing.
+    failure_certain: row['failure_kept'] === true && row['failure_certain'] === true,
     lease_expires_at: lease === null ? null : Number(lease) > 0 ? LEASE_SECONDS : -1,
     phase_began_at:
       began === null ? null : Number(began) > -KEY_WINDOW_SECONDS ? 0 : -KEY_WINDOW_SECONDS,

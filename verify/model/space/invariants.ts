@@ -6,7 +6,7 @@ import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
 import { toText, jsonOf, type Row } from '../store/rows.ts'
 import { FEES } from './initial-store.ts'
-import { recordOf, type ProviderRecord, type Provider } from './provider.ts'
+import { keptFailures, recordOf, type ProviderRecord, type Provider } from './provider.ts'
 import { AMOUNT_MINOR } from './space.ts'
 
 const RECOVERY_POINT_RANKS: Readonly<Record<string, number>> = {
@@ -46,6 +46,11 @@ function checkChangedOperation(
   )
   if ((nextRank ?? -1) < (rank ?? -1)) {
     violations.push(`6: the recovery point moved back to ${toText(next['recovery_point'])}`)
+  }
+  const generations = Number(next['key_generation']) - Number(row['key_generation'])
+  const mayAdvance = from === 'unknown' && next['status'] === 'failed_retryable'
+  if (generations !== 0 && !(generations === 1 && mayAdvance)) {
+    violations.push(`6: the provider key of ${toText(id)} changed without a proof of absence`)
   }
   const isStatusChange = jsonOf(row) !== jsonOf(next) && from !== next['status']
   if (
@@ -108,7 +113,7 @@ export function checkState(product: Product, database: Database, provider: Provi
 function checkExecutedOnce(id: string, record: ProviderRecord): string[] {
   const { key } = ownerOf(id)
   const times: readonly (readonly [string, number])[] = [
-    ['authorized', record.authorized],
+    ['authorized', record.authorized - lateHoldsOf(record)],
     ['captured', record.captured],
     ['refunded', record.refunded],
   ]
@@ -116,6 +121,10 @@ function checkExecutedOnce(id: string, record: ProviderRecord): string[] {
     .filter(([, count]) => count > 1)
     .map(([what, count]) => `1: key ${key} was ${what} ${count} times`)
 }
+
+/** Authorizations that the provider completed late. They may be second holds; nothing captures those. */
+const lateHoldsOf = ({ completed }: ProviderRecord): number =>
+  completed.filter((call) => call === 'authorize').length
 
 function checkRefunded(provider: Provider): string[] {
   const sum = Object.values(provider).reduce((total, { refundedMinor }) => total + refundedMinor, 0)
@@ -166,7 +175,14 @@ function checkKey(product: Product, database: Database, row: Row, provider: Prov
     ...checkResource(database, row),
     ...(row['status'] === 'completed' ? checkCompleted(database, row, record) : []),
     ...(row['status'] === 'failed_retryable' ? checkNothingExecuted(row, record) : []),
+    ...checkGeneration(row, record),
   ]
+}
+
+/** The provider key changes only after a failure that the provider keeps under it. */
+function checkGeneration({ id, key_generation }: Row, record: ProviderRecord): string[] {
+  if (Number(key_generation) <= keptFailures(record)) return []
+  return [`6: the provider key of ${toText(id)} changed, although it keeps no failure`]
 }
 
 /**
@@ -253,7 +269,7 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
     resource === expected
       ? []
       : [`2: the stored answer is ${status}, but the resource is ${resource}`]
-  const effects = isTimeout ? count + record.authorized : count
+  const effects = isTimeout ? count + record.authorized - lateHoldsOf(record) : count
   const isHeld = isKnownToProvider(resourceOf(database, row)) && !record.canceled
   return effects === 0 && !isHeld
     ? violations
@@ -263,18 +279,26 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
 /** A client's retry may repeat an operation only if it is proved that nothing was executed. */
 function checkNothingExecuted(row: Row, record: ProviderRecord): string[] {
   const count = row['refund_id'] === null ? executedAt(row, record) : record.refunded
-  return count === 0 ? [] : ['5: an operation is failed_retryable, but the provider executed it']
+  // The retry is in doubt, and repeats the call under the same provider key.
+  const isLateRefund = record.completed.includes('refund') && row['phase_began_at'] !== null
+  return count === 0 || isLateRefund
+    ? []
+    : ['5: an operation is failed_retryable, but the provider executed it']
 }
 
-/** How often the call of the current recovery point of a payment was executed. */
+/**
+ * How often the call of the current recovery point of a payment was executed, except late: the state
+ * of the payment, or the capture that must follow, keeps such a call from being harmful.
+ */
 function executedAt({ recovery_point: point }: Row, record: ProviderRecord): number {
+  const { completed } = record
   switch (point) {
     case 'started':
-      return record.authorized
+      return record.authorized - lateHoldsOf(record)
     case 'authorized':
-      return record.captured
+      return completed.includes('capture') ? 0 : record.captured
     case 'refused':
-      return record.canceled ? 1 : 0
+      return record.canceled && !completed.includes('cancel') ? 1 : 0
     default:
       return 0
   }

@@ -1,7 +1,7 @@
 // Computes the transitions of calls whose caller no longer waits: each call reaches the provider
-// later, or is lost.
+// later, or is lost. The work of a call whose failure the provider keeps is completed later, or never.
 import type { SearchContext } from './search-context.ts'
-import { deliver, removeInFlight, type Provider } from './provider.ts'
+import { complete, deliver, removeInFlight, type Provider } from './provider.ts'
 import type { State } from './state.ts'
 import { NEVER, RANK, type Transition } from './transition.ts'
 
@@ -49,7 +49,11 @@ export class LateCalls {
         ]
       }),
     )
-    this.#lateCallsByProvider.set(provider, lateCalls)
-    return lateCalls
+    const completions = Object.values(value).flatMap(({ unfinished }) =>
+      unfinished.map((call) => to(`${call.call}: completed late`, complete(value, call), NEVER)),
+    )
+    const all = [...lateCalls, ...completions]
+    this.#lateCallsByProvider.set(provider, all)
+    return all
   }
 }

@@ -1,9 +1,9 @@
 // Models the payment provider: what it executed for each operation, which idempotency keys it
 // remembers, and which calls are in flight. Its outcomes are those that the adapter derives from
 // Stripe's answers, see `src/provider/stripe/answers.ts`, `payment-traces.ts` and `refund-traces.ts`.
-import type { Outcome } from '../../../src/domain/operations/outcome.ts'
+import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Standing } from '../../../src/domain/payments/standing.ts'
-import type { CallRequest } from '../programs/requests.ts'
+import type { CallRequest, ProviderCall } from '../programs/requests.ts'
 import { AMOUNT_MINOR } from './space.ts'
 
 /** The provider's record of one operation. */
@@ -17,8 +17,12 @@ export interface ProviderRecord {
   readonly canceled: boolean
   /** The operation was declined, and an object at the provider says so. */
   readonly declined: boolean
-  /** By provider key: declined, or the ordinal number of the execution. */
-  readonly remembered: Readonly<Record<string, 'declined' | number>>
+  /** By provider key: declined, a kept failure, or the ordinal number of the execution. */
+  readonly remembered: Readonly<Record<string, 'declined' | 'failed' | number>>
+  /** Calls whose failure is kept, and whose work the provider may complete later. */
+  readonly unfinished: readonly CallRequest[]
+  /** The calls that it completed later. */
+  readonly completed: readonly ProviderCall[]
   /** Calls whose caller no longer waits for an answer. */
   readonly inFlight: readonly CallRequest[]
 }
@@ -34,6 +38,8 @@ const EMPTY_RECORD: ProviderRecord = {
   canceled: false,
   declined: false,
   remembered: {},
+  unfinished: [],
+  completed: [],
   inFlight: [],
 }
 
@@ -42,6 +48,8 @@ export interface Delivery {
   readonly label: string
   readonly provider: Provider
   readonly outcome: Outcome<unknown>
+  /** Whether it is a fault of the provider. */
+  readonly isFault?: true
 }
 
 export const recordOf = (provider: Provider, operationId: string): ProviderRecord =>
@@ -55,11 +63,14 @@ export function isLookup({ providerKey }: CallRequest): boolean {
 export function deliver(
   provider: Provider,
   call: CallRequest,
-  { declines }: { readonly declines: boolean },
+  { declines, fails }: { readonly declines: boolean; readonly fails: boolean },
 ): Delivery[] {
   const record = recordOf(provider, call.operationId)
   if (isLookup(call)) return [{ label: 'answered', provider, outcome: lookUp(record, call) }]
   const rememberedAnswer = record.remembered[call.providerKey ?? '']
+  if (rememberedAnswer === 'failed') {
+    return [{ label: 'failure replayed', provider, outcome: failed('certain') }]
+  }
   if (rememberedAnswer !== undefined) {
     return [{ label: 'replayed', provider, outcome: outcomeOf(call, rememberedAnswer) }]
   }
@@ -68,7 +79,39 @@ export function deliver(
   // A cancel is refused for the state of the payment alone.
   const mayDecline = declines && call.call !== 'cancel'
   const declined = mayDecline || isRefused === true ? [deliverDeclined(provider, record, call)] : []
-  return isRefused === false ? [deliverDoneBefore(provider, call)] : [...done, ...declined]
+  const failures = fails ? deliverFailed(provider, record, call) : []
+  if (isRefused === false) return [deliverDoneBefore(provider, call), ...failures]
+  return [...done, ...declined, ...failures]
+}
+
+/** So that provider keys, which change after a kept failure, are finitely many. */
+const KEPT_FAILURES_MAX = 2
+
+/** A 500, which the key keeps if the provider had begun to execute. */
+function deliverFailed(provider: Provider, record: ProviderRecord, call: CallRequest): Delivery[] {
+  const outcome = failed('possible')
+  const early = { label: 'fails early', provider, outcome, isFault: true } as const
+  if (keptFailures(record) === KEPT_FAILURES_MAX) return [early]
+  const remembered = { ...record.remembered, [call.providerKey ?? '']: 'failed' as const }
+  const unfinished = sortCalls([...record.unfinished, call])
+  const after = { ...provider, [call.operationId]: { ...record, remembered, unfinished } }
+  return [early, { label: 'fails', provider: after, outcome, isFault: true }]
+}
+
+/** How many provider keys keep a failure. */
+export function keptFailures({ remembered }: ProviderRecord): number {
+  return Object.values(remembered).filter((answer) => answer === 'failed').length
+}
+
+/** The provider completes the work of a kept failure, unless the state of the object refuses it. */
+export function complete(provider: Provider, call: CallRequest): Provider {
+  const record = recordOf(provider, call.operationId)
+  const unfinished = record.unfinished.filter((other) => nameOf(other) !== nameOf(call))
+  const isRefused = checkRefusal(provider, record, call) !== undefined
+  const after = isRefused
+    ? record
+    : { ...afterExecution(record, call), completed: [...record.completed, call.call].toSorted() }
+  return { ...provider, [call.operationId]: { ...after, unfinished } }
 }
 
 /**
@@ -152,7 +195,7 @@ function valueOf(call: CallRequest, count: number): unknown {
   switch (call.call) {
     case 'authorize':
     case 'findAuthorization':
-      return { status: 'held', providerPaymentId: objectIdOf(call, count) }
+      return { status: 'held', captureBefore: null, providerPaymentId: objectIdOf(call, count) }
     case 'capture':
     case 'findCapture':
       return { amountCapturedMinor: call.amountMinor }
@@ -187,7 +230,7 @@ function lookUp(record: ProviderRecord, call: CallRequest): Outcome<unknown> {
 
 function standingOf({ captured, capturedMinor, canceled }: ProviderRecord): Standing {
   if (captured > 0) return { status: 'captured', amountCapturedMinor: capturedMinor }
-  return canceled ? { status: 'canceled', reason: null } : { status: 'held' }
+  return canceled ? { status: 'canceled', reason: null } : { status: 'held', captureBefore: null }
 }
 
 export const notExecuted: Outcome<never> = {
@@ -196,22 +239,29 @@ export const notExecuted: Outcome<never> = {
   ...EXCHANGE,
 }
 
-export const unknownOutcome: Outcome<never> = {
+export const unknownOutcome: Unknown = {
   outcome: 'unknown',
   reason: 'the answer was lost',
   ...EXCHANGE,
 }
+
+/** A 500, or its replay. */
+const failed = (keptFailure: 'possible' | 'certain'): Outcome<never> => ({
+  ...unknownOutcome,
+  keptFailure,
+})
 
 /** The caller no longer waits, but the call is in flight. Equal calls in flight count once. */
 export function addInFlight(provider: Provider, call: CallRequest): Provider {
   const record = recordOf(provider, call.operationId)
   const name = nameOf(call)
   if (record.inFlight.some((other) => nameOf(other) === name)) return provider
-  const inFlight = [...record.inFlight, call].toSorted((one, other) =>
-    nameOf(one) < nameOf(other) ? -1 : 1,
-  )
+  const inFlight = sortCalls([...record.inFlight, call])
   return { ...provider, [call.operationId]: { ...record, inFlight } }
 }
+
+const sortCalls = (calls: readonly CallRequest[]): CallRequest[] =>
+  calls.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
 
 /** The call is no longer in flight. */
 export function removeInFlight(provider: Provider, call: CallRequest): Provider {

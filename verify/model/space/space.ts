@@ -40,6 +40,11 @@ export interface Space {
     readonly forgets: boolean
     /** A lookup gives no information. */
     readonly hides: boolean
+    /**
+     * It answers 500, and may keep that as the result of the key, at most twice for each operation.
+     * It may complete the work of a kept 500 at any time. Not together with `forgets`.
+     */
+    readonly fails: boolean
   }
   /** When the outcome resolver checks, in seconds after the outcome became unknown. */
   readonly checks: readonly number[]

@@ -4,13 +4,14 @@
 import type { Space } from './space.ts'
 
 const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
-/** A provider with every behaviour, and one that only executes and answers calls. */
+/** A provider with every behaviour except failures, and one that only executes and answers calls. */
 const ANY_PROVIDER = {
   declines: true,
   refuses: true,
   delays: true,
   forgets: true,
   hides: true,
+  fails: false,
 } as const
 const RELIABLE_PROVIDER = {
   declines: false,
@@ -18,6 +19,7 @@ const RELIABLE_PROVIDER = {
   delays: false,
   forgets: false,
   hides: false,
+  fails: false,
 } as const
 
 const ONE_KEY = {
@@ -60,6 +62,21 @@ export const spaces: readonly Space[] = [
   },
   {
     ...ONE_KEY,
+    name: 'failures-of-a-payment',
+    workers: 1,
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, fails: true, delays: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'failures-of-a-refund',
+    operation: 'refund.create',
+    workers: 1,
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, fails: true, delays: true, declines: true, refuses: true },
+  },
+  {
+    ...ONE_KEY,
     name: 'statement-by-statement',
     workers: 1,
     budget: { ...NO_FAULTS, crashes: 1 },
@@ -97,7 +114,7 @@ export const spaces: readonly Space[] = [
     operation: 'refund.create',
     keys: 2,
     budget: { ...NO_FAULTS, crashes: 1 },
-    provider: { ...RELIABLE_PROVIDER, refuses: true, declines: true },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
   },
   {
     ...ONE_KEY,

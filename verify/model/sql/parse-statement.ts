@@ -86,7 +86,7 @@ class StatementReader {
     const groupBy = this.#tokens.take('group', 'by') ? this.#expressions.list() : []
     const orderBy = this.#tokens.take('order', 'by') ? this.#order() : []
     const limit = this.#tokens.take('limit') ? this.#expressions.read() : undefined
-    const locks = this.#tokens.take('for', 'update') ? this.#locked() : undefined
+    const locks = this.#tokens.take('for', 'no', 'key', 'update') ? this.#locked() : undefined
     const union = this.#tokens.take('union', 'all') ? this.#select() : undefined
     return { kind: 'select', items, from, where, groupBy, orderBy, limit, locks, union }
   }

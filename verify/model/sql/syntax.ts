@@ -55,7 +55,7 @@ export interface Select {
   readonly groupBy: readonly Expression[]
   readonly orderBy: readonly { readonly by: Expression; readonly descending: boolean }[]
   readonly limit: Expression | undefined
-  /** The source that `for update of` locks. */
+  /** The source that `for no key update of` locks. */
   readonly locks: string | undefined
   readonly union: Select | undefined
 }

@@ -81,7 +81,7 @@ export class Execution implements EvaluationContext {
     if (table?.kind !== 'table') throw new UnknownSqlError(`${locks} cannot be locked`)
     return scopes.flatMap((scope) => {
       const row = scope.bindingOf(locks)?.row ?? undefined
-      const newest = row && this.changes.lock(table.name, row, 'update')
+      const newest = row && this.changes.lock(table.name, row, 'no key update')
       if (newest === undefined) return []
       const rechecked = scope.replacing(locks, newest)
       return newest === row || holds(select.where, rechecked, this) ? [rechecked] : []

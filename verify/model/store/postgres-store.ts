@@ -7,6 +7,7 @@ import { decodeBytes, type Row, type Value } from './rows.ts'
 /** Every table that programs write to. */
 const TABLES_TO_EMPTY = [
   'idempotency_keys',
+  'disputes',
   'refunds',
   'payments',
   'phase_runs',

@@ -49,7 +49,7 @@ export class RowChanges {
   readonly #changes: Change[] = []
   readonly #locks: Lock[] = []
   readonly #visible = new Map<string, Relation>()
-  readonly #inserted: { readonly table: Table; readonly row: Row }[] = []
+  readonly #referring: { readonly table: Table; readonly row: Row }[] = []
 
   constructor(schema: Schema, view: View, context: EvaluationContext) {
     this.#schema = schema
@@ -161,6 +161,7 @@ export class RowChanges {
   #update(table: Table, { set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
     const changed = this.#assign({ set }, scope, row)
     this.#check(table, changed)
+    if (this.#isFromOwnTransaction(table, row)) this.#referring.push({ table, row: changed })
     for (const unique of table.uniques) {
       const isMoved = unique.columns.some(
         (column) => !isSame(row[column] ?? null, changed[column] ?? null),
@@ -169,6 +170,13 @@ export class RowChanges {
       if (conflicting !== undefined) throw postgresError(UNIQUE_VIOLATION, unique.name)
     }
     return changed
+  }
+
+  #isFromOwnTransaction(table: Table, row: Row): boolean {
+    const key = keyOfRow(table, row)
+    return this.#view.own.changes.some(
+      (change) => change.table === table.name && change.key === key,
+    )
   }
 
   #assign({ set }: Pick<Update, 'set'>, scope: Scope, row: Row): Row {
@@ -215,7 +223,7 @@ export class RowChanges {
     this.#check(table, row)
     const key = keyOfRow(table, row)
     this.#changes.push({ table: table.name, key, row })
-    this.#inserted.push({ table, row })
+    this.#referring.push({ table, row })
     return row
   }
 
@@ -292,10 +300,11 @@ export class RowChanges {
 
   /**
    * Inserted rows must refer to existing rows, and lock these against deletion. PostgreSQL checks
-   * this at the end of the statement.
+   * this at the end of the statement, and once more when a transaction updates a row that it has
+   * written itself, even if the reference stays (RI_FKey_fk_upd_check_required in its source).
    */
   checkReferences(): void {
-    for (const { table, row } of this.#inserted) {
+    for (const { table, row } of this.#referring) {
       for (const { name, columns, table: target } of table.references) {
         const values = columns.map((column) => row[column] ?? null)
         if (values.includes(null)) continue

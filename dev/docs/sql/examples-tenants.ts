@@ -1,0 +1,118 @@
+// Examples of the statements on tenants, their API keys, customers and webhooks.
+import {
+  authenticateKey,
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  revokeKeyIfNotRevoked,
+  rotateKeyIfActive,
+} from '../../../src/db/tenants/api-keys.ts'
+import {
+  assignCustomers,
+  listCustomers,
+  listUnownedCustomers,
+} from '../../../src/db/tenants/provider-customers.ts'
+import { createSharedCount } from '../../../src/db/tenants/rate-limits.ts'
+import {
+  findTenant,
+  insertTenant,
+  listTenants,
+  setTenantDisabled,
+  setTenantFees,
+} from '../../../src/db/tenants/tenants.ts'
+import {
+  failIfDue,
+  findDueDelivery,
+  recordAttemptIfDue,
+} from '../../../src/db/webhooks/webhook-attempts.ts'
+import {
+  findDelivery,
+  listDeliveries,
+  redeliverIfEnabled,
+} from '../../../src/db/webhooks/webhook-deliveries.ts'
+import {
+  deleteEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  rotateSecret,
+} from '../../../src/db/webhooks/webhook-endpoints.ts'
+import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
+import {
+  apiKey,
+  ID,
+  newEndpoint,
+  NOW,
+  PAGE,
+  PROVIDER,
+  REF,
+  SECRET,
+  webhookJob,
+} from './example-values.ts'
+
+const attempt = {
+  id: ID,
+  startedAt: NOW,
+  latencyMs: 12,
+  reply: { httpStatus: 500 },
+  retryInSeconds: 5,
+  disableAfterSeconds: 60,
+}
+
+export const tenantExamples: readonly Example[] = [
+  example(authenticateKey, (_, store) => authenticateKey(store, SECRET)),
+  example(insertApiKey, (sql) => insertApiKey(sql, { tenantId: ID, secret: SECRET }), {
+    answers: WRITTEN,
+  }),
+  example(findApiKey, (sql) => findApiKey(sql, ID)),
+  example(listApiKeys, (sql) => listApiKeys(sql, ID, PAGE), { variant: LATER_PAGE }),
+  example(rotateKeyIfActive, (sql) => rotateKeyIfActive(sql, apiKey, 60), {
+    variant: 'The new key is then written by `insertApiKey`.',
+  }),
+  example(revokeKeyIfNotRevoked, (sql) => revokeKeyIfNotRevoked(sql, ID)),
+  example(createSharedCount, (sql) => createSharedCount(sql)('tenant', 1, 1_000), {
+    answers: [[{ points: 1, expire: '1' }]],
+    variant: 'The text is from rate-limiter-flexible.',
+  }),
+  example(insertTenant, (sql) => insertTenant(sql, 'Shop'), { answers: WRITTEN }),
+  example(findTenant, (sql) => findTenant(sql, ID)),
+  example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
+  example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
+  example(setTenantDisabled, (sql) => setTenantDisabled(sql, ID, true), {
+    variant: 'To disable. To enable, the new value is a parameter, null.',
+  }),
+  example(assignCustomers, (sql) =>
+    assignCustomers(sql, { tenantId: ID, provider: PROVIDER, customers: ['cus_1'], from: ID }),
+  ),
+  example(listCustomers, (sql) => listCustomers(sql, { tenantId: ID, provider: PROVIDER }, PAGE), {
+    variant: LATER_PAGE,
+  }),
+  example(listUnownedCustomers, (sql) => listUnownedCustomers(sql, PROVIDER)),
+]
+
+export const webhookExamples: readonly Example[] = [
+  example(findDueDelivery, (sql) => findDueDelivery(sql, webhookJob)),
+  example(
+    recordAttemptIfDue,
+    (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
+    { variant: 'For an attempt that failed. After a success, only the part `endpoint` differs:' },
+  ),
+  example(
+    recordAttemptIfDue,
+    (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'succeeded' }),
+    { variant: 'For an attempt that succeeded.' },
+  ),
+  example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
+  example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
+  example(
+    listDeliveries,
+    (sql) => listDeliveries(sql, ID, { endpointId: ID, eventId: ID, status: 'failed' }, PAGE),
+    { variant: FILTERED },
+  ),
+  example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF)),
+  example(insertEndpoint, (sql) => insertEndpoint(sql, newEndpoint)),
+  example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
+  example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE), { variant: LATER_PAGE }),
+  example(rotateSecret, (sql) => rotateSecret(sql, REF, 'whsec_1')),
+  example(deleteEndpoint, (sql) => deleteEndpoint(sql, REF)),
+]

@@ -1,0 +1,43 @@
+// Implements the endpoints of /v1/payment_methods, and the list of those of a customer
+// (https://docs.stripe.com/api/payment_methods).
+import type { Endpoint } from '../requests/api-request.ts'
+import { listPage } from '../requests/list-page.ts'
+import { requireString } from '../requests/parameters.ts'
+import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
+import { findCustomer, readCustomer } from './customers.ts'
+import { findSavedMethod, type SavedMethod } from './saved-methods.ts'
+
+/** POST /v1/payment_methods/:id/attach. */
+export const attachPaymentMethod: Endpoint = ({ params, objectId, nowMs }, records) => {
+  requireString(params, 'customer')
+  const customer = readCustomer(params, records)
+  const method = findSavedMethod(objectId, records, nowMs)
+  if (method === undefined) throw noSuchObject('PaymentMethod', objectId, 'payment_method')
+  if (method.customer !== null) {
+    const message = 'The payment method you provided has already been attached to a customer.'
+    throw refusedByState(message, {})
+  }
+  if (method.metadata.used === 'true') {
+    const message =
+      'This PaymentMethod was previously used without being attached to a Customer or was ' +
+      'detached from a Customer, and may not be used again.'
+    throw refusedByState(message, {})
+  }
+  const attached: SavedMethod = { ...method, customer }
+  records.objects.save(attached)
+  return { status: 200, body: attached }
+}
+
+/** GET /v1/payment_methods/:id. */
+export const retrievePaymentMethod: Endpoint = ({ objectId }, { objects }) => {
+  const method = objects.find('payment_method', objectId)
+  if (method === undefined) throw noSuchObject('PaymentMethod', objectId, 'payment_method')
+  return { status: 200, body: method }
+}
+
+/** GET /v1/customers/:id/payment_methods. */
+export const listPaymentMethodsOfCustomer: Endpoint = (request, records) => {
+  const customer = findCustomer(request.objectId, records.objects).id
+  const params = { ...request.params, customer }
+  return listPage({ ...request, params }, records, 'payment_method', ['customer'])
+}

@@ -1,0 +1,64 @@
+// Implements early fraud warnings (https://docs.stripe.com/api/radar/early_fraud_warnings): the bank
+// reports fraud, which moves no money, and mostly precedes a dispute.
+import type Stripe from 'stripe'
+import type { Endpoint } from '../requests/api-request.ts'
+import { newId } from '../ids.ts'
+import { listPage } from '../requests/list-page.ts'
+import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
+import { noSuchObject } from '../requests/stripe-errors.ts'
+import type { Records } from '../storage.ts'
+import type { EventCause } from '../webhooks/event.ts'
+
+export interface EarlyFraudWarning extends Stripe.Radar.EarlyFraudWarning {
+  charge: string
+  payment_intent: string
+}
+
+type Changed = Pick<Records, 'objects' | 'events'>
+
+/** Warns of a captured intent. */
+export function warnOf(
+  { objects, events }: Changed,
+  cause: EventCause,
+  intent: PaymentIntent,
+): void {
+  const warning = {
+    id: newId('issfr'),
+    object: 'radar.early_fraud_warning',
+    actionable: true,
+    charge: String(intent.latest_charge),
+    created: Math.floor(cause.nowMs / 1000),
+    fraud_type: 'misc',
+    livemode: false,
+    payment_intent: intent.id,
+  } satisfies Stripe.Radar.EarlyFraudWarning
+  objects.save(warning)
+  events.append(cause, 'radar.early_fraud_warning.created', warning)
+}
+
+/** A warning is actionable until its charge is disputed or fully refunded. */
+export function endWarnings(
+  { objects, events }: Changed,
+  cause: EventCause,
+  paymentIntent: string,
+): void {
+  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
+  const filters = { payment_intent: paymentIntent }
+  const list = { ...everything, filters, cursor: undefined }
+  for (const warning of objects.list('radar.early_fraud_warning', list).data) {
+    const ended = { ...warning, actionable: false }
+    objects.save(ended)
+    events.append(cause, 'radar.early_fraud_warning.updated', ended)
+  }
+}
+
+/** GET /v1/radar/early_fraud_warnings. */
+export const listEarlyFraudWarnings: Endpoint = (request, records) =>
+  listPage(request, records, 'radar.early_fraud_warning', ['charge', 'payment_intent'])
+
+/** GET /v1/radar/early_fraud_warnings/:id. */
+export const retrieveEarlyFraudWarning: Endpoint = ({ objectId }, { objects }) => {
+  const warning = objects.find('radar.early_fraud_warning', objectId)
+  if (warning === undefined) throw noSuchObject('early fraud warning', objectId, 'id')
+  return { status: 200, body: warning }
+}

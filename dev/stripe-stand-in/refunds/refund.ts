@@ -1,0 +1,58 @@
+// Defines a refund and its later changes (https://docs.stripe.com/api/refunds/object). These
+// functions are pure: the callers store the result.
+import type Stripe from 'stripe'
+import { newId } from '../ids.ts'
+import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
+
+export const refundReasons = ['duplicate', 'fraudulent', 'requested_by_customer'] as const
+
+/** https://docs.stripe.com/api/refunds/object#refund_object-status */
+export const refundStatuses = [
+  'pending',
+  'requires_action',
+  'succeeded',
+  'failed',
+  'canceled',
+] as const
+export type RefundStatus = (typeof refundStatuses)[number]
+
+/** The statuses that a refund can still leave: a refund that succeeded can fail for 30 days. */
+export const openRefundStatuses: readonly RefundStatus[] = [
+  'pending',
+  'requires_action',
+  'succeeded',
+]
+
+export interface Refund extends Stripe.Refund {
+  payment_intent: string
+  charge: string | null
+  metadata: Record<string, string>
+  status: RefundStatus
+  /** The id of its movement on the balance. */
+  balance_transaction: string | null
+}
+
+/** Creates a refund of the intent's latest charge. The caller checks the amount. */
+export function newRefund(
+  intent: PaymentIntent,
+  terms: Pick<Refund, 'amount' | 'reason' | 'metadata' | 'created'>,
+  status: RefundStatus = 'succeeded',
+): Refund {
+  return {
+    id: newId('re'),
+    object: 'refund',
+    ...terms,
+    currency: intent.currency,
+    payment_intent: intent.id,
+    charge: intent.latest_charge,
+    customer: intent.customer,
+    customer_account: null,
+    payment_method: intent.payment_method,
+    status,
+    balance_transaction: null,
+    destination_details: { type: 'card', card: { type: 'refund' } },
+    receipt_number: null,
+    source_transfer_reversal: null,
+    transfer_reversal: null,
+  }
+}

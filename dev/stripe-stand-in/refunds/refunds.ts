@@ -1,0 +1,126 @@
+// Implements the endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a
+// payment never exceed its captured amount.
+import type { Endpoint } from '../requests/api-request.ts'
+import { movementOfRefund } from '../balance/balance-transaction.ts'
+import { expandMovements } from '../balance/balance-transactions.ts'
+import { refuseFraction } from '../payment-intents/charge-amounts.ts'
+import { chargeOf } from '../payment-intents/charge.ts'
+import { readExpand } from '../requests/expand.ts'
+import { listPage } from '../requests/list-page.ts'
+import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
+import {
+  readAmount,
+  readChoice,
+  readMetadata,
+  readString,
+  type Parameters,
+} from '../requests/parameters.ts'
+import { behaviorOf } from '../customers/saved-methods.ts'
+import { newRefund, refundReasons } from './refund.ts'
+import type { Records } from '../storage.ts'
+import { endWarnings } from '../disputes/early-fraud-warnings.ts'
+import { missingParameter, noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
+
+/** Stripe says "some time later": https://docs.stripe.com/testing#refunds */
+const SETTLES_AFTER_MS = 5_000
+
+/** POST /v1/refunds. Refunds the whole remaining amount unless `amount` is set. */
+export const createRefund: Endpoint = (request, records) => {
+  const { params, nowMs } = request
+  const asked = readAmount(params, 'amount')
+  const reason = readChoice(params, 'reason', refundReasons) ?? null
+  const metadata = readMetadata(params)
+  const intent = findPayment(params, records)
+  const amount = refundableAmount(intent, asked, records)
+  refuseFraction(amount, intent.currency)
+  refuseDisputed(intent, records)
+  const created = Math.floor(nowMs / 1000)
+  const later = behaviorOf(intent, records)?.refund
+  const unlinked = newRefund(intent, { amount, reason, metadata, created }, later?.begins)
+  const movement = movementOfRefund(unlinked)
+  const refund = { ...unlinked, balance_transaction: movement.id }
+  records.objects.save(refund)
+  records.objects.save(movement)
+  if (later !== undefined) {
+    records.timetable.plan(nowMs + SETTLES_AFTER_MS, { refund: refund.id, status: later.ends })
+  }
+  const { id, currency } = refund
+  records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
+  const charge = chargeOf(intent, records.objects)
+  records.events.append(request, 'refund.created', refund)
+  records.events.append(request, 'charge.refunded', charge)
+  records.events.append(request, 'refund.updated', refund)
+  const isWhole = records.objects.refundedAmount(intent.id) === intent.amount_received
+  if (isWhole) endWarnings(records, request, intent.id)
+  return { status: 200, body: refund }
+}
+
+/** GET /v1/refunds/:id. */
+export const retrieveRefund: Endpoint = ({ objectId }, { objects }) => {
+  const refund = objects.find('refund', objectId)
+  if (refund === undefined) throw noSuchObject('refund', objectId, 'id')
+  return { status: 200, body: refund }
+}
+
+/** GET /v1/refunds. */
+export const listRefunds: Endpoint = (request, records) => {
+  const expanded = readExpand(request.params, ['data.balance_transaction'])
+  const page = listPage(request, records, 'refund', ['payment_intent', 'charge'])
+  return expanded.size === 0 ? page : expandMovements(page, records)
+}
+
+function findPayment(params: Parameters, { objects }: Records): PaymentIntent {
+  const intentId = readString(params, 'payment_intent')
+  const chargeId = readString(params, 'charge')
+  if (intentId !== undefined) {
+    const intent = objects.find('payment_intent', intentId)
+    if (intent === undefined) throw noSuchObject('payment_intent', intentId, 'payment_intent')
+    return intent
+  }
+  if (chargeId === undefined) {
+    const message =
+      'One of the following params should be provided for this request: payment_intent or charge.'
+    throw missingParameter('payment_intent', message)
+  }
+  const intent = objects.findPaymentIntentOfCharge(chargeId)
+  if (intent === undefined) throw noSuchObject('charge', chargeId, 'charge')
+  return intent
+}
+
+/** An inquiry refuses no refund: a full one ends it. */
+function refuseDisputed({ id, latest_charge }: PaymentIntent, { objects }: Records): void {
+  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
+  const filters = { payment_intent: id }
+  const disputes = objects.list('dispute', { ...everything, filters, cursor: undefined }).data
+  if (disputes.every((dispute) => dispute.is_charge_refundable)) return
+  const charge = String(latest_charge)
+  const message = `Charge ${charge} has been charged back; cannot issue a refund.`
+  throw refusedByState(message, { code: 'charge_disputed', charge })
+}
+
+/** Returns the requested amount, or the whole remaining amount. Refuses a larger amount. */
+function refundableAmount(
+  intent: PaymentIntent,
+  asked: number | undefined,
+  { objects }: Records,
+): number {
+  if (intent.status !== 'succeeded') {
+    const message = `This PaymentIntent (${intent.id}) does not have a successful charge to refund.`
+    const code = 'payment_intent_unexpected_state'
+    throw refusedByState(message, { code, payment_intent: intent })
+  }
+  const charge = String(intent.latest_charge)
+  const left = intent.amount - objects.refundedAmount(intent.id)
+  if (left === 0) {
+    const message = `Charge ${charge} has already been refunded.`
+    throw refusedByState(message, { code: 'charge_already_refunded', charge })
+  }
+  if (asked !== undefined && asked > left) {
+    const currency = intent.currency.toUpperCase()
+    const message =
+      `Refund amount (${asked} ${currency}) is greater than unrefunded amount on charge ` +
+      `(${left} ${currency})`
+    throw refusedByState(message, { param: 'amount', charge })
+  }
+  return asked ?? left
+}

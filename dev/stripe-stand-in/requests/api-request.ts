@@ -1,0 +1,85 @@
+// Defines the input and the output of an endpoint: a parsed request, and an answer before it is
+// serialized.
+import type { Request } from 'express'
+import type Stripe from 'stripe'
+import { accountOf, connectedAccountOf, mayUse } from '../accounts/accounts.ts'
+import type { Parameters } from './parameters.ts'
+import type { Records } from '../storage.ts'
+import {
+  invalidApiKey,
+  keyOfWrongLength,
+  missingApiKey,
+  permissionMissing,
+} from './stripe-errors.ts'
+
+export interface ApiRequest {
+  method: string
+  path: string
+  /** The `:id` of the route; empty for a route without one. */
+  objectId: string
+  params: Parameters
+  /** Whose objects and idempotency keys the request sees, see `accountOf`. */
+  account: string
+  /** Only for POST: Stripe ignores the idempotency key of any other method. */
+  idempotencyKey: string | undefined
+  requestId: string
+  nowMs: number
+}
+
+/** What the API shows, as the types of Stripe's package describe it. */
+type Shown =
+  | Stripe.Account
+  | Stripe.BalanceTransaction
+  | Stripe.Customer
+  | Stripe.Dispute
+  | Stripe.PaymentIntent
+  | Stripe.PaymentMethod
+  | Stripe.Radar.EarlyFraudWarning
+  | Stripe.Refund
+
+export interface Answer<Body = Shown | Stripe.ApiList<Shown>> {
+  status: number
+  body: Body | { error: Stripe.StripeRawError }
+}
+
+/** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */
+export type Endpoint<Body = Shown | Stripe.ApiList<Shown>> = (
+  request: ApiRequest,
+  records: Records,
+) => Answer<Body>
+
+/**
+ * @throws StripeError 401 when the request has no valid secret key, 403 when the key may not, 400 for
+ * an idempotency key of a wrong length.
+ */
+export function readApiRequest(req: Request, requestId: string, nowMs: number): ApiRequest {
+  const isPost = req.method === 'POST'
+  return {
+    method: req.method,
+    path: req.path,
+    objectId: String(req.params['id'] ?? ''),
+    params: isPost ? ((req.body as Parameters | undefined) ?? {}) : req.query,
+    account: readAccount(req),
+    idempotencyKey: isPost ? readKey(req) : undefined,
+    requestId,
+    nowMs,
+  }
+}
+
+const KEY_LENGTH_MAX = 255
+
+function readKey(req: Request): string | undefined {
+  const key = req.get('idempotency-key')
+  if (key === undefined || (key !== '' && key.length <= KEY_LENGTH_MAX)) return key
+  throw keyOfWrongLength(key.length)
+}
+
+function readAccount(req: Request): string {
+  const secretKey = /^Bearer\s+(\S+)$/i.exec(req.headers.authorization ?? '')?.[1]
+  if (secretKey === undefined) throw missingApiKey()
+  const account = accountOf(secretKey)
+  if (account === undefined) throw invalidApiKey()
+  const [, , resource = ''] = req.path.split('/')
+  if (!mayUse(secretKey, resource)) throw permissionMissing(account, resource)
+  return connectedAccountOf(account, req.get('stripe-account'))
+}

@@ -1,0 +1,98 @@
+// Implements Stripe's lists (https://docs.stripe.com/api/pagination): newest first, in pages, with
+// cursors and filters.
+import type Stripe from 'stripe'
+import type { ApiRequest } from './api-request.ts'
+import type { ApiObjects, ObjectKind } from '../objects.ts'
+import { readInteger, readString, type Parameters } from './parameters.ts'
+import type { Records } from '../storage.ts'
+import { invalidParameter, noSuchObject } from './stripe-errors.ts'
+
+export interface PageRequest {
+  limit: number
+  /** In seconds since 1970; both ends are included. */
+  createdFrom: number
+  createdTo: number
+  filters: Partial<Record<ObjectFilter, string>>
+  cursor: { side: 'older' | 'newer'; id: string } | undefined
+}
+
+export interface Page<Item> {
+  has_more: boolean
+  data: Item[]
+}
+
+export interface ListAnswer<Item> {
+  status: 200
+  body: Stripe.ApiList<Item>
+}
+
+export type ObjectFilter = 'customer' | 'payment_intent' | 'charge' | 'type' | 'source'
+
+const LIMIT_DEFAULT = 10
+const LIMIT_MAX = 100
+
+/** Answers a list request with one page of objects of one kind. */
+export function listPage<Kind extends ObjectKind>(
+  { params, path }: ApiRequest,
+  { objects }: Records,
+  kind: Kind,
+  filters: readonly ObjectFilter[],
+): ListAnswer<ApiObjects[Kind]> {
+  const cursor = readCursor(params)
+  if (cursor && objects.find(kind, cursor.id) === undefined) {
+    const param = cursor.side === 'older' ? 'starting_after' : 'ending_before'
+    throw noSuchObject(kind, cursor.id, param)
+  }
+  const page = objects.list(kind, {
+    limit: readLimit(params),
+    ...readCreated(params),
+    filters: readFilters(params, filters),
+    cursor,
+  })
+  return { status: 200, body: { object: 'list', url: path, ...page } }
+}
+
+function readLimit(params: Parameters): number {
+  const limit = readInteger(params, 'limit') ?? LIMIT_DEFAULT
+  if (limit < 1 || limit > LIMIT_MAX) {
+    const message = `Invalid limit: must be between 1 and ${LIMIT_MAX}`
+    throw invalidParameter('limit', message, 'parameter_invalid_integer')
+  }
+  return limit
+}
+
+function readCursor(params: Parameters): PageRequest['cursor'] {
+  const older = readString(params, 'starting_after')
+  const newer = readString(params, 'ending_before')
+  if (older !== undefined && newer !== undefined) {
+    const message = 'You may only specify one of these parameters: starting_after, ending_before.'
+    throw invalidParameter('ending_before', message)
+  }
+  if (older !== undefined) return { side: 'older', id: older }
+  return newer === undefined ? undefined : { side: 'newer', id: newer }
+}
+
+/** `created` is either one second, or a range in `gt`, `gte`, `lt` and `lte`. */
+function readCreated(params: Parameters): Pick<PageRequest, 'createdFrom' | 'createdTo'> {
+  const created = params['created']
+  if (typeof created !== 'object' || created === null) {
+    const second = readInteger(params, 'created')
+    return { createdFrom: second ?? 0, createdTo: second ?? Number.MAX_SAFE_INTEGER }
+  }
+  const range = created as Parameters
+  const after = readInteger(range, 'gt') ?? -1
+  const before = readInteger(range, 'lt') ?? Number.MAX_SAFE_INTEGER
+  return {
+    createdFrom: Math.max(after + 1, readInteger(range, 'gte') ?? 0),
+    createdTo: Math.min(before - 1, readInteger(range, 'lte') ?? Number.MAX_SAFE_INTEGER),
+  }
+}
+
+function readFilters(params: Parameters, names: readonly ObjectFilter[]): PageRequest['filters'] {
+  const filters: PageRequest['filters'] = {}
+  for (const name of names) {
+    const value = readString(params, name)
+    if (value !== undefined) filters[name] = value
+  }
+  return filters
+}

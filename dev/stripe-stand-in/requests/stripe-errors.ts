@@ -1,0 +1,177 @@
+// Creates Stripe's errors, one function for each refusal, with the status, type, code and message
+// of Stripe (https://docs.stripe.com/error-codes).
+import type Stripe from 'stripe'
+import type { RateLimitReason } from './rate-limits.ts'
+
+type StripeErrorDetails = Stripe.StripeRawError & { type: StripeErrorType; message: string }
+
+type StripeErrorType = 'api_error' | 'card_error' | 'idempotency_error' | 'invalid_request_error'
+
+/** Returns the body of an error, with the URL of the page that explains its code. */
+export function errorBody(details: Stripe.StripeRawError): { error: Stripe.StripeRawError } {
+  const page = details.code?.replaceAll('_', '-')
+  const docUrl = page && { doc_url: `https://stripe.com/docs/error-codes/${page}` }
+  return { error: { ...details, ...docUrl } }
+}
+
+/** A refused request. It may be thrown only before the first write. */
+export class StripeError extends Error {
+  override name = 'StripeError'
+  readonly status: number
+  readonly body: object
+  /** Stripe keeps the result of an idempotency key only when an endpoint began executing. */
+  readonly beganExecuting: boolean
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: number,
+    details: StripeErrorDetails,
+    beganExecuting = false,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(details.message)
+    this.headers = headers
+    this.status = status
+    this.body = errorBody(details)
+    this.beganExecuting = beganExecuting
+  }
+}
+
+/** 401: the request has no secret key. */
+export function missingApiKey(): StripeError {
+  const message =
+    'You did not provide an API key. You need to provide your API key in the Authorization ' +
+    "header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY'). See " +
+    'https://stripe.com/docs/api#authentication for details, or we can help at ' +
+    'https://support.stripe.com/.'
+  return new StripeError(401, { type: 'invalid_request_error', message })
+}
+
+/** 401. The message does not repeat the key: it may be a live key that was sent by mistake. */
+export function invalidApiKey(): StripeError {
+  const message = 'Invalid API Key provided. A secret key starts with sk_ or rk_.'
+  return new StripeError(401, { type: 'invalid_request_error', message })
+}
+
+/** 403: the restricted key lacks the permission for the resource. */
+export function permissionMissing(account: string, resource: string): StripeError {
+  const message =
+    "The provided key 'rk_***' does not have the required permissions for this endpoint on account " +
+    `'acct_${account.split(' ')[0]}'. Having the 'rak_${resource}_write' permission would allow this ` +
+    'request to continue.'
+  return new StripeError(403, { type: 'invalid_request_error', message })
+}
+
+/** 404: no endpoint has this method and path. */
+export function unknownUrl(method: string, path: string): StripeError {
+  const message =
+    `Unrecognized request URL (${method}: ${path}). Please see https://stripe.com/docs or we can ` +
+    'help at https://support.stripe.com/.'
+  return new StripeError(404, { type: 'invalid_request_error', message })
+}
+
+/** A request whose body cannot be parsed, with the parser's status. */
+export function malformedRequest(status: number, message: string): StripeError {
+  return new StripeError(status, { type: 'invalid_request_error', message })
+}
+
+/** 400: a required parameter is unset. */
+export function missingParameter(
+  param: string,
+  message = `Missing required param: ${param}.`,
+): StripeError {
+  const type = 'invalid_request_error'
+  return new StripeError(400, { type, code: 'parameter_missing', param, message })
+}
+
+/** 400: a parameter has an invalid value. */
+export function invalidParameter(param: string, message: string, code?: string): StripeError {
+  const details = { type: 'invalid_request_error' as const, param, message }
+  return new StripeError(400, code === undefined ? details : { ...details, code })
+}
+
+/** 404: an object in the URL or in a parameter does not exist. */
+export function noSuchObject(kind: string, id: string, param: string): StripeError {
+  const message = `No such ${kind}: '${id}'`
+  const type = 'invalid_request_error'
+  return new StripeError(404, { type, code: 'resource_missing', param, message }, true)
+}
+
+/** 400: the state of an object refuses the request. The endpoint has therefore begun executing. */
+export function refusedByState(
+  message: string,
+  details: {
+    code?: string
+    param?: string
+    payment_intent?: Stripe.PaymentIntent
+    charge?: string
+  },
+): StripeError {
+  return new StripeError(400, { type: 'invalid_request_error', message, ...details }, true)
+}
+
+/** 400: an idempotency key that is too long, or empty. */
+export function keyOfWrongLength(length: number): StripeError {
+  const message =
+    `Idempotent key length is ${length}, which is outside accepted lengths. Idempotent Keys must ` +
+    "be 1-255 characters long. If you're looking for a decent generator, try using a UUID defined " +
+    'by IETF RFC 4122.'
+  return new StripeError(400, { type: 'idempotency_error', message })
+}
+
+/** 400: the idempotency key belongs to a request with another path or other parameters. */
+export function keyUsedDifferently(key: string): StripeError {
+  const message =
+    'Keys for idempotent requests can only be used with the same parameters they were first used ' +
+    `with. Try using a key other than '${key}' if you meant to execute a different request.`
+  return new StripeError(400, { type: 'idempotency_error', message })
+}
+
+/** 409: another request with the same idempotency key is being executed. */
+export function keyInUse(key: string): StripeError {
+  const message =
+    'There is currently another in-progress request using this Idempotent Key (that probably ' +
+    `means you submitted twice, and the other request is still going through): ${key}. Please ` +
+    'try again later.'
+  return new StripeError(409, {
+    type: 'invalid_request_error',
+    code: 'idempotency_key_in_use',
+    message,
+  })
+}
+
+/** 429: too many requests. Stripe names the limit in a header. */
+export function rateLimited(reason?: RateLimitReason): StripeError {
+  const message =
+    'Testmode request rate limit exceeded, the rate limits in testmode are lower than livemode. ' +
+    'You can learn more about rate limits here https://stripe.com/docs/rate-limits.'
+  const details = { type: 'invalid_request_error', code: 'rate_limit', message } as const
+  const headers = reason === undefined ? {} : { 'Stripe-Rate-Limited-Reason': reason }
+  return new StripeError(429, details, false, headers)
+}
+
+/** 429: another request holds the object. It may be repeated. */
+export function lockTimeout(): StripeError {
+  const message =
+    'This object cannot be accessed right now because another API request or Stripe process is ' +
+    'currently accessing it. If you see this error intermittently, retry the request.'
+  const details = { type: 'invalid_request_error', code: 'lock_timeout', message } as const
+  return new StripeError(429, details, false, { 'Stripe-Should-Retry': 'true' })
+}
+
+/**
+ * 500: Stripe itself failed.
+ *
+ * @param beganExecuting whether the endpoint had begun to execute: then the key keeps the 500.
+ */
+export function serverError(beganExecuting = false): StripeError {
+  const message =
+    "Sorry! There was an error while talking to one of our backends. We've already been notified " +
+    'of the problem, but please contact support@stripe.com with any questions you may have.'
+  return new StripeError(500, { type: 'api_error', message }, beganExecuting)
+}
+
+/** 503: Stripe did not take the request. */
+export function unavailable(): StripeError {
+  return new StripeError(503, { type: 'api_error', message: 'Service Unavailable' })
+}

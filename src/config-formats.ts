@@ -1,0 +1,66 @@
+// The formats of settings that are lists: operators and their keys, name servers, delays.
+import { isIP } from 'node:net'
+import { z } from 'zod'
+
+/** The name in the audit trail for an operator key without a name. */
+const NAMELESS_OPERATOR = 'admin'
+
+/** In findings and runs these names stand for the service itself, so no operator may have them. */
+const RESERVED_NAMES = ['reconciler', 'schedule']
+
+/** Addresses of name servers: `10.0.0.2,[2001:db8::1]:5353`. */
+export const nameServers = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine((servers) => servers.every(isNameServer), {
+    error:
+      'must be a list of IP addresses, each with a port if it is not 53: 10.0.0.2,10.0.0.3:5353',
+  })
+
+function isNameServer(text: string): boolean {
+  const [, v6, v4 = text, portText] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+  return isIP(v6 ?? v4) !== 0 && Number(portText ?? 53) <= 65_535
+}
+
+/** An ascending list of seconds, for example `5,60,600`. */
+export const delaysSeconds = z
+  .string()
+  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be a list of seconds with commas: 5,60,600')
+  .transform((text) => text.split(',').map(Number))
+  .refine((delays) => delays.every((delay, index) => delay > (delays[index - 1] ?? 0)), {
+    error: 'must be above zero and in ascending order',
+  })
+
+const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})=)?(adm_[A-Za-z0-9_]{24,200})$/
+
+/**
+ * One key without a name, or keys with the names of their operators: `alice=adm_...,bob=adm_...`. An
+ * operator whose key is rotated has two keys, and is one person.
+ */
+export const operatorKeys = z
+  .string()
+  .refine((text) => text.split(',').every((part) => OPERATOR.test(part)), {
+    error: 'must be adm_ and 24 to 200 letters, digits or _, or a list name=adm_...,name=adm_...',
+    abort: true,
+  })
+  .transform((text) =>
+    text.split(',').map((part) => {
+      const [, name, key = ''] = OPERATOR.exec(part) ?? []
+      return { name: name ?? NAMELESS_OPERATOR, named: name !== undefined, key }
+    }),
+  )
+  .refine((operators) => operators.length === 1 || operators.every(({ named }) => named), {
+    error: 'must have a name for every operator when there are several',
+  })
+  .refine((operators) => operators.every(({ name }) => !RESERVED_NAMES.includes(name)), {
+    error: `must not use the reserved names ${RESERVED_NAMES.join(' and ')}`,
+  })
+  .refine((operators) => new Set(operators.map(({ key }) => key)).size === operators.length, {
+    error: 'must have each key once',
+  })
+  .transform((operators) => operators.map(({ name, key }) => ({ name, key })))
+
+/** How many people the operator keys belong to. */
+export function countOperators(keys: readonly { readonly name: string }[] = []): number {
+  return new Set(keys.map(({ name }) => name)).size
+}

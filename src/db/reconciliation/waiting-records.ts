@@ -1,0 +1,64 @@
+// Finds our records whose end at the provider causes no movement: a look finds it when the provider's
+// event was lost.
+import type { Dispute } from '../../domain/payments/dispute.ts'
+import type { Refund } from '../../domain/payments/refund.ts'
+import type { Sql } from '../connection/client.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
+import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
+import { firstIdAt, PAGE_ROWS, tenantIds, type RunWindow } from './missing-records.ts'
+
+/** Refunds from before the window that wait for the provider. */
+export async function* walkWaitingRefunds(
+  sql: Sql,
+  run: Pick<RunWindow, 'provider' | 'from'>,
+): AsyncGenerator<Refund[]> {
+  for await (const tenantId of tenantIds(sql)) {
+    let after = firstIdAt(0)
+    for (;;) {
+      const rows = await sql<{ refund: RefundRow }[]>`
+        select to_jsonb(refunds) as refund
+        from refunds
+        join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
+        where ${seesTenant(sql, tenantId)} and refunds.tenant_id = ${tenantId}
+          and refunds.status in ('pending', 'requires_action') and refunds.id > ${after}
+          and refunds.created_at < ${run.from.toISOString()} and payments.provider = ${run.provider}
+        order by refunds.id
+        limit ${PAGE_ROWS}
+      `
+      const page = rows.map(({ refund }) => refundFromRow(refund))
+      const last = page.at(-1)
+      if (last === undefined) break
+      yield page
+      after = last.id
+    }
+  }
+}
+
+/** Disputes that are not closed. */
+export async function* walkOpenDisputes(
+  sql: Sql,
+  { provider }: Pick<RunWindow, 'provider'>,
+): AsyncGenerator<Dispute[]> {
+  for await (const tenantId of tenantIds(sql)) {
+    let after = firstIdAt(0)
+    for (;;) {
+      const rows = await sql<{ dispute: DisputeRow }[]>`
+        select to_jsonb(disputes) as dispute
+        from disputes
+        join payments
+          on payments.tenant_id = disputes.tenant_id and payments.id = disputes.payment_id
+        where ${seesTenant(sql, tenantId)} and disputes.tenant_id = ${tenantId}
+          and disputes.status not in ('warning_closed', 'won', 'lost', 'prevented')
+          and disputes.id > ${after} and payments.provider = ${provider}
+        order by disputes.id
+        limit ${PAGE_ROWS}
+      `
+      const page = rows.map(({ dispute }) => disputeFromRow(dispute))
+      const last = page.at(-1)
+      if (last === undefined) break
+      yield page
+      after = last.id
+    }
+  }
+}

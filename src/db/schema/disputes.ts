@@ -1,0 +1,62 @@
+// The table `disputes`: a cardholder contests a captured payment at the bank. The row shows where the
+// dispute stands at the provider, and how much of its money is posted to the ledger.
+import { sql } from 'drizzle-orm'
+import {
+  check,
+  foreignKey,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
+import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
+import { payments } from './payments.ts'
+
+export const disputes = pgTable(
+  'disputes',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    paymentId: uuid('payment_id').notNull(),
+    providerDisputeId: text('provider_dispute_id').notNull(),
+    amountMinor: minor('amount_minor').notNull(),
+    currency: text('currency').notNull(),
+    reason: text('reason').notNull(),
+    status: text('status', { enum: disputeStatuses }).notNull(),
+    evidenceDueAt: moment('evidence_due_at'),
+    withdrawnMinor: minor('withdrawn_minor').notNull().default(0),
+    reinstatedMinor: minor('reinstated_minor').notNull().default(0),
+    /** Of the provider, in the currency of the balance. */
+    feeMinor: minor('fee_minor').notNull().default(0),
+    feeCurrency: text('fee_currency'),
+    /** By the provider's clock. */
+    openedAt: moment('opened_at').notNull(),
+    createdAt: moment('created_at').notNull().defaultNow(),
+    updatedAt: moment('updated_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    foreignKey({
+      name: 'disputes_payment',
+      columns: [table.tenantId, table.paymentId],
+      foreignColumns: [payments.tenantId, payments.id],
+    }),
+    // Several events of a new dispute can come at once: one of them inserts it.
+    unique('disputes_one_per_provider_dispute').on(table.tenantId, table.providerDisputeId),
+    index('disputes_by_payment').on(table.tenantId, table.paymentId, table.id),
+    // For the daily look at the disputes that are not closed.
+    index('disputes_open')
+      .on(table.tenantId, table.id)
+      .where(sql`status not in (${oneOf(closedDisputeStatuses)})`),
+    check('disputes_status', sql`status in (${oneOf(disputeStatuses)})`),
+    check(
+      'disputes_amounts',
+      sql`amount_minor > 0 and withdrawn_minor >= 0 and reinstated_minor >= 0`,
+    ),
+    check('disputes_fee', sql`fee_minor = 0 or fee_currency is not null`),
+    seenByItsTenant(),
+  ],
+)

@@ -1,0 +1,124 @@
+// Assigns customers of the provider to tenants. A tenant can charge only the customers that are
+// assigned to it: see `insertPayment`.
+import type { Customer } from '../../domain/tenants/customer.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+
+export interface Assignment {
+  readonly tenantId: string
+  readonly provider: string
+  /** The provider's ids of the customers. */
+  readonly customers: readonly string[]
+  /** The tenant from which customers may be taken. */
+  readonly from?: string | undefined
+}
+
+/** Customers belong to another tenant than the one from which they may be taken. */
+export class OwnedElsewhereError extends Error {
+  override name = 'OwnedElsewhereError'
+  readonly owned: readonly Pick<Customer, 'id' | 'tenantId'>[]
+
+  constructor(owned: OwnedElsewhereError['owned']) {
+    super('customers belong to another tenant')
+    this.owned = owned
+  }
+}
+
+/**
+ * Assigns customers to a tenant. A customer that the tenant already has stays as it is, and one of
+ * the tenant `from` moves.
+ *
+ * @throws OwnedElsewhereError when a customer belongs to any other tenant. The transaction must be
+ *   rolled back.
+ */
+export async function assignCustomers(
+  tx: Transaction,
+  { tenantId, provider, customers, from = tenantId }: Assignment,
+): Promise<void> {
+  await tx`
+    insert into provider_customers (tenant_id, provider, id)
+    select ${tenantId}::uuid, ${provider}::text, given.id
+    from (select distinct id from unnest(${[...customers]}::text[]) as named (id)) as given
+    where ${seesEveryTenant(tx)}
+    -- Two operators lock the same rows in the same order.
+    order by given.id
+    on conflict (provider, id) do update
+    set tenant_id = excluded.tenant_id, assigned_at = excluded.assigned_at
+    where provider_customers.tenant_id = ${from}::uuid
+      and provider_customers.tenant_id <> excluded.tenant_id
+  `
+  const owned = await tx<{ id: string; tenant_id: string }[]>`
+    select id, tenant_id from provider_customers
+    where ${seesEveryTenant(tx)} and provider = ${provider}
+      and id = any(${[...customers]}::text[]) and tenant_id <> ${tenantId}
+    order by id
+  `
+  if (owned.length === 0) return
+  throw new OwnedElsewhereError(owned.map((row) => ({ id: row.id, tenantId: row.tenant_id })))
+}
+
+/**
+ * Lists the customers of a tenant, in reverse order of their ids. Undefined when none has the
+ * cursor's id.
+ */
+export async function listCustomers(
+  sql: Sql,
+  { tenantId, provider }: Pick<Assignment, 'tenantId' | 'provider'>,
+  request: PageRequest,
+): Promise<Page<Customer> | undefined> {
+  const list = {
+    columns: sql`id, tenant_id, assigned_at`,
+    entries: sql`
+      from provider_customers
+      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+    `,
+    fromRow: (row: { id: string; tenant_id: string; assigned_at: string }) => ({
+      id: row.id,
+      tenantId: row.tenant_id,
+      assignedAt: new Date(row.assigned_at),
+    }),
+  }
+  return await readPage(sql, list, request)
+}
+
+/** A customer of nobody, and one of the tenants whose payments have named it. */
+export interface UnownedCustomer {
+  readonly id: string
+  readonly tenantId: string
+  readonly payments: number
+  readonly lastUsedAt: Date
+}
+
+/**
+ * Lists the customers that payments have named and that belong to no tenant, by their ids. It reads
+ * all payments, for as long as a transaction may last.
+ */
+export async function listUnownedCustomers(
+  tx: Transaction,
+  provider: string,
+): Promise<UnownedCustomer[]> {
+  await tx`select set_config('statement_timeout', '15min', true)`
+  const rows = await tx<
+    { id: string; tenant_id: string; payments: number; last_used_at: string }[]
+  >`
+    select
+      payments.customer as id, payments.tenant_id, count(*)::integer as payments,
+      max(payments.created_at) as last_used_at
+    from payments
+    where ${seesEveryTenant(tx)} and payments.provider = ${provider}
+      and payments.customer is not null
+      and not exists (
+        select from provider_customers as owned
+        where owned.provider = payments.provider and owned.id = payments.customer
+      )
+    group by payments.customer, payments.tenant_id
+    order by payments.customer, last_used_at
+  `
+  return rows.map((row) => ({
+    id: row.id,
+    tenantId: row.tenant_id,
+    payments: row.payments,
+    lastUsedAt: new Date(row.last_used_at),
+  }))
+}

@@ -1,0 +1,73 @@
+// Applies an event about a dispute. The dispute is read at the provider, and belongs to our payment if
+// the payment names the provider's. If it is new or has changed, `dispute.follow` records that.
+import { randomUUIDv7 } from 'node:crypto'
+import { nameSubjectIfUnnamed, type StoredProviderEvent } from '../../db/events/provider-events.ts'
+import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import { findDisputeOfObject, insertDispute, selectDispute } from '../../db/payments/disputes.ts'
+import { findPayment } from '../../db/payments/payments.ts'
+import { findPaymentsOf } from '../../db/reconciliation/compared-payments.ts'
+import { keyOfProviderEvent } from '../../domain/events/provider-event.ts'
+import { disputeHasMovedOn } from '../../domain/payments/dispute-changes.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { pursue, reserve, type EventResult } from '../operations-of-events.ts'
+import type { PaymentOfObject, ProviderDispute } from '../../provider/payment-provider.ts'
+import { followDispute } from './phases.ts'
+
+/** @throws the errors of the provider's connection. */
+export async function applyDisputeEvent(
+  engine: Engine,
+  event: StoredProviderEvent,
+): Promise<EventResult> {
+  const { sql } = engine.store
+  const key = keyOfProviderEvent(event)
+  const named = event.subject
+  const known = named && (await findPayment(sql, named.tenantId, named.paymentId))
+  const started = known && (await findIdempotencyKey(sql, known.tenantId, key))
+  // While its operation works, the event waits without another read at the provider.
+  if (known && started) return await pursue(engine, started, known)
+  const theirs = await engine.provider.readDispute(event.objectId)
+  const payment = theirs && (await findPaymentOf(engine, theirs))
+  if (theirs === undefined || payment === undefined) return 'unmatched'
+  await nameSubjectIfUnnamed(sql, event, payment)
+  return await follow(engine, payment, theirs, key)
+}
+
+/**
+ * Our payment that names the provider's. A payment names it before its capture, and only a captured
+ * payment can be disputed, so no payment is found too early.
+ */
+export async function findPaymentOf(
+  { store, provider }: Engine,
+  { providerPaymentId, correlation }: PaymentOfObject,
+): Promise<Payment | undefined> {
+  if (providerPaymentId === null) return undefined
+  const named = correlation && { tenantId: correlation.tenantId, id: correlation.paymentId }
+  const wanted = [{ objectId: providerPaymentId, named }]
+  const payments = await findPaymentsOf(store.sql, provider.name, wanted)
+  return payments.find((payment) => payment.providerPaymentId === providerPaymentId)
+}
+
+async function follow(
+  engine: Engine,
+  { tenantId, id: paymentId }: Payment,
+  theirs: ProviderDispute,
+  key: string,
+): Promise<EventResult> {
+  const { sql } = engine.store
+  const { standing, providerDisputeId, createdAt: openedAt } = theirs
+  if (standing === undefined) return 'pending'
+  const ours = await findDisputeOfObject(sql, tenantId, providerDisputeId)
+  if (ours !== undefined && !disputeHasMovedOn(ours, standing)) return 'ignored'
+  const resource =
+    ours === undefined
+      ? insertDispute(sql, { providerDisputeId, openedAt, standing })
+      : selectDispute(sql)
+  const disputeId = ours?.id ?? randomUUIDv7()
+  const following = { key, operation: followDispute.name, parameters: {} }
+  return await reserve(
+    engine,
+    { ...following, tenantId, paymentId, refundId: null, disputeId },
+    resource,
+  )
+}

@@ -1,0 +1,19 @@
+// Applies an early fraud warning: the bank of the cardholder suspects that the payment is fraud. It moves
+// no money, so all that happens is the event `payment.early_fraud_warning`, once for each warning.
+import { announceEarlyFraudWarning } from '../../db/events/early-fraud-warnings.ts'
+import type { StoredProviderEvent } from '../../db/events/provider-events.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { EventResult } from '../operations-of-events.ts'
+import { findPaymentOf } from './apply-dispute-event.ts'
+
+/** @throws the errors of the provider's connection. */
+export async function applyEarlyFraudWarning(
+  engine: Engine,
+  event: StoredProviderEvent,
+): Promise<EventResult> {
+  const warning = await engine.provider.readEarlyFraudWarning(event.objectId)
+  const payment = warning && (await findPaymentOf(engine, warning))
+  if (payment === undefined) return 'unmatched'
+  const isNew = await announceEarlyFraudWarning(engine.store.sql, payment, event)
+  return isNew ? 'applied' : 'ignored'
+}

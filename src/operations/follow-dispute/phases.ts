@@ -1,0 +1,52 @@
+// The operation `dispute.follow`: records where a dispute stands at the provider, and posts what it took
+// and gave back. An event of the provider or the reconciliation starts the operation, but only what a
+// look-up at the provider finds is recorded.
+import type { FinalOutcome } from '../../domain/operations/outcome.ts'
+import { resourceResponse } from '../../domain/operations/stored-response.ts'
+import { disputeHasMovedOn, writesOfDispute } from '../../domain/payments/dispute-changes.ts'
+import {
+  disputePath,
+  presentDispute,
+  type Dispute,
+  type DisputeStanding,
+} from '../../domain/payments/dispute.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import {
+  defineOperation,
+  finish,
+  type OperationInput,
+  type Step,
+} from '../../engine/define-operation.ts'
+
+// prettier-ignore
+// recovery point  provider call            its transaction: record, then advance
+export const followDispute = defineOperation('dispute.follow', {
+  started:    { call: 'retrieveDispute', record: recordStanding }, // -> finished (200)
+}, { subject, markUnknown: keep, markFailed: keep, markResumed: keep, markReopened: keep })
+
+interface DisputeSubject {
+  readonly payment: Payment
+  readonly dispute: Dispute
+}
+
+function subject({ payment, dispute }: OperationInput): DisputeSubject {
+  if (dispute === null) throw new Error(`a dispute of payment ${payment.id} has no row`)
+  return { payment, dispute }
+}
+
+function recordStanding(
+  { dispute }: DisputeSubject,
+  outcome: FinalOutcome<DisputeStanding>,
+): Step<never, never> {
+  if (outcome.outcome === 'declined') throw new Error('the provider declined a read')
+  const answerWith = (after: Dispute) =>
+    resourceResponse(200, disputePath(dispute.id), presentDispute(after))
+  if (!disputeHasMovedOn(dispute, outcome.value)) return finish(answerWith(dispute), {})
+  const writes = writesOfDispute(dispute, outcome.value)
+  return finish(answerWith(writes.dispute.dispute), writes)
+}
+
+/** The dispute keeps its status while it is looked up: nothing is executed. */
+function keep(): Promise<void> {
+  return Promise.resolve()
+}

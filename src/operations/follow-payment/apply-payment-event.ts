@@ -1,0 +1,122 @@
+// Applies an event about a payment or one of its refunds. The payment is looked up at the provider, and
+// if it has changed, `payment.follow` records that. A payment that waited too long for its cardholder
+// is canceled.
+import { findIdempotencyKey, type Intent } from '../../db/idempotency/idempotency-keys.ts'
+import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
+import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
+import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'
+import {
+  isFinal,
+  waitingStatuses,
+  type WaitingStatus,
+} from '../../domain/payments/payment-status.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import { hasMovedOn, isFollowed } from '../../domain/payments/standing.ts'
+import {
+  EXPIRY,
+  isReminder,
+  keyOfExpiry,
+  keyOfProviderEvent,
+} from '../../domain/events/provider-event.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { cancelPayment, type CancelParameters } from '../cancel-payment/phases.ts'
+import { applyRefundEvent } from '../follow-refund/apply-refund-event.ts'
+import { pursue, reopen, reserve, type EventResult } from '../operations-of-events.ts'
+import { followPayment } from './phases.ts'
+
+/** @throws the errors of the provider's connection. */
+export async function applyPaymentEvent(
+  engine: Engine,
+  event: StoredProviderEvent,
+): Promise<EventResult> {
+  if (event.providerPaymentId === null) return 'ignored'
+  const payment = await findSubject(engine, event)
+  if (payment === undefined) return 'unmatched'
+  if (await requestCheck(engine, payment)) return 'pending'
+  const key = keyOfProviderEvent(event)
+  const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  if (started !== undefined) {
+    const result = await pursue(engine, started, payment)
+    // The cardholder may have to authenticate again, for example with another card.
+    if (result !== 'applied' || !isAwaited(event, payment)) return result
+  }
+  // Too early: the provider's id of the payment is not recorded yet.
+  if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
+  if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
+  const refund = await findRefundOfObject(engine.store.sql, payment, event.objectId)
+  if (refund !== undefined) return await applyRefundEvent(engine, event, refund)
+  if (isFinal(payment.status)) return 'ignored'
+  // A worker or the outcome resolver owns the payment, and may have read it before this change.
+  if (!isFollowed(payment.status)) return 'pending'
+  return await follow(engine, event, payment)
+}
+
+async function findSubject(
+  { store }: Engine,
+  { subject }: StoredProviderEvent,
+): Promise<Payment | undefined> {
+  return subject === null
+    ? undefined
+    : await findPayment(store.sql, subject.tenantId, subject.paymentId)
+}
+
+/** The event may report the effect of an operation whose outcome is unknown. */
+async function requestCheck(
+  { store, settings }: Engine,
+  { tenantId, id: paymentId }: Payment,
+): Promise<boolean> {
+  const { CHECK_ON_READ_SECONDS } = settings
+  return await requestCheckOfPayment(store.sql, { tenantId, paymentId }, CHECK_ON_READ_SECONDS)
+}
+
+async function follow(
+  engine: Engine,
+  event: StoredProviderEvent,
+  payment: Payment,
+): Promise<EventResult> {
+  const looked = await engine.provider.retrieve(payment)
+  if (looked.outcome !== 'done') return 'pending'
+  if (hasMovedOn(payment, looked.value)) {
+    const key = keyOfProviderEvent(event)
+    const following = { key, operation: followPayment.name, parameters: {} }
+    return await begin(engine, payment, following, waitingStatuses)
+  }
+  if (!isAwaited(event, payment)) return 'ignored'
+  const isExpired = isReminder(event) && event.ageSeconds >= engine.settings.ACTION_EXPIRES_SECONDS
+  return isExpired ? await expire(engine, payment) : 'pending'
+}
+
+/**
+ * Whether the event has to be applied again: it is the reminder of a payment that still waits for
+ * its cardholder, or the provider has not released the hold yet.
+ */
+function isAwaited(event: StoredProviderEvent, { status }: Payment): boolean {
+  if (event.type === EXPIRY) return status === 'requires_capture'
+  return isReminder(event) && status === 'requires_action'
+}
+
+/**
+ * Cancels a payment whose cardholder did not authenticate in time, as its client would. If the
+ * cardholder is faster, and the provider refuses to cancel, the payment follows the provider.
+ */
+async function expire(engine: Engine, payment: Payment): Promise<EventResult> {
+  const key = keyOfExpiry(payment)
+  const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  if (started?.status === 'failed_retryable') return await reopen(engine, started, payment)
+  // If the provider refused to cancel, the reminder looks again, and at last is a dead letter.
+  if (started !== undefined) return 'pending'
+  const parameters = { reason: 'abandoned', ends: 'requires_action' } satisfies CancelParameters
+  const canceling = { key, operation: cancelPayment.name, parameters }
+  return await begin(engine, payment, canceling, [parameters.ends])
+}
+
+/** Reserves an operation of the service itself, if the payment is in one of the statuses. */
+async function begin(
+  engine: Engine,
+  { tenantId, id: paymentId }: Payment,
+  begun: Pick<Intent, 'key' | 'operation' | 'parameters'>,
+  statuses: readonly WaitingStatus[],
+): Promise<EventResult> {
+  const resource = markProcessingIfIn(engine.store.sql, statuses)
+  return await reserve(engine, { ...begun, tenantId, paymentId, refundId: null }, resource)
+}

@@ -1,0 +1,74 @@
+// Starts the operation that an event of the provider asks for, and pursues it: the event acts as the
+// client of the operation.
+import { hash, randomUUIDv7 } from 'node:crypto'
+import type { Fragment } from '../db/connection/client.ts'
+import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
+import {
+  IntentRefusedError,
+  reserveIntent,
+  type Intent,
+} from '../db/idempotency/idempotency-keys.ts'
+import { StaleResourceError } from '../db/payments/payment-changes.ts'
+import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
+import { isFinal } from '../domain/payments/payment-status.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import type { Engine } from '../engine/engine.ts'
+import { reopenOperation } from '../engine/reopen-operation.ts'
+
+/** The status of an event. A `pending` event must be applied again later. */
+export type EventResult = ProviderEventStatus
+
+/** Reserves the operation; a later look at the event waits for it. */
+export async function reserve(
+  { store, settings }: Engine,
+  begun: Omit<Intent, 'id' | 'fingerprint' | 'retentionSeconds'>,
+  resource: Fragment,
+): Promise<EventResult> {
+  const intent: Intent = {
+    ...begun,
+    id: randomUUIDv7(),
+    fingerprint: hash('sha256', begun.key, 'buffer'),
+    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+  }
+  try {
+    await reserveIntent(store.sql, intent, resource)
+  } catch (error) {
+    // Another operation was faster. Once it is completed, the status decides.
+    if (!(error instanceof IntentRefusedError)) throw error
+  }
+  return 'pending'
+}
+
+/** Waits for the operation that this event started, and retries it as a client would. */
+export async function pursue(
+  engine: Engine,
+  operation: IdempotencyKey,
+  payment: Payment,
+): Promise<EventResult> {
+  switch (operation.status) {
+    case 'completed':
+      return 'applied'
+    case 'failed_retryable':
+      return await reopen(engine, operation, payment)
+    case 'pending':
+    case 'processing':
+    // The outcome resolver owns it until it has one of the other statuses.
+    case 'unknown':
+      return 'pending'
+  }
+}
+
+export async function reopen(
+  engine: Engine,
+  operation: IdempotencyKey,
+  payment: Payment,
+): Promise<EventResult> {
+  try {
+    await reopenOperation(engine, operation)
+    return 'pending'
+  } catch (error) {
+    if (!(error instanceof StaleResourceError)) throw error
+    // Another operation works on the payment, or has ended it. In that case this one is obsolete.
+    return isFinal(payment.status) ? 'ignored' : 'pending'
+  }
+}

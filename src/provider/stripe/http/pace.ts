@@ -1,0 +1,45 @@
+// Paces the reads of a process, so that look-ups and lists leave Stripe's limits to the calls that
+// move money: those never wait here. After a 429 all reads pause for a moment.
+
+/** How long reads pause after a 429 without Retry-After. */
+const PAUSE_MS = 1_000
+
+export interface Pace {
+  /**
+   * Resolves when a read may be sent. A second's worth of reads need not wait.
+   *
+   * @throws Error at once when that would take longer than the limit.
+   */
+  turn(limitMs: number): Promise<void>
+  /** Stripe has limited the rate of a request. */
+  pause(forMs?: number): void
+}
+
+/**
+ * @param readsPerSecond 0: reads never wait.
+ * @param clock for tests.
+ */
+export function createPace(
+  readsPerSecond: number,
+  clock = {
+    nowMs: () => performance.now(),
+    sleep: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+  },
+): Pace {
+  if (readsPerSecond === 0) return { turn: async () => {}, pause: () => {} }
+  const eachMs = 1_000 / readsPerSecond
+  let nextAtMs = Number.NEGATIVE_INFINITY
+  return {
+    async turn(limitMs) {
+      const nowMs = clock.nowMs()
+      const atMs = Math.max(nextAtMs, nowMs - 1_000 + eachMs)
+      const waitMs = atMs - nowMs
+      if (waitMs > limitMs) throw new Error('too many reads wait for the provider')
+      nextAtMs = atMs + eachMs
+      if (waitMs > 0) await clock.sleep(waitMs)
+    },
+    pause(forMs = PAUSE_MS) {
+      nextAtMs = Math.max(nextAtMs, clock.nowMs() + forMs)
+    },
+  }
+}

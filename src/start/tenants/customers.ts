@@ -1,0 +1,54 @@
+// The commands of `npm run tenants` that say which tenant may charge which customer of the provider.
+import {
+  assignCustomers,
+  listCustomers,
+  listUnownedCustomers,
+  OwnedElsewhereError,
+  type Assignment,
+} from '../../db/tenants/provider-customers.ts'
+import type { Store, Transaction } from '../../db/connection/client.ts'
+import { inTransaction } from '../../db/connection/transaction.ts'
+import { findTenant } from '../../db/tenants/tenants.ts'
+import { describeOwners } from '../../domain/tenants/customer.ts'
+import { showTenantId } from '../../domain/tenants/tenant.ts'
+import { PROVIDER_NAME } from '../../wiring.ts'
+import { readCustomers, readTenantId, type Given } from './arguments.ts'
+import { change, readAll, refuse, type Command } from './commands.ts'
+import { showCustomers, showUnowned } from './show.ts'
+
+export function addCustomers({ subject, rest, values }: Given): Command {
+  const tenantId = readTenantId(subject)
+  const customers = readCustomers(rest)
+  const from = values.from === undefined ? undefined : readTenantId(values.from)
+  const taken = from === undefined ? {} : { from: showTenantId(from) }
+  return (store) =>
+    change(store, 'customers.assign', async (tx) => {
+      if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
+      await assign(tx, { tenantId, provider: PROVIDER_NAME, customers, from })
+      const details = { result: 'assigned', customers, ...taken }
+      const printed = `${subject} may charge ${customers.join(', ')}.\n`
+      return { subject: showTenantId(tenantId), details, printed }
+    })
+}
+
+async function assign(tx: Transaction, assignment: Assignment): Promise<void> {
+  try {
+    await assignCustomers(tx, assignment)
+  } catch (error) {
+    if (!(error instanceof OwnedElsewhereError)) throw error
+    refuse(`${describeOwners(error.owned)} Name that tenant in --from to move them`)
+  }
+}
+
+export function listOwned({ subject }: Given): Command {
+  const tenantId = readTenantId(subject)
+  return async ({ sql }) => {
+    if ((await findTenant(sql, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
+    const owned = { tenantId, provider: PROVIDER_NAME }
+    return showCustomers(await readAll((page) => listCustomers(sql, owned, page)))
+  }
+}
+
+export async function listUnowned({ sql }: Store): Promise<string> {
+  return showUnowned(await inTransaction(sql, (tx) => listUnownedCustomers(tx, PROVIDER_NAME)))
+}

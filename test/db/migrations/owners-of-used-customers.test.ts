@@ -1,0 +1,82 @@
+// Tests the migration that gives each customer of the provider to the one tenant whose payments
+// have used it, on a database of the version before.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { migrationsFolder } from '../../../src/db/migrations/applied-migrations.ts'
+import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { makeTenant, openTestStore } from '../reservations.ts'
+
+const MIGRATION = '0021_owners_of_used_customers'
+
+let migrated: TestDatabase
+let admin: Store
+let name: string
+let url: string
+let store: Store
+
+beforeAll(async () => {
+  migrated = await createTestDatabase()
+  admin = openTestStore(migrated.url, 1)
+  name = `test_owners_${randomBytes(6).toString('hex')}`
+  await admin.sql`create database ${admin.sql(name)} template template0`
+  url = Object.assign(new URL(migrated.url), { pathname: name }).href
+  store = openTestStore(url, 1)
+  await migrateUpTo(MIGRATION)
+})
+afterAll(async () => {
+  await store.close()
+  await admin.sql`drop database ${admin.sql(name)} with (force)`
+  await admin.close()
+  await migrated.drop()
+})
+
+/** Applies the migrations before this one. */
+async function migrateUpTo(tag: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-migrations-'))
+  await cp(migrationsFolder, folder, { recursive: true })
+  const journalFile = join(folder, 'meta', '_journal.json')
+  const journal = JSON.parse(await readFile(journalFile, 'utf8')) as { entries: { tag: string }[] }
+  const entries = journal.entries.filter((entry) => entry.tag < tag)
+  await writeFile(journalFile, JSON.stringify({ ...journal, entries }))
+  await migrateDatabase(url, folder)
+  await rm(folder, { recursive: true })
+}
+
+async function pay(tenantId: string, customer: string | null, accepted = true): Promise<void> {
+  await store.sql`
+    insert into payments (
+      tenant_id, id, amount_minor, currency, capture_method, payment_method, metadata, provider,
+      customer, provider_payment_id
+    ) values (
+      ${tenantId}, ${randomUUID()}, 1999, 'usd', 'automatic', 'pm_1', '{}', 'stripe', ${customer},
+      ${accepted ? `pi_${randomUUID()}` : null}
+    )
+  `
+}
+
+test('gives a customer to the only tenant that used it, and leaves what is ambiguous', async () => {
+  const [mine, theirs] = [await makeTenant(store), await makeTenant(store)]
+  await pay(mine, 'cus_mine')
+  await pay(mine, 'cus_mine', false)
+  await pay(theirs, 'cus_theirs')
+  await pay(theirs, null)
+  await pay(mine, 'cus_both')
+  await pay(theirs, 'cus_both', false)
+  await pay(mine, 'cus_refused', false)
+
+  await migrateDatabase(url)
+
+  await store.sql`select set_config('atomic.tenants', '*', false)`
+  const owners = await store.sql`
+    select tenant_id, provider, id from provider_customers order by id
+  `
+  expect(owners).toEqual([
+    { tenant_id: mine, provider: 'stripe', id: 'cus_mine' },
+    { tenant_id: theirs, provider: 'stripe', id: 'cus_theirs' },
+  ])
+})

@@ -1,0 +1,304 @@
+// Tests movements on the balance, with the official client: one for each capture and each refund.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Stripe } from 'stripe'
+import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+
+const T0_MS = 1_800_000_000_000
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider({ systemNow: () => T0_MS })
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+const hold = () => provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+
+async function movements(params: Stripe.BalanceTransactionListParams = {}) {
+  return (await provider.stripe.balanceTransactions.list(params)).data
+}
+
+test('a capture adds the captured amount, less a fee', async () => {
+  const { id } = await hold()
+  await provider.control('POST', '/clock', { advance_seconds: 60 })
+  const { latest_charge } = await provider.stripe.paymentIntents.capture(id)
+
+  expect(await movements()).toEqual([
+    expect.objectContaining({
+      id: expect.stringMatching(/^txn_/),
+      object: 'balance_transaction',
+      type: 'charge',
+      reporting_category: 'charge',
+      amount: 1000,
+      fee: 59,
+      fee_details: [expect.objectContaining({ amount: 59, currency: 'eur', type: 'stripe_fee' })],
+      net: 941,
+      currency: 'eur',
+      source: latest_charge,
+      created: T0_MS / 1000 + 60,
+    }),
+  ])
+})
+
+describe('a partial capture', () => {
+  const capturePart = async (amount_to_capture: number) => {
+    const { id } = await hold()
+    return await provider.stripe.paymentIntents.capture(id, { amount_to_capture })
+  }
+
+  test('makes two balance transactions: of the whole authorization, and of the rest', async () => {
+    const { latest_charge } = await capturePart(400)
+
+    const [reversal, charge] = await movements()
+
+    expect(charge).toMatchObject({
+      type: 'charge',
+      reporting_category: 'charge',
+      amount: 1000,
+      source: latest_charge,
+    })
+    expect(reversal).toMatchObject({
+      type: 'refund',
+      reporting_category: 'partial_capture_reversal',
+      amount: -600,
+      source: expect.stringMatching(/^re_/),
+    })
+  })
+
+  test('costs the fee of the captured part: the reversal returns the rest', async () => {
+    await capturePart(400)
+
+    const fees = (await movements()).map(({ fee, net }) => ({ fee, net }))
+
+    expect(fees).toEqual([
+      { fee: -17, net: -583 },
+      { fee: 59, net: 941 },
+    ])
+  })
+
+  test('also lists a Refund, without metadata, which counts as refunded', async () => {
+    const { id, latest_charge } = await capturePart(400)
+
+    const expand = ['data.balance_transaction']
+    const { data } = await provider.stripe.refunds.list({ payment_intent: id, expand })
+    const [, charge] = await movements({ expand: ['data.source'] })
+
+    expect(data).toEqual([
+      expect.objectContaining({
+        amount: 600,
+        charge: latest_charge,
+        metadata: {},
+        reason: null,
+        status: 'succeeded',
+        balance_transaction: expect.objectContaining({
+          reporting_category: 'partial_capture_reversal',
+        }),
+      }),
+    ])
+    expect(charge?.source).toMatchObject({
+      amount: 1000,
+      amount_captured: 400,
+      amount_refunded: 600,
+      refunded: false,
+    })
+  })
+
+  test('leaves exactly the captured part to refund', async () => {
+    const { id: payment_intent } = await capturePart(400)
+    const refund = (amount: number) => provider.stripe.refunds.create({ payment_intent, amount })
+
+    await expect(refund(401)).rejects.toThrow('greater than unrefunded amount on charge (400 EUR)')
+    await expect(refund(400)).resolves.toMatchObject({ status: 'succeeded' })
+    await expect(refund(1)).rejects.toMatchObject({ code: 'charge_already_refunded' })
+  })
+})
+
+describe('the balance', () => {
+  const statusOf = async (payment_method: string) => {
+    await provider.stripe.paymentIntents.create(payment({ payment_method }))
+    const [charge] = await movements()
+    return charge?.status
+  }
+
+  test('has a new charge as pending, and as available two days later', async () => {
+    expect(await statusOf('pm_card_visa')).toBe('pending')
+
+    await provider.control('POST', '/clock', { advance_seconds: 2 * 24 * 60 * 60 })
+
+    const [charge] = await movements()
+    expect(charge).toMatchObject({ status: 'available', available_on: T0_MS / 1000 + 172_800 })
+    const one = await provider.stripe.balanceTransactions.retrieve(charge?.id ?? '')
+    expect(one.status).toBe('available')
+  })
+
+  test('has a charge of pm_card_bypassPending as available at once', async () => {
+    expect(await statusOf('pm_card_bypassPending')).toBe('available')
+  })
+})
+
+test('an automatic capture moves money at creation, confirmation or authentication', async () => {
+  const { paymentIntents } = provider.stripe
+  await paymentIntents.create(payment({ amount: 100 }))
+  const later = await paymentIntents.create(payment({ amount: 200, confirm: false }))
+  await paymentIntents.confirm(later.id)
+  const method = { payment_method: 'pm_card_threeDSecureRequired' }
+  const waiting = await paymentIntents.create(payment({ amount: 300, ...method }))
+  const route = `/payment_intents/${waiting.id}/authenticate`
+  await provider.control('POST', route, { outcome: 'succeed' })
+
+  expect((await movements()).map(({ amount }) => amount)).toEqual([300, 200, 100])
+})
+
+test('a held, canceled or declined payment moves nothing', async () => {
+  await hold()
+  await provider.stripe.paymentIntents.cancel((await hold()).id)
+  const declined = payment({ payment_method: 'pm_card_chargeDeclined' })
+  await expect(provider.stripe.paymentIntents.create(declined)).rejects.toThrow('declined')
+
+  expect(await movements()).toEqual([])
+})
+
+test('a refund subtracts its amount without a fee and names its movement', async () => {
+  const paid = await provider.stripe.paymentIntents.create(payment())
+  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
+
+  const moved = await provider.stripe.balanceTransactions.retrieve(
+    refund.balance_transaction as string,
+  )
+  expect(moved).toMatchObject({
+    type: 'refund',
+    amount: -300,
+    fee: 0,
+    net: -300,
+    source: refund.id,
+  })
+})
+
+test('a replay of a capture or a refund moves nothing', async () => {
+  const { id } = await hold()
+  const capture = () =>
+    provider.stripe.paymentIntents.capture(id, {}, { idempotencyKey: 'capture-1' })
+  const refund = () =>
+    provider.stripe.refunds.create({ payment_intent: id }, { idempotencyKey: 'refund-1' })
+  await capture()
+  await capture()
+  await refund()
+  await refund()
+
+  expect((await movements()).map(({ amount }) => amount)).toEqual([-1000, 1000])
+})
+
+describe('a control route', () => {
+  test.each([
+    ['adjustment', 'other_adjustment'],
+    ['payment', 'charge'],
+    ['payment_refund', 'refund'],
+    ['payment_failure_refund', 'charge_failure'],
+    ['payout', 'payout'],
+    ['payout_failure', 'payout_reversal'],
+    ['stripe_fee', 'fee'],
+    ['tax_fee', 'tax'],
+  ])('makes a movement of the type %s, by default of the category %s', async (type, category) => {
+    const added = await provider.control('POST', '/balance_transactions', {
+      type,
+      amount: -500,
+      currency: 'eur',
+      fee: 3,
+    })
+
+    expect(added).toMatchObject({ type, reporting_category: category, amount: -500, net: -503 })
+    expect(await movements({ type })).toEqual([added])
+  })
+
+  test('makes the failed refund of older records: an adjustment with a category of its own', async () => {
+    const movement = { type: 'adjustment', reporting_category: 'refund_failure', amount: 500 }
+    await provider.control('POST', '/balance_transactions', {
+      ...movement,
+      currency: 'eur',
+      source: 're_1',
+    })
+
+    expect(await movements()).toMatchObject([{ ...movement, source: 're_1', status: 'available' }])
+  })
+
+  test.each([
+    {},
+    { type: 'x', amount: 1.5, currency: 'eur' },
+    { type: 'x', amount: 1, currency: 'EUR' },
+  ])('refuses %j', async (body) => {
+    await expect(provider.control('POST', '/balance_transactions', body)).rejects.toThrow(
+      'invalid_request_error',
+    )
+    expect(await movements()).toEqual([])
+  })
+})
+
+describe('expand', () => {
+  test('replaces the source by the refund or by the charge with its payment', async () => {
+    const metadata = { order: '7' }
+    const paid = await provider.stripe.paymentIntents.create(payment({ metadata }))
+    const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
+
+    const [refunded, charge] = await movements({ expand: ['data.source'] })
+
+    expect(refunded?.source).toEqual(JSON.parse(JSON.stringify(refund)))
+    expect(charge?.source).toMatchObject({
+      id: paid.latest_charge,
+      object: 'charge',
+      payment_intent: paid.id,
+      amount_captured: 1000,
+      amount_refunded: 300,
+      balance_transaction: charge?.id,
+      metadata,
+    })
+    const alone = await provider.stripe.balanceTransactions.retrieve(charge?.id ?? '', {
+      expand: ['source'],
+    })
+    expect(alone).toMatchObject({ source: { payment_intent: paid.id } })
+  })
+
+  test('replaces the charge of a refund, too', async () => {
+    const paid = await provider.stripe.paymentIntents.create(payment())
+    await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
+
+    const [refunded] = await movements({ expand: ['data.source.charge'] })
+
+    expect(refunded?.source).toMatchObject({
+      object: 'refund',
+      charge: { id: paid.latest_charge, amount: 1000, amount_captured: 1000 },
+    })
+  })
+
+  test('refuses any other property', async () => {
+    const list = movements({ expand: ['data.payout'] })
+
+    await expect(list).rejects.toMatchObject({
+      statusCode: 400,
+      message: 'This property cannot be expanded (data.payout).',
+    })
+  })
+})
+
+test('filters a list by type, source and time', async () => {
+  const paid = await provider.stripe.paymentIntents.create(payment())
+  await provider.control('POST', '/clock', { advance_seconds: 60 })
+  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id })
+  const [refunded, charge] = await movements()
+
+  expect(await movements({ type: 'refund' })).toEqual([refunded])
+  expect(await movements({ type: 'payout' })).toEqual([])
+  expect(await movements({ source: refund.id })).toEqual([refunded])
+  expect(await movements({ source: paid.latest_charge as string })).toEqual([charge])
+  expect(await movements({ created: { lt: T0_MS / 1000 + 60 } })).toEqual([charge])
+  expect(await movements({ limit: 1, starting_after: refunded?.id ?? '' })).toEqual([charge])
+  expect(await movements({ limit: 1, ending_before: charge?.id ?? '' })).toEqual([refunded])
+})
+
+test('answers 404 for an unknown movement', async () => {
+  const unknown = provider.stripe.balanceTransactions.retrieve('txn_x')
+
+  await expect(unknown).rejects.toMatchObject({ statusCode: 404, code: 'resource_missing' })
+})

@@ -1,0 +1,192 @@
+// Tests how long held money can be captured, and how a hold ends that nobody captured
+// (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method), with the official client.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Stripe } from 'stripe'
+import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider()
+})
+beforeEach(() => provider.control('POST', '/reset'))
+afterAll(() => provider.close())
+
+const DAY = 86_400
+const expand = ['latest_charge']
+
+const hold = (terms: Partial<Stripe.PaymentIntentCreateParams> = {}) =>
+  provider.stripe.paymentIntents.create(payment({ capture_method: 'manual', expand, ...terms }))
+
+const advance = (seconds: number) =>
+  provider.control('POST', '/clock', { advance_seconds: seconds })
+
+function captureBefore({ latest_charge: charge }: Stripe.PaymentIntent): number | undefined {
+  return (charge as Stripe.Charge).payment_method_details?.card?.capture_before
+}
+
+const read = (id: string) => provider.stripe.paymentIntents.retrieve(id, { expand })
+
+describe('capture_before', () => {
+  test.each([
+    ['7 days after a payment by the cardholder', 'pm_card_visa', false, 7 * DAY],
+    [
+      '4 days and 18 hours after a payment by the merchant with Visa',
+      'pm_card_visa',
+      true,
+      410_400,
+    ],
+    ['7 days after one with another card', 'pm_card_mastercard', true, 7 * DAY],
+  ])('is %s', async (_, method, offSession, seconds) => {
+    const intent = await hold({ payment_method: method, off_session: offSession })
+
+    const lasts = (captureBefore(intent) ?? 0) - intent.created
+    expect([seconds, seconds + 1]).toContain(lasts)
+  })
+
+  test('is on the charge, which is an id unless it is expanded', async () => {
+    const intent = await hold({ expand: [] })
+
+    expect(intent.latest_charge).toMatch(/^ch_/)
+    expect(await read(intent.id)).toMatchObject({
+      latest_charge: {
+        id: intent.latest_charge,
+        object: 'charge',
+        captured: false,
+        refunded: false,
+        payment_method_details: { type: 'card', card: { capture_before: expect.any(Number) } },
+      },
+    })
+  })
+
+  test('is on the charges of a list', async () => {
+    const { id } = await hold()
+
+    const { data } = await provider.stripe.paymentIntents.list({ expand: ['data.latest_charge'] })
+
+    expect(data.map((intent) => captureBefore(intent))).toEqual([captureBefore(await read(id))])
+  })
+
+  test('is counted from the authentication with 3-D Secure', async () => {
+    const { id, created } = await hold({ payment_method: 'pm_card_threeDSecureRequired' })
+    await advance(DAY)
+
+    await provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome: 'succeed' })
+
+    const lasts = (captureBefore(await read(id)) ?? 0) - created
+    expect(lasts).toBeGreaterThanOrEqual(8 * DAY)
+  })
+
+  test('is not there for a payment that was captured at once', async () => {
+    const intent = await hold({ capture_method: 'automatic' })
+
+    expect(captureBefore(intent)).toBeUndefined()
+  })
+})
+
+describe('a hold that nobody captures', () => {
+  test('can be captured until its last second', async () => {
+    const { id } = await hold()
+    await advance(7 * DAY - 2)
+
+    expect(await provider.stripe.paymentIntents.capture(id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('is refused with charge_expired_for_capture until its intent is canceled', async () => {
+    const { id } = await hold()
+    await advance(7 * DAY + 2)
+
+    await expect(provider.stripe.paymentIntents.capture(id)).rejects.toMatchObject({
+      statusCode: 400,
+      code: 'charge_expired_for_capture',
+    })
+    expect(await read(id)).toMatchObject({ status: 'requires_capture', cancellation_reason: null })
+  })
+
+  test('is canceled by Stripe, and its money is released', async () => {
+    const { id } = await hold({ metadata: { payment: 'pay_1' } })
+    await advance(7 * DAY + 120)
+
+    expect(await read(id)).toMatchObject({
+      status: 'canceled',
+      cancellation_reason: 'automatic',
+      amount_capturable: 0,
+      canceled_at: expect.any(Number),
+    })
+    expect(await provider.executed()).toMatchObject([
+      { kind: 'payment_intent.create' },
+      { kind: 'payment_intent.cancel', amount: 1000, idempotency_key: null },
+    ])
+  })
+
+  test('can be neither captured nor canceled nor incremented then', async () => {
+    const { id } = await hold({
+      payment_method_options: { card: { request_incremental_authorization: 'if_available' } },
+    })
+    await advance(7 * DAY + 120)
+
+    const { paymentIntents } = provider.stripe
+    const refused = { statusCode: 400, code: 'payment_intent_unexpected_state' }
+    await expect(paymentIntents.capture(id)).rejects.toMatchObject(refused)
+    await expect(paymentIntents.cancel(id)).rejects.toMatchObject(refused)
+    await expect(paymentIntents.incrementAuthorization(id, { amount: 2000 })).rejects.toMatchObject(
+      refused,
+    )
+  })
+
+  test('is canceled once, and only if it is still held', async () => {
+    const [captured, canceled] = [await hold(), await hold()]
+    await provider.stripe.paymentIntents.capture(captured.id)
+    await provider.stripe.paymentIntents.cancel(canceled.id)
+    await advance(8 * DAY)
+    await advance(DAY)
+
+    expect(await read(captured.id)).toMatchObject({ status: 'succeeded' })
+    expect(await read(canceled.id)).toMatchObject({ cancellation_reason: null })
+    expect(await provider.executed()).toHaveLength(4)
+  })
+})
+
+describe('the control route', () => {
+  test.each(['automatic', 'expired'] as const)('expires a hold as %s', async (reason) => {
+    const { id } = await hold()
+
+    await provider.control('POST', `/payment_intents/${id}/expire`, { reason })
+
+    expect(await read(id)).toMatchObject({ status: 'canceled', cancellation_reason: reason })
+  })
+
+  test('expires only what is held', async () => {
+    const { id } = await hold({ capture_method: 'automatic' })
+
+    await expect(provider.control('POST', `/payment_intents/${id}/expire`)).rejects.toThrow(
+      'holds nothing',
+    )
+    await expect(provider.control('POST', '/payment_intents/pi_none/expire')).rejects.toThrow(
+      'No such',
+    )
+  })
+
+  test('moves the end of a hold', async () => {
+    const { id, created } = await hold()
+
+    await provider.control('POST', `/payment_intents/${id}/hold`, { ends_in_seconds: 10 * DAY })
+
+    expect(captureBefore(await read(id))).toBeGreaterThanOrEqual(created + 10 * DAY)
+  })
+})
+
+test('an expired hold sends charge.expired and payment_intent.canceled', async () => {
+  await provider.control('POST', '/webhooks', { url: 'http://127.0.0.1:9/' })
+  const { id } = await hold({ metadata: { payment: 'pay_1' } })
+
+  await provider.control('POST', `/payment_intents/${id}/expire`)
+
+  const { data } = await provider.control<{ data: { type: string; event: object }[] }>(
+    'GET',
+    '/webhooks',
+  )
+  expect(data.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['charge.expired', 'payment_intent.canceled']),
+  )
+})

@@ -1,0 +1,388 @@
+// Tests the life cycle of a PaymentIntent, with the official client.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+
+let provider: RunningProvider
+
+beforeAll(async () => {
+  provider = await startProvider()
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+})
+afterAll(async () => provider.close())
+
+describe('create', () => {
+  test('charges a good card when confirmed', async () => {
+    const { id: customer } = await provider.stripe.customers.create()
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ metadata: { payment: 'pay_1' }, customer, description: 'Tea' }),
+      { idempotencyKey: 'key-1' },
+    )
+
+    expect(intent).toMatchObject({
+      object: 'payment_intent',
+      id: expect.stringMatching(/^pi_/),
+      amount: 1000,
+      amount_capturable: 0,
+      amount_received: 1000,
+      currency: 'eur',
+      status: 'succeeded',
+      capture_method: 'automatic_async',
+      confirmation_method: 'automatic',
+      client_secret: expect.stringContaining(`${intent.id}_secret_`),
+      latest_charge: expect.stringMatching(/^ch_/),
+      payment_method: expect.stringMatching(/^pm_[A-Za-z]{24}$/),
+      allowed_payment_method_types: ['card'],
+      payment_method_types: ['card'],
+      customer,
+      description: 'Tea',
+      metadata: { payment: 'pay_1' },
+      livemode: false,
+      last_payment_error: null,
+      next_action: null,
+      canceled_at: null,
+      cancellation_reason: null,
+    })
+    expect(await provider.executed()).toEqual([
+      {
+        seq: 1,
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        kind: 'payment_intent.create',
+        id: intent.id,
+        amount: 1000,
+        currency: 'eur',
+        idempotency_key: 'key-1',
+        metadata: { payment: 'pay_1' },
+      },
+    ])
+  })
+
+  test('only authorises with manual capture', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    expect(intent).toMatchObject({
+      status: 'requires_capture',
+      amount_capturable: 1000,
+      amount_received: 0,
+    })
+    expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.create' }])
+  })
+
+  test('executes nothing when not confirmed', async () => {
+    const withMethod = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
+    const without = await provider.stripe.paymentIntents.create({ amount: 50, currency: 'EUR' })
+
+    expect(withMethod.status).toBe('requires_confirmation')
+    expect(without).toMatchObject({ status: 'requires_payment_method', currency: 'eur' })
+    expect(await provider.executed()).toEqual([])
+  })
+})
+
+describe('confirm', () => {
+  test("charges the intent's method", async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
+
+    const confirmed = await provider.stripe.paymentIntents.confirm(intent.id)
+
+    expect(confirmed).toMatchObject({ id: intent.id, status: 'succeeded', amount_received: 1000 })
+    expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.confirm' }])
+  })
+
+  test('accepts another method after a decline', async () => {
+    const terms = payment({ confirm: false, payment_method: 'pm_card_chargeDeclined' })
+    const intent = await provider.stripe.paymentIntents.create(terms)
+    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+      code: 'card_declined',
+    })
+
+    const paid = await provider.stripe.paymentIntents.confirm(intent.id, {
+      payment_method: 'pm_card_visa',
+    })
+
+    expect(paid).toMatchObject({ status: 'succeeded', last_payment_error: null })
+  })
+
+  test('refuses an intent without a method', async () => {
+    const intent = await provider.stripe.paymentIntents.create({ amount: 50, currency: 'eur' })
+
+    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      payment_intent: { id: intent.id },
+    })
+  })
+
+  test('refuses a succeeded intent and does not charge again', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment())
+
+    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      message: expect.stringContaining('already succeeded'),
+      payment_intent: { id: intent.id, status: 'succeeded' },
+    })
+    expect(await provider.executed()).toHaveLength(1)
+  })
+})
+
+describe('capture', () => {
+  test('captures the whole amount by default', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual', metadata: { a: '1' } }),
+    )
+
+    const captured = await provider.stripe.paymentIntents.capture(intent.id, {
+      metadata: { b: '2' },
+    })
+
+    expect(captured).toMatchObject({
+      status: 'succeeded',
+      amount_received: 1000,
+      amount_capturable: 0,
+      metadata: { a: '1', b: '2' },
+    })
+  })
+
+  test('releases the rest of a partial capture', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    const captured = await provider.stripe.paymentIntents.capture(intent.id, {
+      amount_to_capture: 400,
+    })
+
+    expect(captured).toMatchObject({ amount: 1000, amount_received: 400, amount_capturable: 0 })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'payment_intent.capture',
+      amount: 400,
+    })
+  })
+
+  test('refuses more than the authorised amount', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    await expect(
+      provider.stripe.paymentIntents.capture(intent.id, { amount_to_capture: 1001 }),
+    ).rejects.toMatchObject({ code: 'amount_too_large', param: 'amount_to_capture' })
+  })
+
+  test.each([
+    ['a captured intent', payment(), 'already been captured'],
+    ['an unconfirmed intent', payment({ confirm: false }), 'a status of requires_confirmation'],
+  ])('refuses %s', async (_state, terms, words) => {
+    const intent = await provider.stripe.paymentIntents.create(terms)
+
+    await expect(provider.stripe.paymentIntents.capture(intent.id)).rejects.toMatchObject({
+      statusCode: 400,
+      code: 'payment_intent_unexpected_state',
+      message: expect.stringContaining(words),
+      payment_intent: { id: intent.id },
+    })
+  })
+})
+
+// https://docs.stripe.com/error-codes: only some codes mean that nothing is held any more.
+describe('a refused capture', () => {
+  const refusedBy = (code: string) =>
+    payment({ capture_method: 'manual', payment_method: `pm_fault_capture_${code}` })
+
+  test.each([
+    ['amount_too_small', 'requires_capture', null],
+    ['amount_too_large', 'requires_capture', null],
+    ['charge_expired_for_capture', 'canceled', 'expired'],
+    ['capture_charge_authorization_expired', 'canceled', 'expired'],
+    ['charge_already_captured', 'succeeded', null],
+  ])('with %s leaves the intent %s', async (code, status, reason) => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(refusedBy(code))
+    const capture = () =>
+      paymentIntents.capture(intent.id, { amount_to_capture: 999 }, { idempotencyKey: 'k' })
+
+    await expect(capture()).rejects.toMatchObject({ statusCode: 400, code })
+
+    const left = { status, cancellation_reason: reason }
+    expect(await paymentIntents.retrieve(intent.id)).toMatchObject(left)
+    // The refusal is kept under its key.
+    await expect(capture()).rejects.toMatchObject({ statusCode: 400, code })
+    expect(await paymentIntents.retrieve(intent.id)).toMatchObject(left)
+  })
+
+  test('of a small amount leaves the intent capturable and cancelable', async () => {
+    const { paymentIntents } = provider.stripe
+    const [one, other] = [
+      await paymentIntents.create(refusedBy('amount_too_small')),
+      await paymentIntents.create(refusedBy('amount_too_small')),
+    ]
+    await expect(paymentIntents.capture(one.id, { amount_to_capture: 999 })).rejects.toMatchObject({
+      code: 'amount_too_small',
+    })
+
+    expect(await paymentIntents.capture(one.id)).toMatchObject({ amount_received: 1000 })
+    expect(await paymentIntents.cancel(other.id)).toMatchObject({ status: 'canceled' })
+  })
+})
+
+describe('increment authorization', () => {
+  const eligible = (fields = {}) =>
+    payment({
+      capture_method: 'manual',
+      payment_method_options: { card: { request_incremental_authorization: 'if_available' } },
+      ...fields,
+    })
+
+  test('raises the authorised amount to the new total', async () => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(eligible())
+
+    const raised = await paymentIntents.incrementAuthorization(intent.id, { amount: 1500 })
+
+    expect(raised).toMatchObject({
+      amount: 1500,
+      amount_capturable: 1500,
+      status: 'requires_capture',
+    })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'payment_intent.increment_authorization',
+      amount: 1500,
+    })
+  })
+
+  test('under the same key happens once', async () => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(eligible())
+    const raise = () =>
+      paymentIntents.incrementAuthorization(intent.id, { amount: 1500 }, { idempotencyKey: 'k' })
+
+    const first = await raise()
+    const second = await raise()
+
+    expect(second.amount).toBe(first.amount)
+    expect(await provider.executed()).toHaveLength(2)
+  })
+
+  test('a decline of the card changes nothing', async () => {
+    const { paymentIntents } = provider.stripe
+    const method = { payment_method: 'pm_fault_increment_declined' }
+    const intent = await paymentIntents.create(eligible(method))
+
+    await expect(
+      paymentIntents.incrementAuthorization(intent.id, { amount: 1500 }),
+    ).rejects.toMatchObject({ statusCode: 402, code: 'card_declined' })
+
+    expect(await paymentIntents.retrieve(intent.id)).toMatchObject({ amount: 1000 })
+    expect(await provider.executed()).toHaveLength(1)
+  })
+
+  test.each([
+    ['the same amount', eligible(), 1000, 'amount_too_small'],
+    ['a lower amount', eligible(), 999, 'amount_too_small'],
+    [
+      'an intent that was not created for it',
+      payment({ capture_method: 'manual' }),
+      1500,
+      'charge_not_eligible',
+    ],
+    ['a captured intent', payment(), 1500, 'payment_intent_unexpected_state'],
+  ])('refuses %s', async (_case, terms, amount, code) => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(terms)
+
+    await expect(
+      paymentIntents.incrementAuthorization(intent.id, { amount }),
+    ).rejects.toMatchObject({ statusCode: 400, code })
+  })
+
+  test('refuses an eleventh increment', async () => {
+    const { paymentIntents } = provider.stripe
+    const intent = await paymentIntents.create(eligible())
+    for (let amount = 1001; amount <= 1010; amount += 1) {
+      await paymentIntents.incrementAuthorization(intent.id, { amount })
+    }
+
+    await expect(
+      paymentIntents.incrementAuthorization(intent.id, { amount: 2000 }),
+    ).rejects.toMatchObject({ statusCode: 400 })
+  })
+})
+
+describe('cancel', () => {
+  test('releases the authorised amount', async () => {
+    const intent = await provider.stripe.paymentIntents.create(
+      payment({ capture_method: 'manual' }),
+    )
+
+    const canceled = await provider.stripe.paymentIntents.cancel(intent.id, {
+      cancellation_reason: 'requested_by_customer',
+    })
+
+    expect(canceled).toMatchObject({
+      status: 'canceled',
+      amount_capturable: 0,
+      cancellation_reason: 'requested_by_customer',
+      canceled_at: expect.any(Number),
+    })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'payment_intent.cancel',
+      amount: 1000,
+    })
+  })
+
+  test('refuses a succeeded intent', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment())
+
+    await expect(provider.stripe.paymentIntents.cancel(intent.id)).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      payment_intent: { status: 'succeeded' },
+    })
+  })
+
+  // https://docs.stripe.com/refunds#cancel-payment
+  test('of an intent that waits for its cardholder wins or loses against the authentication', async () => {
+    const { paymentIntents } = provider.stripe
+    const secure = payment({
+      capture_method: 'manual',
+      payment_method: 'pm_card_threeDSecure2Required',
+    })
+    const [first, second] = [
+      await paymentIntents.create(secure),
+      await paymentIntents.create(secure),
+    ]
+    const authenticate = (id: string) =>
+      provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome: 'succeed' })
+
+    await paymentIntents.cancel(first.id, { cancellation_reason: 'abandoned' })
+    await expect(authenticate(first.id)).rejects.toThrow('it is canceled')
+    await authenticate(second.id)
+    const late = await paymentIntents.cancel(second.id)
+
+    expect(late).toMatchObject({ status: 'canceled', amount_capturable: 0 })
+    expect((await provider.executed()).map(({ kind, amount }) => [kind, amount])).toEqual([
+      ['payment_intent.cancel', 0],
+      ['payment_intent.confirm', 1000],
+      ['payment_intent.cancel', 1000],
+    ])
+  })
+})
+
+describe('retrieve', () => {
+  test('returns the intent as created', async () => {
+    const intent = await provider.stripe.paymentIntents.create(payment())
+
+    const retrieved = await provider.stripe.paymentIntents.retrieve(intent.id)
+
+    expect({ ...retrieved }).toEqual({ ...intent, lastResponse: undefined })
+  })
+
+  test('returns 404 for an unknown intent', async () => {
+    await expect(provider.stripe.paymentIntents.retrieve('pi_none')).rejects.toMatchObject({
+      type: 'StripeInvalidRequestError',
+      statusCode: 404,
+      code: 'resource_missing',
+      message: "No such payment_intent: 'pi_none'",
+    })
+  })
+})

@@ -1,0 +1,173 @@
+// Tests refunds, with the official client.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Stripe } from 'stripe'
+import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+
+let provider: RunningProvider
+let paid: Stripe.PaymentIntent
+
+beforeAll(async () => {
+  provider = await startProvider()
+})
+beforeEach(async () => {
+  await provider.control('POST', '/reset')
+  paid = await provider.stripe.paymentIntents.create(payment())
+})
+afterAll(async () => provider.close())
+
+describe('create', () => {
+  test('refunds the whole remaining amount by default', async () => {
+    const refund = await provider.stripe.refunds.create(
+      { payment_intent: paid.id, reason: 'requested_by_customer', metadata: { refund: '1' } },
+      { idempotencyKey: 'refund-1' },
+    )
+
+    expect(refund).toMatchObject({
+      object: 'refund',
+      id: expect.stringMatching(/^re_/),
+      amount: 1000,
+      currency: 'eur',
+      charge: paid.latest_charge,
+      payment_intent: paid.id,
+      reason: 'requested_by_customer',
+      status: 'succeeded',
+      metadata: { refund: '1' },
+    })
+    expect((await provider.executed())[1]).toMatchObject({
+      kind: 'refund.create',
+      id: refund.id,
+      amount: 1000,
+      idempotency_key: 'refund-1',
+    })
+  })
+
+  test('refunds the payment of a charge', async () => {
+    const charge = paid.latest_charge as string
+
+    const refund = await provider.stripe.refunds.create({ charge, amount: 300 })
+
+    expect(refund).toMatchObject({ payment_intent: paid.id, amount: 300 })
+  })
+
+  test('refuses more than the remaining amount', async () => {
+    await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 700 })
+
+    const attempt = provider.stripe.refunds.create({ payment_intent: paid.id, amount: 301 })
+
+    await expect(attempt).rejects.toMatchObject({
+      statusCode: 400,
+      param: 'amount',
+      message: 'Refund amount (301 EUR) is greater than unrefunded amount on charge (300 EUR)',
+    })
+    expect(await provider.executed()).toHaveLength(2)
+  })
+
+  test('refuses a fully refunded payment', async () => {
+    await provider.stripe.refunds.create({ payment_intent: paid.id })
+
+    const attempt = provider.stripe.refunds.create({ payment_intent: paid.id })
+
+    await expect(attempt).rejects.toMatchObject({ code: 'charge_already_refunded' })
+  })
+
+  test('refunds only the captured part', async () => {
+    const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+    await provider.stripe.paymentIntents.capture(held.id, { amount_to_capture: 400 })
+
+    const refund = await provider.stripe.refunds.create({ payment_intent: held.id })
+
+    expect(refund.amount).toBe(400)
+  })
+
+  test('refuses an authorised payment', async () => {
+    const held = await provider.stripe.paymentIntents.create(payment({ capture_method: 'manual' }))
+
+    const attempt = provider.stripe.refunds.create({ payment_intent: held.id })
+
+    await expect(attempt).rejects.toMatchObject({
+      code: 'payment_intent_unexpected_state',
+      payment_intent: { status: 'requires_capture' },
+    })
+  })
+
+  test.each([
+    ['an unknown payment', { payment_intent: 'pi_x' }, 404, 'resource_missing'],
+    ['an unknown charge', { charge: 'ch_x' }, 404, 'resource_missing'],
+    ['neither a payment nor a charge', {}, 400, 'parameter_missing'],
+  ])('refuses %s', async (_case, params, statusCode, code) => {
+    await expect(provider.stripe.refunds.create(params)).rejects.toMatchObject({ statusCode, code })
+  })
+})
+
+test('retrieves a refund by its id and lists it by its payment', async () => {
+  const other = await provider.stripe.paymentIntents.create(payment())
+  const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 1 })
+  await provider.stripe.refunds.create({ payment_intent: other.id, amount: 2 })
+
+  const retrieved = await provider.stripe.refunds.retrieve(refund.id)
+  const listed = await provider.stripe.refunds.list({ payment_intent: paid.id })
+
+  expect(retrieved.id).toBe(refund.id)
+  expect(listed.data.map(({ id }) => id)).toEqual([refund.id])
+})
+
+test('answers 404 for an unknown refund', async () => {
+  await expect(provider.stripe.refunds.retrieve('re_x')).rejects.toMatchObject({ statusCode: 404 })
+})
+
+describe('what becomes of a refund later', () => {
+  const refundWith = async (payment_method: string) => {
+    const intent = await provider.stripe.paymentIntents.create(payment({ payment_method }))
+    return await provider.stripe.refunds.create({ payment_intent: intent.id })
+  }
+  const retrieve = (id: string) => provider.stripe.refunds.retrieve(id)
+  const later = () => provider.control('POST', '/clock', { advance_seconds: 10 })
+  const settle = (id: string, body: object) =>
+    provider.control('POST', `/refunds/${id}/settle`, body)
+  const movementsOf = async (source: string) =>
+    (await provider.stripe.balanceTransactions.list({ source })).data.map(
+      ({ id, type, amount }) => ({ id, type, amount }),
+    )
+
+  test('pm_card_pendingRefund: it begins as pending, and succeeds', async () => {
+    const { id, status } = await refundWith('pm_card_pendingRefund')
+    expect(status).toBe('pending')
+
+    await later()
+
+    expect(await retrieve(id)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('pm_card_refundFail: it begins as succeeded, and fails; its money is on the balance again', async () => {
+    const { id, status, amount } = await refundWith('pm_card_refundFail')
+    expect(status).toBe('succeeded')
+
+    await later()
+
+    const [returned, given] = await movementsOf(id)
+    expect(given).toMatchObject({ type: 'refund', amount: -amount })
+    expect(returned).toMatchObject({ type: 'refund_failure', amount })
+    expect(await retrieve(id)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'unknown',
+      failure_balance_transaction: returned?.id,
+    })
+  })
+
+  test('a failed refund can be made again', async () => {
+    const { id, amount } = await provider.stripe.refunds.create({ payment_intent: paid.id })
+    await settle(id, { status: 'failed', failure_reason: 'expired_or_canceled_card' })
+
+    const again = await provider.stripe.refunds.create({ payment_intent: paid.id })
+
+    expect(again.amount).toBe(amount)
+    expect(await retrieve(id)).toMatchObject({ failure_reason: 'expired_or_canceled_card' })
+  })
+
+  test('a refund that has ended cannot change any more', async () => {
+    const { id } = await refundWith('pm_card_visa')
+    await settle(id, { status: 'canceled' })
+
+    await expect(settle(id, { status: 'succeeded' })).rejects.toThrow('it is canceled')
+  })
+})

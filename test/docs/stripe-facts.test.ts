@@ -1,0 +1,24 @@
+// Checks that each fact of docs/stripe-facts.md has tests, and that these tests exist.
+import { describe, expect, test } from '@jest/globals'
+import { hasTest, namedTests, readPage } from '../support/named-tests.ts'
+
+const page = readPage('docs/stripe-facts.md')
+
+const facts = page
+  .split(/^## /m)
+  .slice(1)
+  .map((section) => ({ title: section.split('\n', 1)[0] ?? '', section }))
+
+test('has at least fifty facts', () => {
+  expect(facts.length).toBeGreaterThanOrEqual(50)
+})
+
+test.each(facts)('$title: is shown by tests', ({ section }) => {
+  expect(section).toMatch(/^- `test\//m)
+})
+
+describe('each named test exists:', () => {
+  test.each(namedTests(page))('$file: $title', (named) => {
+    expect(hasTest(named)).toBe(true)
+  })
+})

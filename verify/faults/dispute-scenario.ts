@@ -1,0 +1,97 @@
+// The scenario of a dispute: the cardholder disputes a payment, and the merchant wins. Only events tell
+// the service, and a dispute has none of our metadata.
+import { unwrap } from '../../client/errors.ts'
+import { EventRelay } from './event-relay.ts'
+import { EVENT_LIMIT_MS, findPayment, retryWhileDown, until } from './event-scenarios.ts'
+import type { Merchant } from './merchant.ts'
+import { AUTOMATIC } from './payments.ts'
+import type { Violation } from './results.ts'
+import type { Scenario } from './scenarios.ts'
+
+/** Its points are covered like those of every other operation. */
+export const followDispute: Scenario = {
+  name: 'dispute.follow',
+  prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+  act: disputeAndWin,
+  check: checkWonDispute,
+}
+
+const WITHDRAWN = 'charge.dispute.funds_withdrawn'
+const CLOSED = 'charge.dispute.closed'
+
+async function disputeAndWin(merchant: Merchant): Promise<void> {
+  const { lane, history } = merchant
+  const { intentId } = await findPayment(merchant)
+  const deliversOnArrival = [WITHDRAWN, CLOSED]
+  const relay = await EventRelay.open({ lane, run: history.run, intentId, deliversOnArrival })
+  try {
+    const opened = await lane.provider.control('POST', 'disputes', { payment_intent: intentId })
+    await relay.untilAccepted(WITHDRAWN, EVENT_LIMIT_MS)
+    await untilPosted(merchant, (dispute) => dispute?.withdrawn === dispute?.amount)
+    const { id } = opened as { id: string }
+    await lane.provider.control('POST', `disputes/${id}`, { status: 'won' })
+    await relay.untilAccepted(CLOSED, EVENT_LIMIT_MS)
+    await untilPosted(merchant, (dispute) => dispute?.status === 'won')
+  } finally {
+    await relay.close()
+  }
+}
+
+interface DisputeRow {
+  readonly status: string
+  readonly amount: number
+  readonly withdrawn: number
+}
+
+async function untilPosted(
+  merchant: Merchant,
+  isReached: (dispute: DisputeRow | undefined) => boolean,
+): Promise<void> {
+  const read = async () => {
+    const dispute = await findDispute(merchant)
+    return dispute !== undefined && isReached(dispute)
+  }
+  await until(merchant, read, 'the dispute did not reach the state that it has at the provider')
+}
+
+async function findDispute({ lane: { owner }, tenant }: Merchant) {
+  const [row] = await retryWhileDown(
+    () => owner.sql<DisputeRow[]>`
+      select status, amount_minor::int as amount, withdrawn_minor::int as withdrawn
+      from disputes where tenant_id = ${tenant.id}
+    `,
+  )
+  return row
+}
+
+/** The merchant has the amount back, and was told of each step once. */
+async function checkWonDispute({ sender }: Merchant): Promise<Violation[]> {
+  const { data: disputes } = unwrap(await sender.client.GET('/v1/disputes'))
+  const query = { limit: 100 }
+  const { data: events } = unwrap(await sender.client.GET('/v1/events', { params: { query } }))
+  const told = events.map(({ type }) => type).filter((type) => type.startsWith('dispute.'))
+  const { data: balances } = unwrap(await sender.client.GET('/v1/ledger/balances'))
+  const fees = balances.find(({ account }) => account === 'provider_fees')?.amount
+  const [dispute] = disputes
+  const isShown =
+    disputes.length === 1 &&
+    dispute?.status === 'won' &&
+    dispute.amount_withdrawn === dispute.amount &&
+    dispute.amount_reinstated === dispute.amount &&
+    dispute.fee === fees
+  const isTold = told.toSorted().join() === EVENTS.join()
+  return [
+    ...(isShown
+      ? []
+      : [{ invariant: 5, what: `${disputes.length} disputes, ${dispute?.status}, fees ${fees}` }]),
+    ...(isTold ? [] : [{ invariant: 2, what: `the events of the dispute are ${told.join()}` }]),
+  ]
+}
+
+const EVENTS = [
+  'dispute.closed',
+  'dispute.created',
+  'dispute.funds_reinstated',
+  'dispute.funds_withdrawn',
+  'dispute.updated',
+]
