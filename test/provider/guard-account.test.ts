@@ -130,7 +130,21 @@ test('an account that cannot be read is read again at the next call', async () =
   expect((await authorize(provider)).outcome).toBe('done')
 })
 
-test('a restricted key that may not read its account is used, with a warning', async () => {
+test.each([
+  ['rk_test_no-account_1', 'done'],
+  ['rk_test_acctOTHER_no-account_1', 'not_executed'],
+])(
+  'a restricted key that may not read its account is checked by the refusal: %s',
+  async (...row) => {
+    const [secretKey, outcome] = row
+    await guarded('sk_test_mock').readAccount()
+
+    expect((await authorize(guarded(secretKey))).outcome).toBe(outcome)
+    expect(lines.filter((line) => line.includes('not checked'))).toEqual([])
+  },
+)
+
+test('a restricted key whose account no answer names is used, with a warning', async () => {
   const error = { type: 'invalid_request_error', message: 'no permission' }
   const server = await startAnsweringServer(answerJson(403, { error }))
 
