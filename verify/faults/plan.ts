@@ -82,6 +82,9 @@ export const VARIANTS: readonly string[] = [
   'payment.follow.expired',
 ]
 
+/** Variants whose provider calls are those of the operation itself. */
+const OF_THE_SAME_CALLS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
+
 /**
  * Plans the runs with each kind of provider except the usual one: every fault at the provider calls
  * of every operation. A quick plan has a few of them, drawn by the seed.
@@ -91,7 +94,7 @@ export function planProviders(
   { quick, seed }: PlanOptions,
 ): Case[] {
   const runs = counted
-    .filter(({ scenario }) => !VARIANTS.includes(scenario))
+    .filter(({ scenario }) => !OF_THE_SAME_CALLS.includes(scenario))
     .flatMap(({ scenario, points }) =>
       points
         .filter(isAtCall)
