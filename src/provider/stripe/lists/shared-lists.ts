@@ -52,18 +52,34 @@ interface Group {
   readonly lookUps: readonly LookUp[]
 }
 
+/**
+ * The most by which sharing may lengthen the window of a look-up, in seconds: one that covers a whole
+ * day must not make the short ones wait for its pages.
+ */
+const LONGER_BY_MOST = 60 * 60
+
 /** Windows far apart stay apart: one list of both would read all that lies between them. */
 function groupOverlapping(lookUps: readonly LookUp[]): Group[] {
   const groups: Group[] = []
   for (const lookUp of lookUps.toSorted((one, other) => one.within.from - other.within.from)) {
-    const { from, to } = lookUp.within
-    const last = groups.at(-1)
-    if (last === undefined || last.within.to < from) {
-      groups.push({ within: { from, to }, lookUps: [lookUp] })
+    const index = groups.findIndex((group) => fitsInto(group, lookUp))
+    const group = groups[index]
+    if (group === undefined) {
+      groups.push({ within: lookUp.within, lookUps: [lookUp] })
     } else {
-      const within = { from: last.within.from, to: Math.max(last.within.to, to) }
-      groups[groups.length - 1] = { within, lookUps: [...last.lookUps, lookUp] }
+      groups[index] = { within: unionOf(group, lookUp), lookUps: [...group.lookUps, lookUp] }
     }
   }
   return groups
+}
+
+function fitsInto(group: Group, lookUp: LookUp): boolean {
+  const lengths = [lookUp, ...group.lookUps].map(({ within }) => within.to - within.from)
+  const { from, to } = unionOf(group, lookUp)
+  return lookUp.within.from <= group.within.to && to - from <= Math.min(...lengths) + LONGER_BY_MOST
+}
+
+/** The windows of a group begin in order. */
+function unionOf(group: Group, { within }: LookUp): CreatedWithin {
+  return { from: group.within.from, to: Math.max(group.within.to, within.to) }
 }

@@ -169,4 +169,25 @@ describe('shareLists', () => {
       { from: 100, to: 250 },
     ])
   })
+
+  test('lengthens no window by more than an hour', async () => {
+    const { read, begun, release } = listsOf([])
+    release()
+    const day = { from: 0, to: 86_400 }
+    const short = { from: 80_000, to: 80_700 }
+    const near = { from: 80_600, to: 84_000 }
+    const tooFar = { from: 83_000, to: 84_600 }
+
+    const readings = await Promise.all(
+      [day, short, near, tooFar].map((within) => read(within, isNamed('pi_1'))),
+    )
+
+    expect(begun).toEqual([day, { from: 80_000, to: 84_000 }, tooFar])
+    expect(readings.map(({ within }) => within)).toEqual([
+      day,
+      { from: 80_000, to: 84_000 },
+      { from: 80_000, to: 84_000 },
+      tooFar,
+    ])
+  })
 })
