@@ -1,8 +1,6 @@
 // Resolves unknown outcomes: looks up at the provider what an operation's lost call did, and
 // completes the operation accordingly. The look-up runs outside of any transaction; afterwards the
 // resolver acts only if the operation has not changed since.
-import { giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
-import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { findProviderPaymentIds } from '../db/events/provider-events.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
@@ -12,13 +10,17 @@ import {
 } from '../db/operations/unknown-outcome-findings.ts'
 import {
   claimDueChecks,
-  claimIfUnknown,
-  giveBackInDoubtIfOwner,
+  postponeCheckIfUnknown,
   type DueCheck,
-  type UnknownRef,
 } from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
-import { isFinalOutcome, type Outcome, type FinalOutcome } from '../domain/operations/outcome.ts'
+import {
+  isFinalOutcome,
+  type FinalOutcome,
+  type OpenOutcome,
+  type Outcome,
+} from '../domain/operations/outcome.ts'
+import { wasAnswered } from '../domain/operations/verdict.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
@@ -27,6 +29,7 @@ import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
 import { absenceOf, phasesGuardedByKey } from './absence.ts'
+import { claimUnknown, markAbsent } from './claim-unknown.ts'
 import { recordVerdict } from './record-verdict.ts'
 
 /** The results of one round of checks. */
@@ -37,14 +40,21 @@ export interface ResolverCounts extends Record<string, number> {
   readonly absent: number
   /** The outcome is still unknown. */
   readonly unclear: number
+  /** No look-up was made: too many wait for the provider, or it asks to wait. */
+  readonly postponed: number
   /** No check is left; a finding waits for an operator. */
   readonly found: number
 }
 
-type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear'>
+type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear' | 'postponed'>
 
 /** The number of outcomes that are looked up at the same time. One list serves all of a window. */
 const BATCH = 50
+
+/** When a postponed check is repeated. */
+const POSTPONED_SECONDS = 5
+/** For how long after its last check an outcome can be postponed. Then a finding opens. */
+const POSTPONED_AT_MOST_SECONDS = 3_600
 
 /**
  * Looks up every due unknown outcome once, and opens findings for those without a check left.
@@ -65,7 +75,7 @@ export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
 }
 
 async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
-  const counts = { settled: 0, absent: 0, unclear: 0 }
+  const counts = { settled: 0, absent: 0, unclear: 0, postponed: 0 }
   for (;;) {
     const { CHECK_DELAYS_SECONDS } = engine.settings
     const due = await claimDueChecks(engine.store.sql, CHECK_DELAYS_SECONDS, BATCH)
@@ -77,7 +87,7 @@ async function resolveAllDue(engine: Engine): Promise<Record<Result, number>> {
     )
     for (const result of results) counts[result] += 1
     const stopping = engine.shutdown?.leftMs() !== undefined
-    if (due.length < BATCH || stopping) return counts
+    if (due.length < BATCH || counts.postponed > 0 || stopping) return counts
   }
 }
 
@@ -108,6 +118,10 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
   const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
   if (outcome === undefined || isFinalOutcome(outcome))
     return await recordFound(engine, check, outcome, run)
+  if (mustWait(engine, check, outcome)) {
+    await postponeCheckIfUnknown(engine.store.sql, check, POSTPONED_SECONDS)
+    return 'postponed'
+  }
   const absence = absenceOf(engine, check, outcome)
   if (absence !== undefined) {
     const isTaken = outcome.outcome === 'unknown'
@@ -122,6 +136,13 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
   const { reason } = outcome
   log.warn({ operation: check.id, phase: check.recoveryPoint, reason }, 'the outcome stays unknown')
   return 'unclear'
+}
+
+/** An operator who waits for the verdict gets it now. */
+function mustWait({ settings }: Engine, check: DueCheck, outcome: OpenOutcome): boolean {
+  const lastDelay = settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0
+  const isLate = check.unknownForSeconds > lastDelay + POSTPONED_AT_MOST_SECONDS
+  return outcome.asksToWait === true && !wasAnswered(outcome) && !isLate && check.evidence === null
 }
 
 /**
@@ -181,66 +202,6 @@ async function recordFound(
     'an unknown outcome was resolved',
   )
   return 'settled'
-}
-
-/** The parts of an engine that the API has as well. */
-export interface ResolverParts extends Pick<Engine, 'operations'> {
-  readonly settings: Pick<Engine['settings'], 'LEASE_MS'>
-}
-
-/**
- * Claims the operation and marks its resource as resumed; undefined when the operation is not
- * unknown.
- */
-export async function claimUnknown(
-  tx: Transaction,
-  engine: ResolverParts,
-  seen: UnknownRef,
-): Promise<Claim | undefined> {
-  const claim = await claimIfUnknown(tx, seen, engine.settings.LEASE_MS)
-  if (claim === undefined) return undefined
-  const operation = operationNamed(engine, claim.operation)
-  const marking = { tx, key: claim.key }
-  await operation.markResumed(marking, operation.subject(claim))
-  // Read again, because marking has changed the resource.
-  return await readOperation(tx, claim)
-}
-
-/**
- * Marks an operation as failed whose call counts as not executed; its client's next retry runs it
- * again. Returns false when the operation is no longer unknown, or has changed since it was seen.
- *
- * @param options.runs the look-ups that show it.
- * @param options.keepsDoubt whether it may have been executed nevertheless.
- * @param options.record what else to record in the same transaction.
- */
-export async function markAbsent(
-  engine: ResolverParts & Pick<Engine, 'store'>,
-  seen: UnknownRef,
-  reason: string,
-  options: {
-    readonly runs?: readonly PhaseRun[]
-    readonly keepsDoubt?: boolean
-    readonly record?: (tx: Transaction) => Promise<void>
-  } = {},
-): Promise<boolean> {
-  const { runs = [], keepsDoubt = false, record } = options
-  return await inTransaction(engine.store.sql, async (tx) => {
-    const claim = await claimUnknown(tx, engine, seen)
-    if (claim === undefined) return false
-    const operation = operationNamed(engine, claim.operation)
-    const marking = { tx, key: claim.key }
-    await operation.markFailed(marking, operation.subject(claim))
-    const status = 'failed_retryable'
-    const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
-    const isGivenBack = keepsDoubt
-      ? await giveBackInDoubtIfOwner(tx, claim, reason)
-      : await giveBackIfOwner(tx, claim, to)
-    if (!isGivenBack) throw new LeaseLostError(claim)
-    await appendPhaseRuns(tx, claim, runs)
-    await record?.(tx)
-    return true
-  })
 }
 
 function ownerOf(check: DueCheck) {

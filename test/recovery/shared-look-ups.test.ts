@@ -3,6 +3,7 @@
 // https://docs.stripe.com/rate-limits
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { runOperation } from '../../src/engine/run-phases.ts'
+import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { payment as paying } from '../dev/stripe-stand-in/running-provider.ts'
 import { withoutRetries } from '../support/engine-doubles.ts'
@@ -15,9 +16,9 @@ beforeAll(async () => {
 })
 afterAll(() => t.stop())
 
-async function madeUnknown(fault: string): Promise<Accepted> {
+async function madeUnknown(fault: string, path = '/v1/payment_intents'): Promise<Accepted> {
   const ref = await t.accept()
-  const match = { method: 'POST', path: '/v1/payment_intents' }
+  const match = { method: 'POST', path }
   await t.provider.addFault({ match, fault, times: 3 })
   await runOperation(withoutRetries(t.engine), ref)
   await t.provider.control('DELETE', '/faults')
@@ -44,4 +45,29 @@ test('ten unknown payments among 233 intents read 3 pages, and each gets its own
   for (const ref of absent) {
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
   }
+})
+
+test('a look-up that finds no turn is postponed, and costs the operation no check', async () => {
+  const refs = [
+    await madeUnknown('nonsense_body', '/v1/payment_intents/*/capture'),
+    await madeUnknown('nonsense_body', '/v1/payment_intents/*/capture'),
+  ]
+  // The second read would have to wait for a second, and a look-up waits for half of its time limit.
+  const provider = createStripeProvider({
+    secretKey: 'sk_test_mock',
+    apiBase: t.provider.url,
+    timeoutMs: 1_500,
+    readsPerSecond: 1,
+  })
+
+  const counts = await resolveDue({ ...t.engine, provider })
+
+  expect(counts).toMatchObject({ settled: 1, postponed: 1, unclear: 0, found: 0 })
+  const rows = await t.engine.store.sql`
+    select checked_at, next_check_at > now() and next_check_at < now() + interval '6 s' as is_soon
+    from idempotency_keys where status = 'unknown'
+  `
+  expect(rows).toEqual([{ checked_at: null, is_soon: true }])
+  for (const ref of refs) await t.letTimePass(ref, 10)
+  expect(await resolveDue(t.engine)).toMatchObject({ settled: 1, postponed: 0 })
 })

@@ -45,6 +45,7 @@ import {
   claimIfUnknown,
   dropEvidenceIfSame,
   giveBackInDoubtIfOwner,
+  postponeCheckIfUnknown,
   requestCheckIfUnknown,
   requestCheckOfPayment,
 } from '../../../src/db/operations/unknown-outcomes.ts'
@@ -221,6 +222,7 @@ export const operationExamples: readonly Example[] = [
   example(deleteObsoleteDeadLetters, (sql) => deleteObsoleteDeadLetters(sql)),
   example(deadLetterOrphanedJobs, (sql) => deadLetterOrphanedJobs(sql)),
   example(claimDueChecks, (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, LIMIT)),
+  example(postponeCheckIfUnknown, (sql) => postponeCheckIfUnknown(sql, claim, 5)),
   example(
     openFindingsOfStuck,
     (sql) =>

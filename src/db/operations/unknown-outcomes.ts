@@ -86,6 +86,23 @@ export async function claimDueChecks(
   return rows.map(dueFromRow)
 }
 
+/**
+ * Repeats a check soon that was claimed and not made. It does not count as made, so no finding
+ * follows from it.
+ */
+export async function postponeCheckIfUnknown(
+  sql: Sql,
+  { tenantId, id, leaseEpoch }: Pick<UnknownRef, 'tenantId' | 'id' | 'leaseEpoch'>,
+  delaySeconds: number,
+): Promise<void> {
+  await sql`
+    update idempotency_keys set
+      checked_at = null, next_check_at = now() + ${delaySeconds} * interval '1 second'
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = 'unknown' and lease_epoch = ${leaseEpoch}
+  `
+}
+
 /** Workers of the version before these checks leave `unknown_at` null. */
 const isDue = (sql: Sql) => sql`(next_check_at <= now() or unknown_at is null)`
 

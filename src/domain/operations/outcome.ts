@@ -32,7 +32,7 @@ export interface NotExecuted extends Exchange {
   readonly reason: string
   /** The provider works, and refuses this object alone. */
   readonly aboutObject?: true
-  /** The provider asks not to be called again at once. */
+  /** The same request is of no use at once, mostly because the provider asks to wait. */
   readonly asksToWait?: true
 }
 
@@ -45,7 +45,7 @@ export interface Unknown extends Exchange {
    * gets it again, and the provider may still complete or undo the work at any time.
    */
   readonly keptFailure?: 'possible' | 'certain'
-  /** The provider asks not to be called again at once. */
+  /** As of `NotExecuted`. */
   readonly asksToWait?: true
 }
 

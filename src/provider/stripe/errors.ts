@@ -3,7 +3,8 @@
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
-import { asksToWait } from './http/rate-limit.ts'
+import { TooManyReadsError } from './http/pace.ts'
+import { asksToWait, isAboutObject, readRateLimit } from './http/rate-limit.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type AnswerDescription = Readonly<Record<string, unknown>>
@@ -56,7 +57,7 @@ const NOT_TRUSTED = new Set([
  * | timeout, connection lost | `unknown` |
  *
  * `Stripe-Should-Retry` and `Retry-After` change no outcome: they only say whether to call again at
- * once.
+ * once. An `idempotency_error` is not repeated at once either, nor a read that found no turn.
  *
  * @see https://docs.stripe.com/api/errors
  * @see https://docs.stripe.com/error-low-level
@@ -67,8 +68,18 @@ export function classifyStripeError(
   asked: CallDescription,
 ): Declined | NotExecuted | Unknown {
   const outcome = classify(error, asked)
-  const waits = error instanceof Stripe.errors.StripeError && asksToWait(error.headers)
-  return waits && outcome.outcome !== 'declined' ? { ...outcome, asksToWait: true } : outcome
+  return mustWait(error) && outcome.outcome !== 'declined'
+    ? { ...outcome, asksToWait: true }
+    : outcome
+}
+
+/** Whether the same request is of no use at once. */
+function mustWait(error: unknown): boolean {
+  const { StripeError, StripeIdempotencyError } = Stripe.errors
+  if (!(error instanceof StripeError)) return false
+  // The parameters differ from those of the first call, perhaps of another version of the service.
+  if (error instanceof StripeIdempotencyError) return true
+  return error.detail instanceof TooManyReadsError || asksToWait(error.headers)
 }
 
 function classify(error: unknown, asked: CallDescription): Declined | NotExecuted | Unknown {
@@ -85,7 +96,8 @@ function classify(error: unknown, asked: CallDescription): Declined | NotExecute
   if (error instanceof StripeCardError) return declined(error, asked, answered)
   if (error instanceof StripeRateLimitError) {
     const refused = notExecuted(error, asked, answered)
-    return isAboutObject(error) ? { ...refused, aboutObject: true } : refused
+    const limit = readRateLimit(error.headers ?? {}, error.code)
+    return isAboutObject(limit) ? { ...refused, aboutObject: true } : refused
   }
   if (isMissing(error)) {
     if (OF_CLIENTS.has(error.param ?? '')) return declined(error, asked, answered)
@@ -117,11 +129,6 @@ export function isMissing(error: unknown): boolean {
   return (
     error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_missing'
   )
-}
-
-/** Whether a 429 is about one object, which is locked or changed too often. */
-function isAboutObject({ code, headers }: StripeError): boolean {
-  return code === 'lock_timeout' || headers?.['stripe-rate-limited-reason'] === 'resource-specific'
 }
 
 /**

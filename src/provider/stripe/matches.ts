@@ -124,5 +124,7 @@ function idsOf(found: readonly Json[]): string[] {
 export function unclear(error: unknown, asked: CallDescription, listed: Listed = {}): Unknown {
   const failed = describeFailure(error, asked)
   const reason = failed.outcome === 'declined' ? failed.failure.message : failed.reason
-  return unknown(asked, { ...failed.answered, ...listed, looked: false }, reason)
+  const looked = unknown(asked, { ...failed.answered, ...listed, looked: false }, reason)
+  const waits = failed.outcome !== 'declined' && failed.asksToWait === true
+  return waits ? { ...looked, asksToWait: true } : looked
 }

@@ -26,7 +26,7 @@ import {
 import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
 import { operationNamed } from '../../../src/engine/engine.ts'
 import { operations } from '../../../src/operations/index.ts'
-import { markAbsent, claimUnknown } from '../../../src/recovery/outcome-resolver.ts'
+import { markAbsent, claimUnknown } from '../../../src/recovery/claim-unknown.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {

@@ -5,7 +5,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import Stripe from 'stripe'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
 import { createPace } from './pace.ts'
-import { readRateLimit, type RateLimit } from './rate-limit.ts'
+import { isAboutObject, readRateLimit, type RateLimit } from './rate-limit.ts'
 
 type HttpClient = InstanceType<typeof Stripe.HttpClient>
 type NodeHttpClient = ReturnType<typeof Stripe.createNodeHttpClient>
@@ -18,6 +18,9 @@ type HttpClientResponse = Awaited<ReturnType<NodeHttpClient['makeRequest']>>
  * repeat requests with this code.
  */
 const CONNECTION_LOST = 'CONNECTION_LOST'
+
+/** The first call of a process waits for this read, and calls that move money are not paced. */
+const ACCOUNT = '/v1/account'
 
 /** How a process reaches Stripe, and keeps within its limits. */
 export interface HttpOptions {
@@ -46,11 +49,11 @@ export function createStripeHttpClient(
   )
   const makeRequest = client.makeRequest.bind(client)
   client.makeRequest = async (...request) => {
-    const [, , , method] = request
-    if (method === 'GET') await pace.turn(timeoutMs / 2)
+    const [, , path, method] = request
+    if (method === 'GET' && path !== ACCOUNT) await pace.turn(timeoutMs / 2)
     try {
       return noticingLimits(refusingScalars(await makeRequest(...request)), (limit) => {
-        if (limit.reason !== 'lock_timeout') pace.pause(limit.retryAfterMs)
+        if (!isAboutObject(limit)) pace.pause(limit.retryAfterMs)
         rateLimited?.(limit)
       })
     } catch (error) {

@@ -1,14 +1,23 @@
 // Paces the reads of a process, so that look-ups and lists leave Stripe's limits to the calls that
 // move money: those never wait here. After a 429 all reads pause for a moment.
 
-/** How long reads pause after a 429 without Retry-After. */
-const PAUSE_MS = 1_000
+/** How long reads pause after a 429 without Retry-After, and at most. */
+const PAUSE_MS = { usual: 1_000, most: 30_000 }
+
+/** A read was not sent, because it would have had to wait for too long. */
+export class TooManyReadsError extends Error {
+  override name = 'TooManyReadsError'
+
+  constructor() {
+    super('too many reads wait for the provider')
+  }
+}
 
 export interface Pace {
   /**
    * Resolves when a read may be sent. A second's worth of reads need not wait.
    *
-   * @throws Error at once when that would take longer than the limit.
+   * @throws TooManyReadsError at once when that would take longer than the limit.
    */
   turn(limitMs: number): Promise<void>
   /** Stripe has limited the rate of a request. */
@@ -34,12 +43,12 @@ export function createPace(
       const nowMs = clock.nowMs()
       const atMs = Math.max(nextAtMs, nowMs - 1_000 + eachMs)
       const waitMs = atMs - nowMs
-      if (waitMs > limitMs) throw new Error('too many reads wait for the provider')
+      if (waitMs > limitMs) throw new TooManyReadsError()
       nextAtMs = atMs + eachMs
       if (waitMs > 0) await clock.sleep(waitMs)
     },
-    pause(forMs = PAUSE_MS) {
-      nextAtMs = Math.max(nextAtMs, clock.nowMs() + forMs)
+    pause(forMs = PAUSE_MS.usual) {
+      nextAtMs = Math.max(nextAtMs, clock.nowMs() + Math.min(forMs, PAUSE_MS.most))
     },
   }
 }

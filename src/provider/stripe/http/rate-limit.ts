@@ -28,6 +28,11 @@ export function readRateLimit(headers: Headers, code: unknown): RateLimit {
   return retryAfterMs === undefined ? { reason } : { reason, retryAfterMs }
 }
 
+/** Whether the limit is about one object, which is locked or changed too often, and not the rate. */
+export function isAboutObject({ reason }: RateLimit): boolean {
+  return reason === 'lock_timeout' || reason === 'resource-specific'
+}
+
 /** Only in seconds: Stripe sends no dates. */
 function readRetryAfterMs(headers: Headers): number | undefined {
   const seconds = Number.parseInt(String(headers['retry-after']), 10)

@@ -44,6 +44,14 @@ describe('createPace', () => {
     expect(slept).toEqual([1_000, 3_000])
   })
 
+  test('pauses reads for half a minute at most, even if a proxy asks for more', async () => {
+    const { pace, slept } = paceWith(4)
+    pace.pause(86_400_000)
+    await pace.turn(60_000)
+
+    expect(slept).toEqual([30_000])
+  })
+
   test('refuses a read that would wait for too long, which does not delay others', async () => {
     const { pace, slept } = paceWith(1)
     await pace.turn(10_000)
