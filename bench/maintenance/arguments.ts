@@ -5,7 +5,7 @@ import { parseOptions, readNumber } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
-  /** How many finished keys the database is seeded with. */
+  /** How many completed keys the database is seeded with. */
   readonly keys: number
   /** How long each round of load lasts. */
   readonly seconds: number
@@ -19,12 +19,12 @@ export interface BenchOptions {
 
 export const HELP = `Usage: npm run bench:maintenance -- [options]
 
-Seeds a database of its own with finished keys, then measures what keeps it in
-order: the plans of the sweeper's, reconciler's and reaper's statements, the times
-of their batches, and the API's latency while keys are reaped. Uses no database,
-provider or setting of yours.
+Seeds a database of its own with completed keys, then measures what keeps it in
+order: the plans of the statements of sweeper, outcome resolver and reaper, the
+times of their batches, and the API's latency while keys are reaped. Uses no
+database, provider or setting of yours.
 
---keys <n>     How many finished keys: 1000000 by default, 10000 to 50000000.
+--keys <n>     How many completed keys: 1000000 by default, 10000 to 50000000.
 --quick        100000 keys and rounds of 3 seconds, for a first look.
 --seconds <n>  How long each round of load lasts: 10 by default.
 --rounds <n>   Rounds without and as many with reaping: 3 by default, and at least.

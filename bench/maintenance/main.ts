@@ -1,5 +1,6 @@
-// `npm run bench:maintenance`: measures on a large database of its own what sweeper, reconciler and reaper
-// cost, and what the API's clients notice of it. Its exit code says whether a statement reads too much.
+// `npm run bench:maintenance`: measures on a large database of its own what sweeper, outcome
+// resolver and reaper cost, and what the API's clients notice of it. Its exit code says whether a
+// statement reads too much.
 import { fileURLToPath } from 'node:url'
 import { insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
 import { startChild } from '../child.ts'

@@ -16,7 +16,7 @@ const EMPTY_PAUSE_MS = 20
 export type ReaperCommand = 'go' | 'pause'
 
 export interface ReaperReport {
-  readonly buried: number
+  readonly tombstones: number
   readonly reaped: number
   /** Rounds without work. Many of them mean that the reaper was not under load. */
   readonly emptyRounds: number
@@ -28,7 +28,7 @@ const parts = { store, provider, log: createLog('reaper', 'silent') }
 const settings = { ...benchConfig(databaseUrl), STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS }
 
 let going: AbortController | undefined
-let rounds: Promise<ReaperReport> = Promise.resolve({ buried: 0, reaped: 0, emptyRounds: 0 })
+let rounds: Promise<ReaperReport> = Promise.resolve({ tombstones: 0, reaped: 0, emptyRounds: 0 })
 
 process.on('message', (command: ReaperCommand) => {
   if (command === 'go') {
@@ -44,10 +44,10 @@ await store.sql`select 1`
 process.send?.('ready')
 
 async function goRound(stop: AbortSignal): Promise<ReaperReport> {
-  const total = { buried: 0, reaped: 0, emptyRounds: 0 }
+  const total = { tombstones: 0, reaped: 0, emptyRounds: 0 }
   while (!stop.aborted) {
     const done: ReaperCounts = await reap(parts, settings)
-    total.buried += done.buried
+    total.tombstones += done.buried
     total.reaped += done.reaped
     if (done.buried + done.reaped > 0) continue
     total.emptyRounds += 1

@@ -64,7 +64,7 @@ function cut(text: string): string[] {
 export function showReport(report: Report): string {
   const { options, postgres, seedSeconds, databaseBytes } = report
   const seeded =
-    `${showCount(options.keys)} finished keys, ${showBytes(databaseBytes)}, ` +
+    `${showCount(options.keys)} completed keys, ${showBytes(databaseBytes)}, ` +
     `seeded in ${Math.round(seedSeconds)} s, PostgreSQL ${postgres}, ${cpus().length} cores`
   const rows = [
     ...section(`Plans: reads of a large table from end to end`),

@@ -1,5 +1,5 @@
-// The statements whose plans are shown: the service's own functions, called as it calls them. What they
-// change is rolled back.
+// The statements whose plans are shown: the service's own functions, called as it calls them. What
+// they change is rolled back.
 import type { Config } from '../../src/config.ts'
 import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 import { operations } from '../../src/operations/index.ts'
@@ -27,9 +27,9 @@ import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 
-type Statement = StatementOf<'sweeper' | 'reconciler' | 'reaper' | 'metrics'>
+type Statement = StatementOf<'sweeper' | 'outcome resolver' | 'reaper' | 'metrics'>
 
-/** As the sweeper and the reconciler have them. */
+/** As the sweeper and the outcome resolver have them. */
 const SWEEP_BATCH = 50
 const CHECK_BATCH = 16
 
@@ -39,7 +39,7 @@ const AT_ONCE_MS = 0
 export function statementsOf(config: Config): readonly Statement[] {
   return [
     ...sweeperStatements(config),
-    ...reconcilerStatements(config),
+    ...resolverStatements(config),
     ...reaperStatements(config),
     { of: 'metrics', name: 'readHealthFigures', run: readHealthFigures },
   ]
@@ -71,14 +71,14 @@ function sweeperStatements(config: Config): Statement[] {
       },
     },
     { of: 'sweeper', name: 'requeueIfJobless', run: (sql) => requeueIfJobless(sql) },
-    { of: 'sweeper', name: 'buryOrphanedJobs', run: deadLetterOrphanedJobs },
+    { of: 'sweeper', name: 'deadLetterOrphanedJobs', run: deadLetterOrphanedJobs },
   ]
 }
 
-function reconcilerStatements(config: Config): Statement[] {
+function resolverStatements(config: Config): Statement[] {
   return [
     {
-      of: 'reconciler',
+      of: 'outcome resolver',
       name: 'claimDueChecks',
       arrange: (sql) => sql`
         update idempotency_keys set next_check_at = now() where status = 'unknown'
@@ -86,7 +86,7 @@ function reconcilerStatements(config: Config): Statement[] {
       run: (sql) => claimDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
     },
     {
-      of: 'reconciler',
+      of: 'outcome resolver',
       name: 'openFindingsOfStuck',
       arrange: (sql) => sql`
         update idempotency_keys set
@@ -103,9 +103,9 @@ function reconcilerStatements(config: Config): Statement[] {
           afterMs: config.LEASE_MS,
         }),
     },
-    { of: 'reconciler', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
+    { of: 'outcome resolver', name: 'closeFindingsOfIdle', run: closeFindingsOfIdle },
     {
-      of: 'reconciler',
+      of: 'outcome resolver',
       name: 'requestCheckOfPayment',
       async run(sql) {
         const [row] = await sql<{ tenantId: string; paymentId: string }[]>`
@@ -125,12 +125,12 @@ function reaperStatements(config: Config): Statement[] {
   return [
     {
       of: 'reaper',
-      name: 'buryExpired',
+      name: 'insertTombstones',
       run: (sql) => insertTombstones(sql, { limit }),
     },
     {
       of: 'reaper',
-      name: 'buryExpired, next batch',
+      name: 'insertTombstones, next batch',
       async run(sql) {
         const after = { tenantId: NIL, id: NIL, expiresAt: await readMiddleExpiry(sql) }
         await insertTombstones(sql, { limit, after })
@@ -138,7 +138,7 @@ function reaperStatements(config: Config): Statement[] {
     },
     {
       of: 'reaper',
-      name: 'deleteIfBuried',
+      name: 'deleteIfTombstoned',
       run: (sql) => deleteIfTombstoned(sql, { limit, statementTimeoutMs: AT_ONCE_MS }),
     },
     {
@@ -149,7 +149,7 @@ function reaperStatements(config: Config): Statement[] {
     },
     {
       of: 'reaper',
-      name: 'keepIfAbandonedHalfway',
+      name: 'keepIfPartlyExecuted',
       arrange: abandon('authorized'),
       run: (sql) => keepIfPartlyExecuted(asTransaction(sql), kept),
     },
@@ -161,7 +161,7 @@ function reaperStatements(config: Config): Statement[] {
     },
     {
       of: 'reaper',
-      name: 'findEarlierUse',
+      name: 'findTombstone',
       run: (sql) => findTombstone(sql, NIL, 'earlier-1'),
     },
   ]
@@ -183,7 +183,7 @@ async function readMiddleExpiry(sql: Sql): Promise<string> {
   return row?.middle ?? ''
 }
 
-/** The connection of whoever explains is one, and in a transaction. */
+/** A statement is explained on one connection, in a transaction. */
 function asTransaction(sql: Sql): Transaction {
   return sql as unknown as Transaction
 }

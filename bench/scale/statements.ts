@@ -43,7 +43,7 @@ function statementsOfApi(parts: StatementParts): Statement[] {
   const paymentId = parseId('pay', completed.paymentId) ?? ''
   const of = 'API'
   return [
-    { of, name: 'findKeyHolder', run: (sql) => authenticateKey({ sql } as Store, tenant.apiKey) },
+    { of, name: 'authenticateKey', run: (sql) => authenticateKey({ sql } as Store, tenant.apiKey) },
     {
       of,
       name: 'countActiveKeys',

@@ -38,8 +38,8 @@ function main([name, ...others]: string[]): number {
 function write(operation: string): void {
   const names = namesOf(operation)
   const files = filesOf(names)
-  const taken = Object.keys(files).find((path) => existsSync(path))
-  if (taken !== undefined) throw new NameError(`${taken} is there already`)
+  const existingPath = Object.keys(files).find((path) => existsSync(path))
+  if (existingPath !== undefined) throw new NameError(`${existingPath} is there already`)
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)

@@ -8,7 +8,7 @@ import type { LookupFunction } from 'node:net'
 import { parseHosts } from './hosts-file.ts'
 
 export interface NamesOptions {
-  /** The time limit for one name, in milliseconds, whatever its name servers do. */
+  /** The time limit for one name, in milliseconds. It holds even if no name server answers. */
   readonly timeoutMs: number
   /** The name servers, such as `10.0.0.2` or `10.0.0.2:53`; those of the system by default. */
   readonly servers?: readonly string[] | undefined
@@ -64,7 +64,7 @@ export function createResolver(options: NamesOptions): Resolve {
 
   const ask = (hostname: string): Kept => {
     const answer = askWithin(resolver, hostname, timeoutMs)
-    // While the query runs, everybody waits for it.
+    // While the query runs, every caller waits for it.
     const entry = { answer, untilMs: Number.POSITIVE_INFINITY }
     answer.then(
       ({ keptSeconds }) => (entry.untilMs = monotonicMs() + keptSeconds * 1_000),
@@ -96,11 +96,11 @@ async function askWithin(resolver: Resolver, name: string, timeoutMs: number): P
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no name server answered in time')), timeoutMs)
   })
-  const asked = [
+  const queries = [
     resolver.resolve4(name, { ttl: true }).then((records) => withFamily(records, 4)),
     resolver.resolve6(name, { ttl: true }).then((records) => withFamily(records, 6)),
   ]
-  const answers = await Promise.allSettled(asked.map((one) => Promise.race([one, timeUp])))
+  const answers = await Promise.allSettled(queries.map((one) => Promise.race([one, timeUp])))
   clearTimeout(timer)
   const found = answers.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   if (found.length === 0) throw new NameError(name, { cause: reasonOf(answers) })

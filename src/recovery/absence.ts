@@ -45,12 +45,12 @@ export function absenceOf(
     if (!isTaken) return undefined
     return { reason: `not looked up; did not happen according to ${evidence.by}`, keepsDoubt: true }
   }
-  const isSettled = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS
+  const isPastSettlingTime = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS
   if (isStated) {
     const reason = `not found, and did not happen according to ${evidence.by}`
-    return { reason, keepsDoubt: !isSettled }
+    return { reason, keepsDoubt: !isPastSettlingTime }
   }
-  if (!isSettled) return undefined
+  if (!isPastSettlingTime) return undefined
   if (!isGuardedByKey(engine, check)) return { reason: outcome.reason, keepsDoubt: false }
   // A lost answer may have been a failure that the provider keeps.
   return !failureKept && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined

@@ -162,7 +162,9 @@ async function look(
 /** Where to look. An operator's evidence comes first, then the ids from the provider's events. */
 async function traceOf({ store, settings, clock }: Engine, check: DueCheck): Promise<Trace> {
   const { evidence, payment } = check
-  const settledAt = new Date(check.calledTo.getTime() + settings.PROVIDER_SETTLE_SECONDS * 1_000)
+  const settlingEndsAt = new Date(
+    check.calledTo.getTime() + settings.PROVIDER_SETTLE_SECONDS * 1_000,
+  )
   const knownId = evidence?.provider_payment_id ?? payment.providerPaymentId
   const [providerPaymentId = null] =
     knownId === null ? await findProviderPaymentIds(store.sql, payment) : [knownId]
@@ -170,7 +172,7 @@ async function traceOf({ store, settings, clock }: Engine, check: DueCheck): Pro
     operationId: check.id,
     executedFrom: check.calledFrom,
     // A failed call may be completed at any time.
-    executedTo: check.failureKept ? clock.now() : settledAt,
+    executedTo: check.failureKept ? clock.now() : settlingEndsAt,
     providerPaymentId,
     providerRefundId: evidence?.provider_refund_id ?? null,
   }

@@ -7,7 +7,7 @@ import {
   type Evidence,
 } from '../db/operations/unknown-outcomes.ts'
 import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
-import { RECONCILER } from '../db/reconciliation/findings.ts'
+import { SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
 import { describeShown, judgeClaim, type Claimed } from '../domain/operations/verdict.ts'
 import { showId } from '../domain/resource-id.ts'
@@ -31,7 +31,7 @@ export async function recordVerdict(
   if (evidence.claim === undefined) return
   const verdict = judgeClaim(claimedBy(evidence), outcome)
   await appendAdminAction(tx, {
-    actor: RECONCILER,
+    actor: SERVICE_ACTOR,
     action: VERDICT,
     subject: showId('op', check.id),
     details: {

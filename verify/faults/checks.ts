@@ -99,15 +99,16 @@ function checkPromises(history: History, records: Records): Violation[] {
 
 /** At most one payment on record for each idempotency key. */
 function checkOnce({ operations }: History, { payments }: Records): Violation[] {
-  const wanted = operations.filter(({ wish }) => wish.kind === 'payment.create').length
+  const wanted = operations.filter(({ content }) => content.kind === 'payment.create').length
   if (payments.length <= wanted) return []
   return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
 }
 
 /** A card that the provider always approves is not declined, whatever fault was injected. */
 export function checkDeclines({ operations }: Pick<History, 'operations'>): Violation[] {
-  return operations.flatMap(({ wish, key, answers }) => {
-    if (wish.kind !== 'payment.create' || wish.body.payment_method !== APPROVED_CARD) return []
+  return operations.flatMap(({ content, key, answers }) => {
+    if (content.kind !== 'payment.create' || content.body.payment_method !== APPROVED_CARD)
+      return []
     const isDeclined = answers.some(({ status }) => status === 402)
     if (!isDeclined) return []
     return [{ invariant: 5, what: `${key}: declined here, and not by the provider` }]
@@ -119,7 +120,7 @@ export function checkRefundedOnce(
   { operations }: History,
   { executed, refunds }: Pick<Records, 'executed' | 'refunds'>,
 ): Violation[] {
-  const wanted = operations.filter(({ wish }) => wish.kind === 'refund.create').length
+  const wanted = operations.filter(({ content }) => content.kind === 'refund.create').length
   const recorded = [`${refunds.length} refunds for ${wanted} keys`]
   const executedRefunds = executed.filter(({ kind }) => kind === 'refund.create')
   const byIntention = Map.groupBy(

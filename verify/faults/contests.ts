@@ -12,9 +12,9 @@ import {
   type Operation,
   type PaymentBody,
   type RefusedRequest,
-  type Wish,
+  type RequestContent,
 } from '../simulate/history.ts'
-import { settle } from '../simulate/settle.ts'
+import { awaitFinalAnswers } from '../simulate/await-final-answers.ts'
 import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
 import type { Lane } from './lane.ts'
@@ -233,11 +233,11 @@ export function beginPayment(merchant: Merchant): Operation {
 type Tag = Pick<PaymentBody, 'metadata'>
 
 /** From here on the history contains the operation, even if its request gets no answer. */
-function begin(merchant: Merchant, wishOf: (tag: Tag) => Wish): Operation {
+function begin(merchant: Merchant, contentOf: (tag: Tag) => RequestContent): Operation {
   const { operations } = merchant.history
   const label = String(operations.length + 1)
-  const wish = wishOf(tagOf(merchant, label))
-  const operation = { wish, key: keyOf(label), label, answers: [], pending: undefined }
+  const content = contentOf(tagOf(merchant, label))
+  const operation = { content, key: keyOf(label), label, answers: [], pending: undefined }
   operations.push(operation)
   return operation
 }
@@ -251,22 +251,29 @@ export async function send(
   operation: Operation,
   own: AbortSignal = signal,
 ): Promise<void> {
-  const { wish, key } = operation
-  keepAnswer(operation, await sender.send(wish, key, { patience: 'wait', signal: own }))
+  const { content, key } = operation
+  keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal: own }))
 }
 
 async function sendRefused(
   { sender, history }: Merchant,
-  wish: Wish,
+  content: RequestContent,
   refused: Omit<RefusedRequest, 'answer'>,
 ): Promise<void> {
-  const answer = await sender.send(wish, refused.key, { patience: 'wait' })
+  const answer = await sender.send(content, refused.key, { patience: 'wait' })
   history.refused.push({ ...refused, answer })
 }
 
 export async function untilAllAnswered({ sender, history, signal }: Merchant): Promise<void> {
   const seconds = RECOVERY_LIMIT_SECONDS
-  await settle({ sender, history, concurrency: 2, seconds, signal, progressed: () => {} })
+  await awaitFinalAnswers({
+    sender,
+    history,
+    concurrency: 2,
+    seconds,
+    signal,
+    progressed: () => {},
+  })
   if (history.operations.some(({ answers }) => answers.length === 0)) {
     throw new NoFinalAnswerError('an operation has no final answer')
   }

@@ -67,13 +67,13 @@ interface Outcome {
 async function runSelected(session: Session): Promise<Outcome> {
   const { place: environment, options, progress, signal } = session
   const { only, times, quick, seed, lanes } = options
-  const surroundings = { environment, progress, signal, lanes }
+  const context = { environment, progress, signal, lanes }
   if (options.mutants !== undefined) {
-    const { verdicts, controls } = await runMutants(surroundings, options.mutants)
+    const { verdicts, controls } = await runMutants(context, options.mutants)
     return { ...EMPTY_OUTCOME, results: controls, verdicts }
   }
   const lowPriority = options.soak?.alone === false
-  const suite = new Suite({ ...surroundings, lowPriority })
+  const suite = new Suite({ ...context, lowPriority })
   if (only !== undefined) {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
     return { ...EMPTY_OUTCOME, results }
@@ -96,7 +96,7 @@ async function runSelected(session: Session): Promise<Outcome> {
   const compared = await suite.run(plan.comparisons, 'Comparisons with the provider')
   const others = await suite.run(plan.providers, 'Other providers')
   await suite.end()
-  const { verdicts, controls } = await runMutants(surroundings, mutants, results)
+  const { verdicts, controls } = await runMutants(context, mutants, results)
   const single = [...results, ...events, ...contests, ...compared, ...others]
   const all = [...failed, ...single, ...nested, ...controls]
   return withSoak({ ...EMPTY_OUTCOME, counted, results: all, verdicts }, await soakRun)

@@ -9,12 +9,12 @@ import {
   type History,
   type Operation,
   type PaymentBody,
-  type Wish,
+  type RequestContent,
   startHistory,
 } from '../simulate/history.ts'
 import { seededRandom } from '../simulate/random.ts'
 import { createSender, type Sender } from '../simulate/sender.ts'
-import { settle } from '../simulate/settle.ts'
+import { awaitFinalAnswers } from '../simulate/await-final-answers.ts'
 import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
 import type { Lane, LaneTenant } from './lane.ts'
@@ -96,13 +96,13 @@ export class Merchant {
     return { metadata: { [RUN_FIELD]: this.history.run, [LABEL_FIELD]: label } }
   }
 
-  async #perform(wish: Wish): Promise<Answer> {
+  async #perform(content: RequestContent): Promise<Answer> {
     const label = this.#nextLabel()
     const key = keyOf(label)
-    const operation: Operation = { wish, key, label, answers: [], pending: undefined }
+    const operation: Operation = { content, key, label, answers: [], pending: undefined }
     this.history.operations.push(operation)
     await this.#send(operation)
-    await settle({
+    await awaitFinalAnswers({
       sender: this.sender,
       history: this.history,
       concurrency: 1,
@@ -111,14 +111,14 @@ export class Merchant {
       progressed: () => {},
     })
     const [answer] = operation.answers
-    if (answer === undefined) throw new NoFinalAnswerError(`${wish.kind} has no final answer`)
+    if (answer === undefined) throw new NoFinalAnswerError(`${content.kind} has no final answer`)
     return answer
   }
 
   async #send(operation: Operation): Promise<void> {
-    const { wish, key } = operation
+    const { content, key } = operation
     const { signal } = this
-    keepAnswer(operation, await this.sender.send(wish, key, { patience: 'wait', signal }))
+    keepAnswer(operation, await this.sender.send(content, key, { patience: 'wait', signal }))
   }
 }
 

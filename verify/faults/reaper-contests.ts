@@ -33,8 +33,8 @@ async function contest(merchant: Merchant, first: 'reaper' | 'client'): Promise<
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
   await lane.provider.plantFault({ match, fault: 'rate_limited', times: 1_000 })
   const operation = beginPayment(merchant)
-  const { wish, key } = operation
-  keepAnswer(operation, await merchant.sender.send(wish, key, { patience: 'respond_async' }))
+  const { content, key } = operation
+  keepAnswer(operation, await merchant.sender.send(content, key, { patience: 'respond_async' }))
   await untilFailed(contested)
   await lane.provider.removeFaults()
   await expire(contested, '-1 second')

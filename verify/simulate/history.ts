@@ -12,7 +12,7 @@ export interface PaymentBody {
 }
 
 /** The content of a request. Every retry sends the same content. */
-export type Wish =
+export type RequestContent =
   | { readonly kind: 'payment.create'; readonly body: PaymentBody }
   | { readonly kind: 'payment.capture'; readonly paymentId: string; readonly amount: number }
   | { readonly kind: 'payment.cancel'; readonly paymentId: string }
@@ -42,7 +42,7 @@ export interface Answer {
 
 /** One intended operation. */
 export interface Operation {
-  readonly wish: Wish
+  readonly content: RequestContent
   readonly key: string
   /**
    * Identifies the operation in its metadata, in the service and at the provider. Unique in a run.

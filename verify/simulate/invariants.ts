@@ -54,12 +54,12 @@ function checkCaptures({ history, records, executedFor }: Facts) {
 function expectedCaptures({ operations }: History): Map<string, number> {
   const wanted = new Map<string, number>()
   for (const operation of operations) {
-    const { wish, answers } = operation
+    const { content, answers } = operation
     const id = answers[0]?.resource.id
-    if (wish.kind === 'payment.create' && wish.body.capture_method === 'automatic') {
-      if (id !== undefined) wanted.set(id, wish.body.amount)
+    if (content.kind === 'payment.create' && content.body.capture_method === 'automatic') {
+      if (id !== undefined) wanted.set(id, content.body.amount)
     }
-    if (wish.kind === 'payment.capture') wanted.set(wish.paymentId, wish.amount)
+    if (content.kind === 'payment.capture') wanted.set(content.paymentId, content.amount)
   }
   return wanted
 }
@@ -215,7 +215,7 @@ const PENDING_STATUSES = ['processing', 'unknown']
 function checkFinal({ history, records }: Facts) {
   const operations = history.operations
     .filter(({ answers }) => answers.length === 0)
-    .map(({ key, wish, pending }) => `${wish.kind}, key ${key}: ${showPending(pending)}`)
+    .map(({ key, content, pending }) => `${content.kind}, key ${key}: ${showPending(pending)}`)
   const resources = [...records.payments, ...records.refunds]
     .filter(({ status }) => PENDING_STATUSES.includes(status))
     .map(({ id, status }) => `${id} is ${status}`)

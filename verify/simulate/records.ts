@@ -80,7 +80,9 @@ async function listRefunds(
   payments: readonly Payment[],
 ): Promise<Refund[]> {
   const refundedIds = new Set(
-    operations.flatMap(({ wish }) => (wish.kind === 'refund.create' ? [wish.paymentId] : [])),
+    operations.flatMap(({ content }) =>
+      content.kind === 'refund.create' ? [content.paymentId] : [],
+    ),
   )
   const queue = payments
     .filter(({ id, amount_refunded: refunded }) => refunded > 0 || refundedIds.has(id))

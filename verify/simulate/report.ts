@@ -52,7 +52,9 @@ function headline({
   pendingAfterTraffic,
   history,
 }: Report) {
-  const payments = history.operations.filter(({ wish }) => wish.kind === 'payment.create').length
+  const payments = history.operations.filter(
+    ({ content }) => content.kind === 'payment.create',
+  ).length
   const rate = (history.operations.length / trafficSeconds).toFixed(0)
   const faults = options.faults ? 'faults' : 'no faults'
   return [
@@ -93,10 +95,10 @@ function outcomesOf({ operations, refused }: History): Map<string, number> {
   return new Map([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]))
 }
 
-function nameOfOutcome({ wish, answers: [first] }: Operation): string {
-  if (first === undefined) return `${wish.kind}: no final answer`
-  if (first.problem !== undefined) return `${wish.kind}: ${first.status} ${first.problem}`
-  return `${wish.kind}: ${first.status} ${first.resource.status ?? ''}`
+function nameOfOutcome({ content, answers: [first] }: Operation): string {
+  if (first === undefined) return `${content.kind}: no final answer`
+  if (first.problem !== undefined) return `${content.kind}: ${first.status} ${first.problem}`
+  return `${content.kind}: ${first.status} ${first.resource.status ?? ''}`
 }
 
 const REFUSALS: Readonly<Record<RefusedRequest['why'], string>> = {

@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto'
 import { NoAnswerError, readProblem } from '../../client/errors.ts'
 import { createClient, type Client } from '../../client/index.ts'
 import { countLatency, countRetry, type Figures } from './figures.ts'
-import type { Answer, Wish } from './history.ts'
+import type { Answer, RequestContent } from './history.ts'
 import type { Patience } from './plans.ts'
 import type { Random } from './random.ts'
 
 export interface Sender {
   readonly client: Client
   /** Sends a request. Returns undefined if no try got an answer. */
-  send(wish: Wish, key: string, options: SendOptions): Promise<Answer | undefined>
+  send(content: RequestContent, key: string, options: SendOptions): Promise<Answer | undefined>
 }
 
 interface SendOptions {
@@ -59,9 +59,9 @@ export function createSender(options: SenderOptions): Sender {
   })
   return {
     client,
-    async send(wish, key, { patience, timedAs, signal }) {
+    async send(content, key, { patience, timedAs, signal }) {
       const startedMs = performance.now()
-      const reply = await post(client, wish, key, PREFERENCES[patience], signal)
+      const reply = await post(client, content, key, PREFERENCES[patience], signal)
       if (reply === undefined) return undefined
       if (timedAs !== undefined) countLatency(figures, timedAs, performance.now() - startedMs)
       const answer = readAnswer(reply)
@@ -80,7 +80,7 @@ interface Reply {
 
 async function post(
   client: Client,
-  wish: Wish,
+  content: RequestContent,
   idempotencyKey: string,
   prefer: string | undefined,
   signal: AbortSignal | undefined,
@@ -88,14 +88,14 @@ async function post(
   const header = prefer === undefined ? {} : { Prefer: prefer }
   const call = { idempotencyKey, ...(signal === undefined ? {} : { signal }) }
   try {
-    if (wish.kind === 'payment.create') {
-      const { body } = wish
+    if (content.kind === 'payment.create') {
+      const { body } = content
       return await client.POST('/v1/payments', { ...call, params: { header }, body })
     }
-    const params = { header, path: { id: wish.paymentId } }
-    switch (wish.kind) {
+    const params = { header, path: { id: content.paymentId } }
+    switch (content.kind) {
       case 'payment.capture': {
-        const body = { amount: wish.amount }
+        const body = { amount: content.amount }
         const path = '/v1/payments/{id}/capture'
         return await client.POST(path, { ...call, params, body })
       }
@@ -103,11 +103,11 @@ async function post(
         return await client.POST('/v1/payments/{id}/cancel', { ...call, params })
       case 'operation': {
         // The types of the client cannot know a route that is data.
-        const path = wish.path.replace(':id', '{id}') as '/v1/payments/{id}/cancel'
-        return await client.POST(path, { ...call, params, body: wish.body as never })
+        const path = content.path.replace(':id', '{id}') as '/v1/payments/{id}/cancel'
+        return await client.POST(path, { ...call, params, body: content.body as never })
       }
       case 'refund.create': {
-        const { body } = wish
+        const { body } = content
         const path = '/v1/payments/{id}/refunds'
         return await client.POST(path, { ...call, params, body })
       }

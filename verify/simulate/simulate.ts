@@ -13,7 +13,7 @@ import { seededRandom } from './random.ts'
 import { markLedger, readRecords } from './records.ts'
 import type { Report } from './report.ts'
 import { createSender, type Sender } from './sender.ts'
-import { settle, findPending } from './settle.ts'
+import { awaitFinalAnswers, findPending } from './await-final-answers.ts'
 import type { Target } from './target.ts'
 import { runTraffic } from './traffic.ts'
 
@@ -50,7 +50,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
   const { concurrency, settleSeconds: seconds } = options
   const { signal } = stops.waiting
   const settling = await timed(() =>
-    settle({ sender, history, concurrency, seconds, signal, progressed }),
+    awaitFinalAnswers({ sender, history, concurrency, seconds, signal, progressed }),
   )
   const records = await readRecords(sender.client, provider, history, mark)
   return {

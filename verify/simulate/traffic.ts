@@ -1,8 +1,15 @@
 // Executes the plans concurrently, each from its payment to its last refund. Operations that have
-// no final answer when their client stops polling are left to `settle`.
+// no final answer when their client stops polling are left to `awaitFinalAnswers`.
 import { setTimeout as wait } from 'node:timers/promises'
 import { isFinal, LABEL_FIELD, RUN_FIELD } from './history.ts'
-import type { Answer, History, Operation, PaymentBody, RefusedRequest, Wish } from './history.ts'
+import type {
+  Answer,
+  History,
+  Operation,
+  PaymentBody,
+  RefusedRequest,
+  RequestContent,
+} from './history.ts'
 import type { Plan, Resending, Patience, Step } from './plans.ts'
 import type { Sender } from './sender.ts'
 
@@ -19,7 +26,7 @@ export interface TrafficOptions {
   readonly progressed: (payments: number) => void
 }
 
-/** How long a client polls before it leaves the operation to `settle`. */
+/** How long a client polls before it leaves the operation to `awaitFinalAnswers`. */
 const POLLING_MS = 15_000
 const POLL_EACH_MS = 250
 
@@ -43,18 +50,18 @@ export async function runTraffic(options: TrafficOptions): Promise<void> {
 async function runPlan(options: TrafficOptions, plan: Plan): Promise<void> {
   const { history, signal } = options
   const label = String(plan.number)
-  const wish = { kind: 'payment.create', body: bodyOf(history, plan, label) } as const
-  if (plan.sendsInvalidFirst) await sendInvalid(options, wish, label)
-  const operation = begin(options, wish, label)
+  const content = { kind: 'payment.create', body: bodyOf(history, plan, label) } as const
+  if (plan.sendsInvalidFirst) await sendInvalid(options, content, label)
+  const operation = begin(options, content, label)
   const answer = await perform(options, operation, plan)
-  if (plan.reusesKey) await reuseKey(options, operation, wish)
+  if (plan.reusesKey) await reuseKey(options, operation, content)
   if (answer?.status !== 201) return
   const { id = '' } = answer.resource
   for (const [index, step] of plan.steps.entries()) {
     // Stops before the next step. The current step has ended.
     if (signal.aborted) return
     const part = `${label}.${index + 1}`
-    const next = begin(options, wishOf(history, step, id, part), part)
+    const next = begin(options, contentOf(history, step, id, part), part)
     const done = await perform(options, next, step)
     if (done === undefined || done.status >= 400) return
   }
@@ -71,7 +78,7 @@ function bodyOf({ run }: History, plan: Plan, label: string): PaymentBody {
   }
 }
 
-function wishOf({ run }: History, step: Step, paymentId: string, label: string): Wish {
+function contentOf({ run }: History, step: Step, paymentId: string, label: string): RequestContent {
   switch (step.action) {
     case 'capture':
       return { kind: 'payment.capture', paymentId, amount: step.amount }
@@ -88,9 +95,9 @@ function wishOf({ run }: History, step: Step, paymentId: string, label: string):
  * Records the operation before its first request, so that the history has it even if the request
  * fails.
  */
-function begin({ history }: TrafficOptions, wish: Wish, label: string): Operation {
+function begin({ history }: TrafficOptions, content: RequestContent, label: string): Operation {
   const key = keyOf(history, label)
-  const operation: Operation = { wish, key, label, answers: [], pending: undefined }
+  const operation: Operation = { content, key, label, answers: [], pending: undefined }
   history.operations.push(operation)
   return operation
 }
@@ -105,7 +112,7 @@ async function perform(
   operation: Operation,
   { patience, resending }: { readonly patience: Patience; readonly resending: Resending },
 ): Promise<Answer | undefined> {
-  const timedAs = `${operation.wish.kind}${patience === 'respond_async' ? ', accepted' : ''}`
+  const timedAs = `${operation.content.kind}${patience === 'respond_async' ? ', accepted' : ''}`
   const resend = async () => {
     if (resending === 'at_once') await sendOnce(options, operation, { patience: 'wait' })
   }
@@ -122,7 +129,7 @@ async function sendOnce(
   operation: Operation,
   how: { readonly patience: Patience; readonly timedAs?: string },
 ): Promise<void> {
-  const answer = await sender.send(operation.wish, operation.key, { ...how, signal })
+  const answer = await sender.send(operation.content, operation.key, { ...how, signal })
   keepAnswer(operation, answer)
 }
 
@@ -164,15 +171,15 @@ async function isProcessing({ client }: Sender, accepted: Answer): Promise<boole
 /** Sends an invalid payment. The service must refuse it without using up the key. */
 async function sendInvalid(
   options: TrafficOptions,
-  wish: Wish & { kind: 'payment.create' },
+  content: RequestContent & { kind: 'payment.create' },
   parentLabel: string,
 ): Promise<void> {
   const label = `${parentLabel}.invalid`
-  const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }
-  const body = { ...wish.body, amount: 0, metadata }
+  const metadata = { ...content.body.metadata, [LABEL_FIELD]: label }
+  const body = { ...content.body, amount: 0, metadata }
   await sendRefused(
     options,
-    { ...wish, body },
+    { ...content, body },
     { why: 'invalid', label, key: keyOf(options.history, label) },
   )
 }
@@ -180,15 +187,15 @@ async function sendInvalid(
 async function reuseKey(
   options: TrafficOptions,
   { key, label: parentLabel, answers }: Operation,
-  wish: Wish & { kind: 'payment.create' },
+  content: RequestContent & { kind: 'payment.create' },
 ): Promise<void> {
   // Without an answer the first request may not have arrived. Then the other body would be
   // accepted.
   if (answers.length === 0) return
   const label = `${parentLabel}.other`
-  const metadata = { ...wish.body.metadata, [LABEL_FIELD]: label }
-  const body = { ...wish.body, amount: wish.body.amount + 1, metadata }
-  await sendRefused(options, { ...wish, body }, { why: 'reuse', label, key })
+  const metadata = { ...content.body.metadata, [LABEL_FIELD]: label }
+  const body = { ...content.body, amount: content.body.amount + 1, metadata }
+  await sendRefused(options, { ...content, body }, { why: 'reuse', label, key })
 }
 
 async function refundTooMuch(
@@ -199,15 +206,19 @@ async function refundTooMuch(
   const { history } = options
   const label = `${number}.too-much`
   const metadata = { [RUN_FIELD]: history.run, [LABEL_FIELD]: label }
-  const wish = { kind: 'refund.create', paymentId, body: { amount: amount + 1, metadata } } as const
-  await sendRefused(options, wish, { why: 'too_much', label, key: keyOf(history, label) })
+  const content = {
+    kind: 'refund.create',
+    paymentId,
+    body: { amount: amount + 1, metadata },
+  } as const
+  await sendRefused(options, content, { why: 'too_much', label, key: keyOf(history, label) })
 }
 
 async function sendRefused(
   { sender, history, signal }: TrafficOptions,
-  wish: Wish,
+  content: RequestContent,
   refused: Omit<RefusedRequest, 'answer'>,
 ): Promise<void> {
-  const answer = await sender.send(wish, refused.key, { patience: 'usual', signal })
+  const answer = await sender.send(content, refused.key, { patience: 'usual', signal })
   history.refused.push({ ...refused, answer })
 }

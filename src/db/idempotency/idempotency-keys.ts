@@ -53,10 +53,10 @@ export interface Reservation {
 /** Reserves like `reserveWithResource`, for callers that need only the key. */
 export async function reserveIntent(
   sql: Sql,
-  reservation: Intent,
+  intent: Intent,
   resource: Fragment,
 ): Promise<IdempotencyKey> {
-  return (await reserveWithResource(sql, reservation, resource)).key
+  return (await reserveWithResource(sql, intent, resource)).key
 }
 
 /**
@@ -70,17 +70,17 @@ export async function reserveIntent(
  */
 export async function reserveWithResource(
   sql: Sql,
-  reservation: Intent,
+  intent: Intent,
   resource: Fragment,
 ): Promise<Reservation> {
   try {
-    const row = await insertIntent(sql, reservation, resource)
+    const row = await insertIntent(sql, intent, resource)
     if (row !== undefined) return { key: keyFromRow(row), resource: row.resource }
   } catch (error) {
     if (isRaised(error, INTENT_REFUSED)) throw new IntentRefusedError('the intent was refused')
     throw error
   }
-  return { key: await findReservedKey(sql, reservation), resource: null }
+  return { key: await findReservedKey(sql, intent), resource: null }
 }
 
 /** The part `resource` of an intent statement that is refused unless its key is already used. */
@@ -107,10 +107,10 @@ export async function findReservedKey(
 
 async function insertIntent(
   sql: Sql,
-  reservation: Intent,
+  intent: Intent,
   resource: Fragment,
 ): Promise<(KeyRow & Pick<Reservation, 'resource'>) | undefined> {
-  const { tenantId, key, refundId, disputeId = null, expiredKeys = 'new' } = reservation
+  const { tenantId, key, refundId, disputeId = null, expiredKeys = 'new' } = intent
   const kind = disputeId !== null ? 'dispute' : refundId === null ? 'payment' : 'refund'
   // A reservation without a resource raises an error, which undoes the reservation.
   const [row] = await sql<(KeyRow & Pick<Reservation, 'resource'>)[]>`
@@ -120,19 +120,19 @@ async function insertIntent(
         job_id, expires_at, earlier
       )
       select
-        ${tenantId}::uuid, ${reservation.id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
-        ${reservation.operation}::text, ${reservation.paymentId}::uuid, ${refundId}::uuid,
-        ${disputeId}::uuid, ${JSON.stringify(reservation.parameters)}::jsonb, gen_random_uuid(),
-        now() + ${reservation.retentionSeconds} * interval '1 second',
+        ${tenantId}::uuid, ${intent.id}::uuid, ${key}::text, ${intent.fingerprint}::bytea,
+        ${intent.operation}::text, ${intent.paymentId}::uuid, ${refundId}::uuid,
+        ${disputeId}::uuid, ${JSON.stringify(intent.parameters)}::jsonb, gen_random_uuid(),
+        now() + ${intent.retentionSeconds} * interval '1 second',
         (${selectTombstone(sql, tenantId, key)})
-      where ${mayBeReserved(sql, expiredKeys, reservation)}
+      where ${mayBeReserved(sql, expiredKeys, intent)}
       on conflict (tenant_id, key) do nothing
       returning *
     ),
     ${resource},
     ${insertEventOfChange(sql, { cte: 'resource', kind }, key)},
     started as (${insertStarted(sql)}),
-    job as (${enqueueReserved(sql, reservation.traceparent)})
+    job as (${enqueueReserved(sql, intent.traceparent)})
     select
       ${keyColumns(sql)}, (select to_jsonb(resource) from resource) as resource,
       case when exists (select from resource) then true else raise_intent_refused() end as accepted

@@ -2,7 +2,7 @@
 // when the outcome is known.
 import { showId } from '../../domain/resource-id.ts'
 import type { Sql } from '../connection/client.ts'
-import { openFindings, RECONCILER, type NewFinding } from '../reconciliation/findings.ts'
+import { openFindings, SERVICE_ACTOR, type NewFinding } from '../reconciliation/findings.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
 /** A recovery point of an operation. */
@@ -72,7 +72,7 @@ export async function openFindingsOfStuck(
           and finding.kind = 'outcome_unknown'
           and (
             finding.status = 'open'
-            or (finding.resolved_by <> ${RECONCILER} and finding.resolved_at > stuck.unknown_at)
+            or (finding.resolved_by <> ${SERVICE_ACTOR} and finding.resolved_at > stuck.unknown_at)
           )
       )
     limit ${FINDINGS_AT_ONCE}
@@ -113,7 +113,7 @@ function findingOf(row: StuckRow): NewFinding {
 export async function closeFindingsOfIdle(sql: Sql): Promise<number> {
   const { count } = await sql`
     update reconciliation_findings as finding set
-      status = 'resolved', resolved_at = now(), resolved_by = ${RECONCILER},
+      status = 'resolved', resolved_at = now(), resolved_by = ${SERVICE_ACTOR},
       note = 'the operation is ' || operation.status
     from idempotency_keys as operation
     where ${seesEveryTenant(sql)} and finding.status = 'open'

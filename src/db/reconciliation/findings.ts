@@ -5,8 +5,8 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
-/** The name under which the service itself closes findings. */
-export const RECONCILER = 'reconciler'
+/** The name under which the service itself closes findings and writes verdicts. */
+export const SERVICE_ACTOR = 'reconciler'
 
 /** A problem that needs a person, with the evidence. */
 export interface NewFinding {
@@ -37,7 +37,7 @@ export interface NewFinding {
 export async function openFindings(
   sql: Sql | Transaction,
   findings: readonly NewFinding[],
-  { reopen = 'reconcilers' }: { reopen?: 'reconcilers' | 'every' } = {},
+  { reopen = 'service' }: { reopen?: 'service' | 'every' } = {},
 ): Promise<number> {
   if (findings.length === 0) return 0
   const rows = findings.map(({ subject, ...finding }) => ({
@@ -67,7 +67,7 @@ export async function openFindings(
     order by provider, kind, object_id
     on conflict (provider, kind, object_id) do update set
       status = 'open', resolved_at = null, resolved_by = null, note = null
-    where reconciliation_findings.resolved_by = ${RECONCILER}
+    where reconciliation_findings.resolved_by = ${SERVICE_ACTOR}
       or (reconciliation_findings.status = 'resolved' and ${reopen === 'every'})
   `
   return count

@@ -45,8 +45,8 @@ export const assignCustomersEndpoint = adminCommand({
   body: assignCustomersBody,
   async work({ providerName: provider }, tx, { request, body: { customers, from } }) {
     const { id: tenantId } = await findRequestedTenant(tx, request)
-    const taken = from === undefined ? undefined : parseTenantId(from)
-    await assign(tx, { tenantId, provider, customers, from: taken })
+    const previousTenant = from === undefined ? undefined : parseTenantId(from)
+    await assign(tx, { tenantId, provider, customers, from: previousTenant })
     return {
       answer: showJson({ object: 'assignment', tenant: showTenantId(tenantId), customers }),
       details: { result: 'assigned', customers, ...(from === undefined ? {} : { from }) },

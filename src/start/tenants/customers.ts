@@ -20,12 +20,12 @@ export function addCustomers({ subject, rest, values }: Given): Command {
   const tenantId = readTenantId(subject)
   const customers = readCustomers(rest)
   const from = values.from === undefined ? undefined : readTenantId(values.from)
-  const taken = from === undefined ? {} : { from: showTenantId(from) }
+  const previousTenant = from === undefined ? {} : { from: showTenantId(from) }
   return (store) =>
     change(store, 'customers.assign', async (tx) => {
       if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
       await assign(tx, { tenantId, provider: PROVIDER_NAME, customers, from })
-      const details = { result: 'assigned', customers, ...taken }
+      const details = { result: 'assigned', customers, ...previousTenant }
       const printed = `${subject} may charge ${customers.join(', ')}.\n`
       return { subject: showTenantId(tenantId), details, printed }
     })

@@ -48,8 +48,8 @@ test.each<[string, Move, Move]>([
 
 describe('a payment with a card that the provider approves', () => {
   const check = (paymentMethod: string, status: number) => {
-    const wish = { kind: 'payment.create', body: { payment_method: paymentMethod } }
-    const operations = [{ wish, key: 'order-1', answers: [{ status }] }]
+    const content = { kind: 'payment.create', body: { payment_method: paymentMethod } }
+    const operations = [{ content, key: 'order-1', answers: [{ status }] }]
     return checkDeclines({ operations } as unknown as Parameters<typeof checkDeclines>[0])
   }
 
@@ -63,8 +63,8 @@ describe('a payment with a card that the provider approves', () => {
 })
 
 describe('the refunds of a key', () => {
-  const wish = { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 100 } } as const
-  const wanted = { ...history, operations: [{ wish, key: 'order-2', label: '2', answers: [] }] }
+  const content = { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 100 } } as const
+  const wanted = { ...history, operations: [{ content, key: 'order-2', label: '2', answers: [] }] }
   const refunded = (refund: string) => ({
     kind: 'refund.create',
     id: `re_of_${refund}`,

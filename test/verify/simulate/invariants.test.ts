@@ -21,7 +21,7 @@ function makeHistory(): History {
     startedAt: new Date('2026-01-31T12:00:00Z'),
     operations: [
       {
-        wish: {
+        content: {
           kind: 'payment.create',
           body: {
             amount: 1000,
@@ -37,7 +37,7 @@ function makeHistory(): History {
         pending: undefined,
       },
       {
-        wish: { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 400, metadata } },
+        content: { kind: 'refund.create', paymentId: 'pay_1', body: { amount: 400, metadata } },
         key: 'key-2',
         label: '1.1',
         answers: [answer({ resource: { id: 're_1', status: 'succeeded' } })],

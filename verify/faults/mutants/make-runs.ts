@@ -21,14 +21,14 @@ export interface Subject {
   readonly mutant?: string
 }
 
-interface Surroundings {
+interface RunContext {
   readonly environment: Environment
   readonly signal: AbortSignal
 }
 
 /** @param isEnough whether no further run is needed after this one. */
 export async function makeRuns(
-  surroundings: Surroundings,
+  context: RunContext,
   subject: Subject,
   labels: readonly Label[],
   isEnough: (result: RunResult) => boolean = () => false,
@@ -38,15 +38,15 @@ export async function makeRuns(
   // A successor that has to load first comes too late for a zombie.
   const standbys = labels.flatMap((label) => rolesKilledBy(readLabel(label)))
   const make = async (run: Case) => {
-    place ??= await startLane(surroundings, subject, standbys)
-    return await makeRun(surroundings, subject, place, run)
+    place ??= await startLane(context, subject, standbys)
+    return await makeRun(context, subject, place, run)
   }
   try {
     for (const label of labels) {
-      if (surroundings.signal.aborted) break
+      if (context.signal.aborted) break
       const { result } = await runUntilInjected(
         async () => ({ result: await catchErrors(readLabel(label), subject, make) }),
-        surroundings.signal,
+        context.signal,
       )
       results.push(result)
       if (isEnough(result)) break
@@ -87,7 +87,7 @@ interface MutantLane {
 }
 
 async function startLane(
-  { environment, signal }: Surroundings,
+  { environment, signal }: RunContext,
   { changes, circumstances, schema = [] }: Subject,
   standbys: readonly Role[],
 ): Promise<MutantLane> {
@@ -103,7 +103,7 @@ async function startLane(
 }
 
 async function makeRun(
-  { signal }: Surroundings,
+  { signal }: RunContext,
   { mutant }: Subject,
   place: MutantLane,
   run: Case,

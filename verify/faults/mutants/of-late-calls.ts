@@ -11,8 +11,9 @@ export const mutantsOfLateCalls: readonly Mutant[] = [
     patches: [
       {
         file: 'src/recovery/absence.ts',
-        text: 'const isSettled = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS',
-        replacement: 'const isSettled = check.unknownForSeconds >= 0 * PROVIDER_SETTLE_SECONDS',
+        text: 'const isPastSettlingTime = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS',
+        replacement:
+          'const isPastSettlingTime = check.unknownForSeconds >= 0 * PROVIDER_SETTLE_SECONDS',
       },
     ],
     // The outcome is unknown after the first try, and no key keeps the retry from a second charge.

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Plot } from '../../../bench/page.ts'
 import type { Progress } from '../../../bench/progress.ts'
 import { seededRandom } from '../../simulate/random.ts'
-import { settle } from '../../simulate/settle.ts'
+import { awaitFinalAnswers } from '../../simulate/await-final-answers.ts'
 import type { Bystander } from '../bystander.ts'
 import { checkEnds, checkRun } from '../checks.ts'
 import type { Environment } from '../environment.ts'
@@ -142,7 +142,7 @@ async function checkAtEnd(
   bystander: Bystander,
 ): Promise<Violation[]> {
   const { sender, history, signal } = merchant
-  await settle({
+  await awaitFinalAnswers({
     sender,
     history,
     concurrency: RETRYING_CLIENTS,

@@ -6,7 +6,7 @@ import type { History, Operation } from './history.ts'
 import type { Sender } from './sender.ts'
 import { keepAnswer } from './traffic.ts'
 
-export interface SettleOptions {
+export interface AwaitOptions {
   readonly sender: Sender
   readonly history: History
   readonly concurrency: number
@@ -24,29 +24,29 @@ export function findPending({ operations }: History): Operation[] {
   return operations.filter(({ answers }) => answers.length === 0)
 }
 
-export async function settle(options: SettleOptions): Promise<void> {
+export async function awaitFinalAnswers(options: AwaitOptions): Promise<void> {
   const { history, concurrency, seconds, signal } = options
   const queue = findPending(history).values()
   const limit = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)])
-  let settled = 0
+  let handled = 0
   const work = async () => {
     for (const operation of queue) {
       await resolveOne(options, operation, limit)
-      settled += 1
-      options.progressed(settled)
+      handled += 1
+      options.progressed(handled)
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
 }
 
 async function resolveOne(
-  { sender }: SettleOptions,
+  { sender }: AwaitOptions,
   operation: Operation,
   limit: AbortSignal,
 ): Promise<void> {
   while (!limit.aborted) {
-    const { wish, key } = operation
-    keepAnswer(operation, await sender.send(wish, key, { patience: 'wait', signal: limit }))
+    const { content, key } = operation
+    keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal: limit }))
     if (operation.answers.length > 0) return
     await requestLookup(sender, operation)
     await wait(PAUSE_MS, undefined, { signal: limit }).catch(() => {})
