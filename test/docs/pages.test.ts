@@ -1,4 +1,4 @@
-// Checks that everything the documents name exists: files, sections, scripts, settings.
+// Checks that everything the documents name exists: files, sections, scripts, settings, migrations.
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
@@ -32,6 +32,13 @@ const MOVED_FILES = [
   'src/dashboard-main.ts',
 ]
 
+/** The names of the migrations, such as `0000_spine`. */
+const migrations = new Set(
+  readdirSync(new URL('drizzle/', root))
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.slice(0, -'.sql'.length)),
+)
+
 const exists = (path: string) => existsSync(new URL(path, root))
 
 function matchesOf(text: string, pattern: RegExp): string[] {
@@ -63,6 +70,7 @@ test('finds the documents, and what they name', () => {
   expect(matchesOf(texts, LINK).length).toBeGreaterThan(60)
   expect(matchesOf(texts, FILE).length).toBeGreaterThan(100)
   expect(matchesOf(texts, SETTING).length).toBeGreaterThan(40)
+  expect(matchesOf(texts, MIGRATION).length).toBeGreaterThan(3)
   expect(matchesOf(texts, SCRIPT).length).toBeGreaterThan(15)
 })
 
@@ -75,6 +83,7 @@ const LINK = /\]\((?!https?:)([^)\s]+)\)/g
 const FILE =
   /`((?:src|workers|dev|verify|bench|client|deploy|docs|drizzle|test)\/[\w/.-]*\w(?:\/|\.\w+))`/g
 const SETTING = /`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g
+const MIGRATION = /`(\d{4}_[a-z_]+)`/g
 const SCRIPT = /npm run (?:-s )?([\w:-]+)/g
 
 describe.each(pages)('%s', (page) => {
@@ -101,6 +110,10 @@ describe.each(pages)('%s', (page) => {
     const known = new Set([...configVariables, ...REMOVED_SETTINGS, ...constants])
 
     expect(matchesOf(text, SETTING).filter((name) => !known.has(name))).toEqual([])
+  })
+
+  test('names migrations that exist', () => {
+    expect(matchesOf(text, MIGRATION).filter((name) => !migrations.has(name))).toEqual([])
   })
 
   test('names scripts that exist', () => {
