@@ -663,7 +663,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve an unknown outcome
-         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, whatever you claim. If the look-up fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
+         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, even if it contradicts the claim. If the look-up fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
          */
         post: operations["resolveOperation"];
         delete?: never;
@@ -1487,7 +1487,7 @@ export interface components {
              */
             currency: string;
             /**
-             * @description The id of the provider's payment method. Never a card number. A saved payment method needs the customer to whom it belongs.
+             * @description The id of the provider's payment method. Never a card number. A saved payment method needs the customer that owns it.
              * @example pm_card_visa
              */
             payment_method: string;

@@ -1,4 +1,4 @@
-// Renders who may import whom, from the table that test/structure.test.ts checks.
+// Renders which folders may import which, from the table that test/structure.test.ts checks.
 import { confined, layers } from '../../test/layers.ts'
 import { code, renderTable } from './markdown.ts'
 

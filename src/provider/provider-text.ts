@@ -1,6 +1,6 @@
 // Makes text from a provider safe to store and show. Postgres refuses some characters, and a card
 // number in a provider's error message must not reach a table. Stripe's refusal of a payment method
-// names the customer to whom it belongs, who may be a customer of another tenant.
+// names the customer that owns it, which may belong to another tenant.
 import { containsCardNumber } from '../domain/payments/card-number.ts'
 
 const LENGTH_MAX = 500

@@ -23,8 +23,8 @@ export interface Absence {
  *
  * - never overrides anything that was found;
  * - before the settling time lets the client retry, in doubt;
- * - if nobody could look, needs two operators, counts only within the key window, and lets the
- *   client retry, in doubt;
+ * - if no look-up was answered, needs two operators, counts only within the key window, and lets
+ *   the client retry, in doubt;
  * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
  *   have forgotten the key: the provider may complete it at any time. With neither, the client may
  *   retry it in doubt, because a lost answer may have been such a failure.

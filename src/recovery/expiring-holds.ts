@@ -1,5 +1,5 @@
-// Watches the holds that nobody captures: announces their end to the tenants in time, and after it
-// has a worker look at the provider, in case its events are lost. It calls no provider.
+// Watches uncaptured holds: announces their end to the tenants in time. After their end it makes a
+// worker look at the provider, in case the provider's events are lost. It calls no provider itself.
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import { announceIfExpiring, lookIfExpired } from '../db/payments/expiring-payments.ts'

@@ -16,7 +16,7 @@ import { showId } from '../domain/resource-id.ts'
  * Does nothing for a check without a claim.
  *
  * @param outcome what the look-up found.
- * @param isTaken whether the claim is acted on although nobody could look.
+ * @param isTaken whether the claim is acted on although no look-up was answered.
  */
 export async function recordVerdict(
   tx: Transaction,

@@ -21,7 +21,7 @@ export async function expectOneCharge(
   ])
 }
 
-/** The provider's log entries for the order, whichever payment they belong to. */
+/** The provider's log entries for the order, of all payments. */
 export async function executedForOrder(service: Service, order: string): Promise<ExecutedCall[]> {
   const { data } = (await service.control('GET', 'executed')) as { data: ExecutedCall[] }
   return data.filter(({ metadata }) => metadata['order'] === order)

@@ -47,7 +47,7 @@ const outages: { title: string; begin: () => Promise<TestEngine['engine']> }[] =
     },
   },
   {
-    title: 'nobody listens there',
+    title: 'no process listens there',
     // The discard port, which no test listens on.
     begin: () => Promise.resolve(engineWith({ apiBase: 'http://127.0.0.1:9' })),
   },

@@ -128,7 +128,7 @@ describe('an answer', () => {
 })
 
 describe('a name of this machine', () => {
-  test.each(['localhost', 'api.localhost'])('%s is asked of nobody', async (name) => {
+  test.each(['localhost', 'api.localhost'])('%s is resolved without a query', async (name) => {
     expect(await resolve(name)).toEqual([
       { address: '127.0.0.1', family: 4 },
       { address: '::1', family: 6 },

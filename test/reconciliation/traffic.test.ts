@@ -330,7 +330,7 @@ describe('a partial capture', () => {
 
     await compareNow()
 
-    // The refund is one that the provider made, and nobody can say what for.
+    // The provider made the refund, and no record explains it.
     expect((await kindsFound()).toSorted()).toEqual(['ledger_differs', 'missing_here'])
   })
 })
@@ -384,7 +384,7 @@ describe('a movement that is neither a capture nor a refund', () => {
     expect((await kindsFound()).toSorted()).toEqual(['amount_differs', 'unknown_movement'])
   })
 
-  test('is a finding in a category that nobody knows yet', async () => {
+  test('is a finding in an unknown category', async () => {
     await add({ type: 'a_new_type', reporting_category: 'a_new_category', amount: 1 })
 
     await compareNow()

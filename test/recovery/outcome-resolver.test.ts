@@ -686,7 +686,7 @@ describe('evidence about an unknown outcome', () => {
   })
 
   // The provider has authorized, but does not answer the look-up.
-  test('a proof of absence is not believed when nobody could look', async () => {
+  test('a proof of absence is not believed when no look-up was answered', async () => {
     const ref = await stale('nonsense_body')
     await t.provider.addFault(lostLook)
 

@@ -132,7 +132,7 @@ describe("another tenant's saved payment method", () => {
   })
 })
 
-test('a payment method that has paid without a customer pays for nobody again', async () => {
+test('a payment method that has paid without a customer cannot pay again', async () => {
   const payment_method = await makeCard(service)
 
   expect((await pay(theirs, { payment_method })).status).toBe(201)

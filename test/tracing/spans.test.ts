@@ -21,7 +21,7 @@ const toldOn = (traceparent?: string) =>
   continueTrace(traceparent, () => inSpan(() => Promise.resolve(currentTraceparent())))
 
 describe('without an SDK', () => {
-  test('no trace is passed on, whatever traceparent arrives', async () => {
+  test('no trace is passed on, even if a traceparent arrives', async () => {
     expect(await inSpan(() => Promise.resolve(currentTraceparent()))).toBeUndefined()
     expect(await toldOn(`00-${TRACE}-${SPAN}-01`)).toBeUndefined()
   })

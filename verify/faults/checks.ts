@@ -104,7 +104,7 @@ function checkOnce({ operations }: History, { payments }: Records): Violation[] 
   return [{ invariant: 1, what: `${payments.length} payments for ${wanted} keys` }]
 }
 
-/** A card that the provider always approves is not declined, whatever fault was injected. */
+/** A card that the provider always approves is not declined, even with injected faults. */
 export function checkDeclines({ operations }: Pick<History, 'operations'>): Violation[] {
   return operations.flatMap(({ content, key, answers }) => {
     if (content.kind !== 'payment.create' || content.body.payment_method !== APPROVED_CARD)

@@ -92,7 +92,7 @@ interface BalanceTransaction {
   readonly source: { readonly payment_intent?: string } | string | null
 }
 
-/** Every fee is posted once, and the one finding is the movement that nobody can explain. */
+/** Every fee is posted once, and the one finding is the unexplained movement. */
 async function checkComparison({ lane, tenant }: Merchant): Promise<Violation[]> {
   const { sql } = lane.owner
   const [posted] = await sql<{ fees: number; intent: string }[]>`

@@ -1,4 +1,4 @@
-// The scenario of a hold that nobody captures, and of which no event of the provider tells: its end
+// The scenario of a hold that is not captured, and whose events of the provider are lost: its end
 // is announced once, and the service finds it canceled at the provider.
 import { setTimeout as wait } from 'node:timers/promises'
 import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event.ts'

@@ -1,6 +1,7 @@
 // The operator of a run: a person who says what the service cannot prove. A refund whose failure the
 // provider keeps, or whose key it may have forgotten, may still be completed at any time. It stays
-// unknown until somebody says that it did not happen. This operator always says so and never looks: the service must.
+// unknown until an operator says that it did not happen. This operator always says so and never
+// looks: the service must.
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
 import type { Lane, LaneTenant } from './lane.ts'

@@ -57,8 +57,8 @@ const PATH_ID_BY_OPERATION: Readonly<Record<string, string>> = {
 }
 
 /**
- * Replaces examples: openapi.yaml describes an event only as an object, and its webhook URL may
- * belong to somebody.
+ * Replaces examples: openapi.yaml describes an event only as an object, and its webhook URL may be
+ * a real one.
  */
 const GOOD_BODIES: Readonly<Record<string, Json>> = {
   createWebhookEndpoint: { url: 'https://fuzz.invalid/', event_types: ['payment.succeeded'] },

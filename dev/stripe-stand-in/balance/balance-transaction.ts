@@ -88,8 +88,8 @@ export function movementOfCapture(
 }
 
 /**
- * Creates the refund of what a partial capture released, and its movement. Nobody asked for this
- * refund, so it has no metadata. Stripe returns the released part of the fee
+ * Creates the refund of what a partial capture released, and its movement. No client requested
+ * this refund, so it has no metadata. Stripe returns the released part of the fee
  * (https://docs.stripe.com/reports/reporting-categories).
  */
 export function releaseOf(

@@ -22,7 +22,7 @@ export interface Decline {
 export interface CaptureRefusal {
   code: string
   message: string
-  /** What becomes of the intent. `captured`: somebody else captures it first. */
+  /** What becomes of the intent. `captured`: another client captures it first. */
   leaves: 'held' | 'expired' | 'captured'
   /** Refuses only smaller amounts, in minor units. */
   below?: number

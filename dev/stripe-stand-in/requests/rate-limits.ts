@@ -66,7 +66,7 @@ export function createRateLimits(nowMs: () => number): RateLimits {
       running = new Map()
     },
     admit({ method, path, objectId }) {
-      // Stripe counts `GET /v1/payment_intents/{id}` as one endpoint, whatever the id.
+      // Stripe counts `GET /v1/payment_intents/{id}` as one endpoint for all ids.
       const endpoint = `${method} ${objectId === '' ? path : path.replace(objectId, ':id')}`
       const isUpdate = method === 'POST' && path.startsWith('/v1/payment_intents/')
       refuseAtConcurrency('global-concurrency', 'all', limits.global_concurrent)

@@ -21,7 +21,7 @@ export interface Evidence {
   readonly claim?: string
   /** It did not happen. Not a proof by itself: the look-up decides. */
   readonly proved_absent?: true
-  /** Two operators state that it did not happen, even if nobody can look. */
+  /** Two operators state that it did not happen, even if no look-up is possible. */
   readonly unverified?: true
   readonly provider_payment_id?: string
   readonly provider_refund_id?: string

@@ -108,7 +108,7 @@ export interface ClaimedResolution {
   readonly proposedBy: string | null
   readonly claimed: Readonly<Record<string, unknown>>
   readonly claimedAt: Date
-  /** Null while nobody has looked. */
+  /** Null until a worker has looked. */
   readonly verdict: {
     readonly verdict: Verdict
     readonly taken: boolean

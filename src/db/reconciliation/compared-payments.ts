@@ -1,6 +1,6 @@
-// Finds our payments and refunds that match a page of the provider's records, whichever side names
-// the other. A record that names a tenant is looked up in that tenant, any other one in each
-// tenant, always by an index.
+// Finds our payments and refunds that match a page of the provider's records: by our id in the
+// record, or by the provider's id in our row. A record that names a tenant is looked up in that
+// tenant, any other one in each tenant, always by an index.
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'

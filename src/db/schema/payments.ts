@@ -66,7 +66,7 @@ export const payments = pgTable(
     uniqueIndex('payments_by_provider_payment')
       .on(table.tenantId, table.provider, table.providerPaymentId)
       .where(sql`provider_payment_id is not null`),
-    // Holds that end: those that nobody captures, and for some days those that are captured.
+    // Holds that end: uncaptured ones, and for some days captured ones.
     index('payments_expiring')
       .on(table.captureBefore)
       .where(sql`expiry_step in ('announce', 'look')`),

@@ -82,7 +82,7 @@ export async function listCustomers(
   return await readPage(sql, list, request)
 }
 
-/** A customer of nobody, and one of the tenants whose payments have named it. */
+/** A customer of no tenant, and one of the tenants whose payments have named it. */
 export interface UnownedCustomer {
   readonly id: string
   readonly tenantId: string

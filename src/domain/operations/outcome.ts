@@ -14,7 +14,7 @@ export interface Done<Value> extends Exchange {
   readonly value: Value
 }
 
-/** The provider refused for good. This is a final outcome, too. */
+/** The provider refused permanently. This is a final outcome, too. */
 export interface Declined extends Exchange {
   readonly outcome: 'declined'
   readonly failure: Failure

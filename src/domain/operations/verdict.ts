@@ -3,7 +3,7 @@ import { isFinalOutcome, type Outcome } from './outcome.ts'
 
 /**
  * `verified`: the provider shows what was claimed. `contradicted`: the provider shows something
- * else. `unverifiable`: nobody could look.
+ * else. `unverifiable`: the provider did not answer.
  */
 export const verdicts = ['verified', 'contradicted', 'unverifiable'] as const
 export type Verdict = (typeof verdicts)[number]

@@ -27,7 +27,7 @@ export type CancellationReason = (typeof cancellationReasons)[number]
  */
 export const expirySteps = ['announce', 'look', 'done'] as const
 
-/** Whether the provider released the hold because nobody captured it in time. */
+/** Whether the provider released the hold because it was not captured in time. */
 export function hasExpired({ cancellationReason: reason }: Payment): boolean {
   return reason === 'automatic' || reason === 'expired'
 }

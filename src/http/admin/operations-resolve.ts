@@ -1,6 +1,6 @@
 // POST /admin/operations/:id/resolve: states the outcome of an operation with status `unknown`. A
-// worker looks at the provider, and the answer is its verdict. What nobody can verify needs the
-// same request of two operators; with dual control, everything does.
+// worker looks at the provider, and the answer is its verdict. A claim that cannot be verified
+// needs the same request from two operators. With dual control, every claim does.
 import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
 import {

@@ -13,7 +13,7 @@ export function replay(response: Answer, role: Role): Answer {
   return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
 }
 
-/** Returns the headers with the expiry of the key, and with the tombstone of its earlier use. */
+/** Returns the headers with the expiry of the key, and with its tombstone. */
 export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, string> {
   return {
     'idempotency-key-expires': expiresAt.toUTCString(),

@@ -1,5 +1,5 @@
-// Describes the expired earlier use of an idempotency key to the client: when it expired, and the
-// path of the resource that it was used for.
+// Describes the tombstone of an idempotency key to the client: when the key expired, and the path
+// of the resource that it was used for.
 import { findTombstone, KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { earlierResourcePath, type Tombstone } from '../../domain/idempotency/tombstone.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

@@ -27,7 +27,7 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
    * looked up. Use it for defaults only; conditions on the payment belong into `requires`.
    */
   readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
-  /** Returns why a new operation is refused, whatever the payment's state: see `refusing`. */
+  /** Returns why a new operation is refused in every state of the payment: see `refusing`. */
   readonly refuses?: (body: z.output<Body>, payment: Payment) => ProblemError | undefined
   /** A condition on the row of `payments`, in addition to its status. */
   readonly requires?: (sql: Sql, parameters: Stored) => Fragment

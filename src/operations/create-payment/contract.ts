@@ -22,7 +22,7 @@ export const createPaymentBody = z.strictObject({
     }),
   payment_method: providerIdField.meta({
     description:
-      "The id of the provider's payment method. Never a card number. A saved payment method needs the customer to whom it belongs.",
+      "The id of the provider's payment method. Never a card number. A saved payment method needs the customer that owns it.",
     examples: ['pm_card_visa'],
   }),
   capture_method: z.enum(captureMethods).default('automatic').meta({

@@ -135,7 +135,7 @@ function explainRefusedHold(error: unknown, asked: CallDescription): Outcome<Cap
   const { code } = outcome.failure
   if (HOLD_EXPIRED.has(code)) return { ...outcome, canceled: { reason: 'expired' } }
   if (code !== ALREADY_CAPTURED) return outcome
-  // By an earlier try of this very call, or by somebody else. Stripe keeps the refusal.
+  // By an earlier try of this very call, or by another client. Stripe keeps the refusal.
   return { ...unknown(asked, outcome.answered, outcome.failure.message), keptFailure: 'certain' }
 }
 

@@ -88,7 +88,7 @@ async function findInList<Value>(
 }
 
 /**
- * Stripe's types allow null as the metadata of a refund that somebody else made.
+ * Stripe's types allow null as the metadata of a refund that another client made.
  *
  * @throws Error when the object has no such member, which Stripe always sends.
  */

@@ -1,5 +1,5 @@
-// How operators resolve unknown outcomes: a look-up at the provider judges what they claim, what
-// nobody can verify needs two operators, and with dual control everything does.
+// How operators resolve unknown outcomes: a look-up at the provider judges what they claim. A claim
+// that cannot be verified needs two operators. With dual control, every claim does.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
@@ -282,7 +282,7 @@ describe('the verdict', () => {
   })
 
   // The provider has authorized, and does not answer the look-up.
-  test('is a problem when nobody could look, and the operation stays unknown', async () => {
+  test('is a problem when no look-up was answered, and the operation stays unknown', async () => {
     const ref = await makeUnknown(api)
     await api.t.provider.addFault({ match: lookUp, fault: 'hang_before', times: 99 })
 
@@ -293,7 +293,7 @@ describe('the verdict', () => {
     expect(await verdictsOn(ref)).toMatchObject([{ verdict: 'unverifiable', taken: false }])
   })
 
-  test('lets two operators speak for the provider when nobody can look', async () => {
+  test('acts on the claim of two operators when no look-up is answered', async () => {
     const ref = await makeUnknown(api)
     await api.t.provider.addFault({ match: lookUp, fault: 'hang_before', times: 99 })
 
@@ -333,7 +333,7 @@ describe('the verdict', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
   })
 
-  test('refuses what nobody can verify past the key window, also of the second operator', async () => {
+  test('refuses an unverified claim past the key window, also from the second operator', async () => {
     const ref = await makeUnknown(api)
     await api.post(path(ref), unverified)
     await api.t.letTimePass(ref, 23 * 3_600)
@@ -343,7 +343,7 @@ describe('the verdict', () => {
     expect(await api.t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
   })
 
-  test('refuses what nobody can verify when there is only one operator', async () => {
+  test('refuses an unverified claim when there is only one operator', async () => {
     const ref = await makeUnknown(api)
     const url = await api.serve({ ADMIN_API_KEY: OPERATORS.alice })
     const answer = await read(

@@ -1,4 +1,4 @@
-// Tests holds that nobody captures: the payment shows when they end, their end is announced once,
+// Tests uncaptured holds: the payment shows when they end, their end is announced once,
 // and the payment ends as canceled when the provider has released the money.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'

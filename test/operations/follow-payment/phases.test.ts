@@ -163,7 +163,7 @@ test.each<[string, Setback]>([
   ['a capture', { answer: 'succeed', match: capture, shown: 'unknown' }],
   ['a closing', { answer: 'fail', match: close, shown: 'declined' }],
 ])(
-  '%s whose outcome is unknown is the reconciler\u2019s, and the event waits for it',
+  '%s whose outcome is unknown is left to the outcome resolver, and the event waits for it',
   async (_title, { answer, match, shown }) => {
     const ref = await following(answer)
     await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })

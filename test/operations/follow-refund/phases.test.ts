@@ -175,7 +175,7 @@ describe('a refund that fails after it succeeded', () => {
     expect(await stateOf(refund)).toEqual(failedLater)
   })
 
-  test('once, however often and in whatever order its events come', async () => {
+  test('once, however often and in any order its events come', async () => {
     const refund = await succeeded()
     await settle(refund, 'failed', 'lost_or_stolen_card')
     const types = ['charge.refund.updated', 'refund.failed', 'refund.updated', 'refund.created']
@@ -260,9 +260,9 @@ test('a refund that has failed when its lost answer is looked up answers 402', a
   expect(await stateOf(refund)).toEqual({ ...failedLater, events })
 })
 
-test('an event of a refund of somebody else changes nothing', async () => {
+test("an event of another client's refund changes nothing", async () => {
   const refund = await succeeded()
-  const event = await eventOf({ ...refund, objectId: 're_somebody' })
+  const event = await eventOf({ ...refund, objectId: 're_of_another_client' })
 
   expect(await deliver(t.engine, event)).toBe('ignored')
 

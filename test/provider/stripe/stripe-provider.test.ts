@@ -229,7 +229,7 @@ test('our ids are in the metadata, and the client’s metadata cannot replace th
   })
 })
 
-test('the refusal of a saved payment method does not name the customer to whom it belongs', async () => {
+test('the refusal of a saved payment method does not name the customer that owns it', async () => {
   const { id: customer } = await provider.stripe.customers.create()
   const saved = await provider.stripe.paymentMethods.attach('pm_card_visa', { customer })
   const payment = paymentOf({ paymentMethod: saved.id })

@@ -66,7 +66,7 @@ test('moves a customer only from the tenant that --from names', async () => {
   expect(await customersOf(shop)).not.toContain('cus_moving')
 })
 
-test('lists the customers that payments have named and that belong to nobody', async () => {
+test('lists the customers that payments have named and that belong to no tenant', async () => {
   const payer = await makeTenant(store)
   for (const customer of ['cus_owned', 'cus_unowned', 'cus_unowned', null]) {
     await store.sql`

@@ -7,7 +7,7 @@ import { payment, startProvider, type RunningProvider } from '../running-provide
 let provider: RunningProvider
 
 beforeAll(async () => {
-  // Nobody listens there: the events stay in the outbox.
+  // No process listens there: the events stay in the outbox.
   provider = await startProvider({ webhookUrl: 'http://127.0.0.1:9/' })
 })
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-// Tests how long held money can be captured, and how a hold ends that nobody captured
+// Tests how long held money can be captured, and how an uncaptured hold ends
 // (https://docs.stripe.com/payments/place-a-hold-on-a-payment-method), with the official client.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
@@ -84,7 +84,7 @@ describe('capture_before', () => {
   })
 })
 
-describe('a hold that nobody captures', () => {
+describe('a hold that is not captured', () => {
   test('can be captured until its last second', async () => {
     const { id } = await hold()
     await advance(7 * DAY - 2)
