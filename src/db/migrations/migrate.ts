@@ -1,7 +1,9 @@
 // Migrates a database to this version: our tables, pg-boss's tables, the queues, and the rights of
 // the service role. It may run at any time, in several processes at once, and again after a crash.
-import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { PgBoss } from 'pg-boss'
+import postgres from 'postgres'
 import { readConfig } from '../../config.ts'
 import { migrationsFolder } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
@@ -13,6 +15,15 @@ const MIGRATION_LOCK = 7_261_043
 
 /** Long enough for a migration that rewrites a large table. */
 const MIGRATION_TIMEOUT_MS = 3_600_000
+
+/**
+ * How long a migration waits for the lock of a table. All later statements on the table queue behind
+ * it meanwhile, so it gives up soon, lets them pass, and tries again.
+ */
+const LOCK_TIMEOUT_MS = 1_000
+const LOCK_PAUSE_MS = 2_000
+/** SQLSTATE of a lock that was not granted in time. */
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
  * Applies every migration that the database lacks. A second process waits for the lock.
@@ -55,13 +66,32 @@ async function applyMigrations(sql: Sql, folder: string): Promise<void> {
   `
   for (const migration of readMigrationFiles({ migrationsFolder: folder })) {
     if (migration.folderMillis <= Number(last?.at ?? 0)) continue
-    await sql.begin(async (tx) => {
-      for (const statement of migration.sql) await tx.unsafe(statement)
-      await tx`
-        insert into drizzle.__drizzle_migrations (hash, created_at)
-        values (${migration.hash}, ${migration.folderMillis})
-      `
-    })
+    await whenUnlocked(() => applyMigration(sql, migration))
+  }
+}
+
+async function applyMigration(sql: Sql, migration: MigrationMeta): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    for (const statement of migration.sql) await tx.unsafe(statement)
+    await tx`
+      insert into drizzle.__drizzle_migrations (hash, created_at)
+      values (${migration.hash}, ${migration.folderMillis})
+    `
+  })
+}
+
+/** Tries again for as long as another session, such as a backup, keeps a table locked. */
+async function whenUnlocked(apply: () => Promise<void>): Promise<void> {
+  const endsAtMs = performance.now() + MIGRATION_TIMEOUT_MS
+  for (;;) {
+    try {
+      return await apply()
+    } catch (error) {
+      const isLocked = error instanceof postgres.PostgresError && error.code === LOCK_NOT_AVAILABLE
+      if (!isLocked || performance.now() > endsAtMs) throw error
+      await wait(LOCK_PAUSE_MS)
+    }
   }
 }
 

@@ -76,18 +76,28 @@ async function describeDatabase(database: Store): Promise<Described[]> {
   `
 }
 
-test('commits each migration before the next one, and leaves nothing of a failed one behind', async () => {
+/** A folder with these migrations. */
+async function folderWith(migrations: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-migrations-'))
-  const entries = ['0000_first', '0001_second'].map((tag, at) => ({ tag, when: at + 1 }))
-  const journal = JSON.stringify({
-    entries: entries.map((entry) => ({ ...entry, breakpoints: true })),
-  })
+  const entries = Object.keys(migrations).map((tag, at) => ({
+    tag,
+    when: at + 1,
+    breakpoints: true,
+  }))
   await mkdir(join(folder, 'meta'))
-  await writeFile(join(folder, 'meta', '_journal.json'), journal)
-  await writeFile(join(folder, '0000_first.sql'), 'create table first (id int)')
-  const failing =
-    'create table second (id int);--> statement-breakpoint\ncreate table first (id int)'
-  await writeFile(join(folder, '0001_second.sql'), failing)
+  await writeFile(join(folder, 'meta', '_journal.json'), JSON.stringify({ entries }))
+  for (const [tag, sql] of Object.entries(migrations)) {
+    await writeFile(join(folder, `${tag}.sql`), sql)
+  }
+  return folder
+}
+
+test('commits each migration before the next one, and leaves nothing of a failed one behind', async () => {
+  const folder = await folderWith({
+    '0000_first': 'create table first (id int)',
+    '0001_second':
+      'create table second (id int);--> statement-breakpoint\ncreate table first (id int)',
+  })
 
   await expect(migrateDatabase(url, folder)).rejects.toThrow('already exists')
   await rm(folder, { recursive: true })
@@ -96,6 +106,30 @@ test('commits each migration before the next one, and leaves nothing of a failed
     await store.sql`select to_regclass('first') is null as first, to_regclass('second') is null as second`
   expect(tables.map((row) => Object.values(row))).toEqual([[false, true]])
   expect(await store.sql`select hash from drizzle.__drizzle_migrations`).toHaveLength(1)
+})
+
+test('lets readers pass while another session keeps a table locked, and then goes on', async () => {
+  await store.sql`create table locked (id int)`
+  const folder = await folderWith({ '0000_alter': 'alter table locked add column name text' })
+  const backup = await store.sql.reserve()
+  await backup`begin`
+  await backup`lock table locked in access share mode`
+
+  const migrated = migrateDatabase(url, folder)
+  const waits = () => store.sql`
+    select from pg_locks join pg_class on pg_class.oid = relation
+    where relname = 'locked' and mode = 'AccessExclusiveLock' and not granted
+  `
+  while ((await waits()).length === 0) await new Promise(setImmediate)
+  // It queues behind the migration, until that gives up for a moment.
+  expect(await store.sql`select id from locked`).toEqual([])
+  await backup`commit`
+  backup.release()
+
+  // The rights are granted afterwards, on tables that this folder does not create.
+  await expect(migrated).rejects.toThrow('retire_api_key')
+  await rm(folder, { recursive: true })
+  expect(await store.sql`select name from locked`).toEqual([])
 })
 
 test('creates the tables and the queues of a fresh database, which can store a payment', async () => {
