@@ -11,22 +11,12 @@ import {
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../src/db/queue/queues.ts'
-import type { Engine } from '../src/engine/engine.ts'
-import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'
 import { workOnProviderEvent } from './provider-event-worker.ts'
 import { workOnReconciliation } from './reconciliation-worker.ts'
 import { workOnWebhook } from './webhook-worker.ts'
-
-/** The parts of the service that the workers need. */
-export interface WorkerParts {
-  readonly engine: Engine
-  readonly webhooks: WebhookParts
-  readonly settings: Config
-  /** Aborted when this process shuts down, for work that takes longer than a shutdown may take. */
-  readonly stopping?: AbortSignal
-}
+import type { WorkerParts } from './worker-parts.ts'
 
 export interface JobHandler {
   readonly queue: string

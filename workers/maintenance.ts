@@ -10,7 +10,7 @@ import { reap } from '../src/recovery/reaper.ts'
 import { watchHolds } from '../src/recovery/expiring-holds.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { sweep } from '../src/recovery/sweeper.ts'
-import type { WorkerParts } from './jobs.ts'
+import type { WorkerParts } from './worker-parts.ts'
 import { requestDailyReconciliation } from './reconciliation-worker.ts'
 
 export interface MaintenanceTask {

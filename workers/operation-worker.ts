@@ -7,7 +7,7 @@ import type { OperationJob } from '../src/db/queue/queues.ts'
 import { LeaseLostError } from '../src/engine/lease.ts'
 import { runOperation } from '../src/engine/run-phases.ts'
 import { continueTrace } from '../src/tracing/spans.ts'
-import type { WorkerParts } from './jobs.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
 const jobData: z.ZodType<OperationJob> = z.object({
   tenantId: z.uuid(),

@@ -5,7 +5,7 @@ import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { ProviderEventJob } from '../src/db/queue/queues.ts'
 import { applyProviderEvent } from '../src/operations/apply-provider-event.ts'
-import type { WorkerParts } from './jobs.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
 const jobData: z.ZodType<ProviderEventJob> = z.object({
   provider: z.string(),

@@ -11,7 +11,7 @@ import {
 import type { Engine } from '../src/engine/engine.ts'
 import { carryOutRun } from '../src/reconciliation/carry-out-run.ts'
 import { yesterday } from '../src/reconciliation/window.ts'
-import type { WorkerParts } from './jobs.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
 const jobData: z.ZodType<ReconciliationJob> = z.object({ runId: z.uuid() })
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { WebhookJob } from '../src/db/queue/queues.ts'
 import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
 import { deliverWebhook } from '../src/webhooks/deliver-webhook.ts'
-import type { WorkerParts } from './jobs.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
 const jobData: z.ZodType<WebhookJob> = z.object({
   tenantId: z.uuid(),

@@ -4,8 +4,13 @@ import { setTimeout } from 'node:timers/promises'
 import { unwrap } from '../errors.ts'
 import type { Client, Payment } from '../index.ts'
 import { getOrCreateKey } from './stored-keys.ts'
-import type { Order } from './pay-and-wait.ts'
-import { clientFromEnvironment, keysFolder, orderFromEnvironment, runExample } from './settings.ts'
+import {
+  clientFromEnvironment,
+  keysFolder,
+  orderFromEnvironment,
+  runExample,
+  type Order,
+} from './settings.ts'
 
 /**
  * Returns once the service has accepted the payment. The service completes it even after a crash.

@@ -4,14 +4,13 @@
 import { unwrap } from '../errors.ts'
 import type { Client, Payment } from '../index.ts'
 import { getOrCreateKey } from './stored-keys.ts'
-import { clientFromEnvironment, keysFolder, orderFromEnvironment, runExample } from './settings.ts'
-
-export interface Order {
-  readonly id: string
-  /** In cents. */
-  readonly amount: number
-  readonly paymentMethod: string
-}
+import {
+  clientFromEnvironment,
+  keysFolder,
+  orderFromEnvironment,
+  runExample,
+  type Order,
+} from './settings.ts'
 
 /** @throws ApiError `payment-declined` if the card was declined. A decline is final. */
 export async function payAndWait(

@@ -2,7 +2,6 @@
 // line.
 import { ApiError, NoAnswerError } from '../errors.ts'
 import { createClient, type Client } from '../index.ts'
-import type { Order } from './pay-and-wait.ts'
 
 class SettingError extends Error {}
 
@@ -30,6 +29,14 @@ export function clientFromEnvironment(): Client {
       },
     },
   })
+}
+
+/** An order to charge. */
+export interface Order {
+  readonly id: string
+  /** In cents. */
+  readonly amount: number
+  readonly paymentMethod: string
 }
 
 /** Reads `ORDER`, `AMOUNT` and `PAYMENT_METHOD`. */

@@ -81,7 +81,7 @@ function contract({ camel, pascal, verb }: OperationNames): string {
   return `// The contract of POST /v1/payments/:id/${verb}, and the schema of its body.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
-import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
 
 export const ${camel}Body = z.strictObject({

@@ -5,23 +5,10 @@ import type { Config } from '../config.ts'
 import type { ClaimOperation } from '../db/operations/batch-claims.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
+import type { Clock } from './clock.ts'
 import type { Operation } from './define-operation.ts'
 import type { Shutdown } from './shutdown.ts'
 import type { EngineObserver } from './observer.ts'
-
-/** The clock of the engine. Leases use the database's clock; this one only limits waiting. */
-export interface Clock {
-  now(): Date
-  /** Milliseconds that never go back. */
-  monotonicMs(): number
-  sleep(ms: number): Promise<void>
-}
-
-export const systemClock: Clock = {
-  now: () => new Date(),
-  monotonicMs: () => performance.now(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-}
 
 export type EngineSettings = Pick<
   Config,

@@ -4,7 +4,7 @@ import { withChange, type PhaseRecord } from '../db/operations/phase-records.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import type { FinalCall } from './call.ts'
 import type { Operation, Step } from './define-operation.ts'
-import type { Clock } from './engine.ts'
+import type { Clock } from './clock.ts'
 
 type CallResult = Pick<FinalCall, 'lease' | 'runs' | 'outcome'>
 

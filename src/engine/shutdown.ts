@@ -1,7 +1,7 @@
 // The shutdown of a worker, as seen by its runs. Runs get a grace period to end their phase. A run
 // that does not end in time is handed over, so another worker continues at once, without waiting
 // for the lease.
-import type { Clock } from './engine.ts'
+import type { Clock } from './clock.ts'
 
 export interface Shutdown {
   /** Aborted when the remaining runs must be handed over. */

@@ -1,7 +1,7 @@
 // Lists all operations. A new operation is a folder beside this file and a line in the list.
 // Routes, openapi.yaml, the documents, the generic tests and the fault suite use this list.
 import type { Operation } from '../engine/define-operation.ts'
-import type { OperationEndpoint } from '../http/keyed/keyed-endpoint.ts'
+import type { OperationEndpoint } from '../http/keyed/keyed-route.ts'
 import { adjustPaymentEndpoint } from './adjust-payment/endpoint.ts'
 import { adjustPayment } from './adjust-payment/phases.ts'
 import { cancelPaymentEndpoint } from './cancel-payment/endpoint.ts'

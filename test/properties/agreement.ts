@@ -3,7 +3,7 @@
 import { expect } from '@jest/globals'
 import { get } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import type { Model, Real } from './commands.ts'
+import type { Model, Real } from './model-and-real.ts'
 import { feeOf, refunded, type Payment } from './model.ts'
 
 /** Compares the tenant as a whole, and one payment in full if it is given. */

@@ -4,10 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { expect } from '@jest/globals'
 import type { AsyncCommand } from 'fast-check'
 import { post, type ApiResponse } from '../support/client.ts'
-import type { ServiceInProcess } from '../support/service-in-process.ts'
-import type { Tenant } from '../support/service.ts'
 import { expectAgreement } from './agreement.ts'
 import { afterRace, usesUpKey, type Observed } from './linearize.ts'
+import type { Finished, Model, Real } from './model-and-real.ts'
 import {
   act,
   amountOf,
@@ -18,27 +17,6 @@ import {
   type Request,
   type Told,
 } from './model.ts'
-
-/** A request with a used-up key, with its final answer. */
-interface Finished {
-  readonly key: string
-  readonly path: string
-  readonly body: Record<string, unknown>
-  readonly answer: ApiResponse
-}
-
-export interface Model {
-  readonly fees: { basisPoints: number; fixedMinor: number }
-  payments: Payment[]
-  readonly finished: Finished[]
-  /** Keys of refused requests, which are not used up. */
-  readonly refusedKeys: string[]
-}
-
-export interface Real {
-  readonly service: ServiceInProcess
-  readonly tenant: Tenant
-}
 
 type Command = AsyncCommand<Model, Real>
 

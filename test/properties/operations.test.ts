@@ -8,7 +8,7 @@ import * as fc from 'fast-check'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startServiceInProcess, type ServiceInProcess } from '../support/service-in-process.ts'
 import { expectAgreement } from './agreement.ts'
-import type { Model } from './commands.ts'
+import type { Model } from './model-and-real.ts'
 import { sequences } from './sequences.ts'
 
 /** Each run is a tenant with up to 24 commands. PROPERTY_RUNS sets another number. */

@@ -10,7 +10,7 @@ import {
   requestReconciliation,
   type RunRequest,
 } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import type { WorkerParts } from '../../workers/jobs.ts'
+import type { WorkerParts } from '../../workers/worker-parts.ts'
 import {
   requestDailyReconciliation,
   workOnReconciliation,

@@ -1,7 +1,7 @@
 // Provides a pool of clients with one connection each. The driver's own pool (postgres 3.4.9) does
 // not suit a long-running process: it keeps an entry in memory for each statement that it ever
 // pipelined, and scans all entries for the next one. A busy process gets slower the longer it runs.
-import type { Sql, Transaction } from './client.ts'
+import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { isConnectionBroken } from './store-errors.ts'
 
 /**

@@ -15,54 +15,16 @@ import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { Operation } from '../../engine/define-operation.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
-import type { Scope } from '../../domain/tenants/api-key.ts'
-import type { BodyContract, Contract } from '../contracts/contract.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
-import { readIntent, type IntentDraft, type KeyedIntent } from './keyed-intent.ts'
+import { readIntent, type KeyedIntent } from './keyed-intent.ts'
+import type { KeyedRoute, OperationEndpoint } from './keyed-route.ts'
 import { observeReservations } from './observe-reservations.ts'
 import type { Preferences } from './prefer.ts'
-
-/** Describes one keyed POST. */
-export interface KeyedRoute {
-  readonly operation: Operation
-  readonly path: string
-  readonly scope: Scope
-  /** What openapi.yaml says about it. */
-  readonly contract: KeyedContract
-  /**
-   * Reads the request. It runs before the key is looked up, also for retries. So it may refuse only
-   * errors that no later state can change, for example a malformed body or an unknown id.
-   * Conditions on a state belong into `resource`, which retries do not run. Throws ProblemError.
-   */
-  readonly readBeforeKey: (request: KeyedRequestParts) => Promise<IntentDraft>
-  /** Returns the path and the current JSON of the resource, for an answer that is not final. */
-  readonly showUnfinished: (
-    parts: ApiParts,
-    reservation: Reservation,
-  ) => Promise<{ path: string; body: string }>
-}
-
-/** The input of a route: the request, its tenant and its parsed body. */
-export interface KeyedRequestParts {
-  readonly parts: ApiParts
-  readonly request: Request
-  readonly tenantId: string
-  readonly body: Readonly<Record<string, unknown>>
-}
-
-/** The contract of a POST whose operation calls the provider. */
-export type KeyedContract = Contract & { readonly keyed: 'foreign'; readonly body: BodyContract }
-
-/** The POST of an operation, as the routes and openapi.yaml use it. */
-export interface OperationEndpoint extends KeyedRoute {
-  readonly endpoint: TenantEndpoint
-}
 
 /**
  * After a lost acknowledgment the same statement is sent again, which is safe: it has the same ids.

@@ -2,8 +2,7 @@
 // anything is written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
-import type { Fragment, Sql } from '../../db/connection/client.ts'
-import { noResource, type Intent } from '../../db/idempotency/idempotency-keys.ts'
+import type { Intent } from '../../db/idempotency/idempotency-keys.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
@@ -12,37 +11,9 @@ import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
 import { parsePrefer, type Preferences } from './prefer.ts'
-import type { KeyedRoute } from './keyed-endpoint.ts'
+import type { IntentDraft } from './intent-draft.ts'
+import type { KeyedRoute } from './keyed-route.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
-
-/**
- * What a route derives from a request: the ids and parameters of its operation, and its resource.
- */
-export interface IntentDraft {
-  readonly paymentId: string
-  readonly refundId?: string
-  /** The parts of the request that no resource stores. */
-  readonly parameters?: Readonly<Record<string, unknown>>
-  /**
-   * CTEs of the intent statement that create or mark the resource; the last is named `resource` and
-   * returns its row. The statement writes an event of that row, and announces it to webhooks, unless
-   * `previous_status` equals `status`. So a part that changes no status has to return them equal, or
-   * it announces the status of the row a second time.
-   */
-  readonly resource: (sql: Sql) => Fragment
-  /** Explains why `resource` returned no row. Reads the store again, after the statement. */
-  readonly explainRefusal: () => Promise<ProblemError>
-}
-
-/**
- * The draft, or with a problem one that reserves no key. Use it for rules that may become stricter,
- * for example the amounts that the provider accepts: unlike an error of `readBeforeKey`, the problem
- * is only for new operations. A retry of one that was accepted before still gets its response.
- */
-export function refusing(problem: ProblemError | undefined, draft: IntentDraft): IntentDraft {
-  if (problem === undefined) return draft
-  return { ...draft, resource: noResource, explainRefusal: () => Promise.resolve(problem) }
-}
 
 /** A validated request to do something once. Nothing is written for it yet. */
 export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {

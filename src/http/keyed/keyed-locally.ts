@@ -8,7 +8,7 @@ import type { LocalOperation, StoredResponse } from '../../domain/operations/ope
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type TenantEndpoint } from '../endpoint.ts'
 import { expiry, replay } from './keyed-answer.ts'
-import type { KeyedRequestParts } from './keyed-endpoint.ts'
+import type { KeyedRequestParts } from './keyed-route.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
 import { observeReservations } from './observe-reservations.ts'
 

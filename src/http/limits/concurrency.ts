@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED } from '../responses/answer.ts'
-import type { ApiParts } from '../endpoint.ts'
 import { createBodyLimit } from './body-limit.ts'
 
 /** Health checks are never refused: a busy process must not look dead to its orchestrator. */
@@ -102,9 +101,9 @@ function isReleased({ state }: Place): boolean {
 }
 
 /** Middleware that takes a place for every request but health checks. */
-export function limitConcurrency({ limits }: Pick<ApiParts, 'limits'>) {
+export function limitConcurrency(places: Places) {
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (!PROBES.has(request.path)) limits.places.take(request, response)
+    if (!PROBES.has(request.path)) places.take(request, response)
     next()
   }
 }

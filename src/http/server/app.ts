@@ -25,7 +25,12 @@ export function createApp(parts: ApiParts): Express {
     .disable('etag')
     .enable('strict routing')
     .enable('case sensitive routing')
-  app.use(traceRequest(), logRequest(parts), securityHeaders(), limitConcurrency(parts))
+  app.use(
+    traceRequest(),
+    logRequest(parts),
+    securityHeaders(),
+    limitConcurrency(parts.limits.places),
+  )
   for (const route of routes) {
     // Without operator keys in the settings, the operators' routes do not exist.
     if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue

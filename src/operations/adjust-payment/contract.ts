@@ -1,6 +1,6 @@
 // The contract of POST /v1/payments/:id/adjust, and the schema of its body.
 import { z } from 'zod'
-import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
 

@@ -1,7 +1,7 @@
 // The contract of POST /v1/payments/:id/cancel, and the schema of its body.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
-import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
 
 export const cancelPaymentBody = z.strictObject({

@@ -4,7 +4,7 @@ import { isCurrency } from '../../domain/payments/currency.ts'
 import { captureMethods } from '../../domain/payments/payment.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/payments/contract.ts'
-import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { metadataField, providerIdField, textField } from '../../http/requests/body-fields.ts'
 
 /** In optional fields null means absent, because clients without a value often send null. */

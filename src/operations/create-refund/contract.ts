@@ -1,7 +1,7 @@
 // The contract of POST /v1/payments/:id/refunds, and the schema of its body.
 import { z } from 'zod'
 import { refundReasons } from '../../domain/payments/refund.ts'
-import type { KeyedContract } from '../../http/keyed/keyed-endpoint.ts'
+import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { partAmountField } from '../../http/payments/amount-fields.ts'
 import { accepted, paymentInPath } from '../../http/payments/contract.ts'
 import { refundSchema } from '../../http/payments/schema.ts'

@@ -168,7 +168,7 @@ test('an answer that its client does not read occupies no place', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
   const largerThanAllBuffers = 'x'.repeat(50_000_000)
   const app = express()
-    .use(limitConcurrency(api.parts))
+    .use(limitConcurrency(api.parts.limits.places))
     .get('/large', (_request, response) =>
       sendAnswer(response, { status: 200, body: largerThanAllBuffers }),
     )
