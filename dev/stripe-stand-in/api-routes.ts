@@ -26,7 +26,7 @@ import {
   retrieveEarlyFraudWarning,
 } from './disputes/early-fraud-warnings.ts'
 import { createRefund, listRefunds, retrieveRefund } from './refunds/refunds.ts'
-import type { Endpoint } from './requests/api-request.ts'
+import type { Endpoint } from './requests/endpoint.ts'
 
 export const apiRoutes: readonly (readonly ['get' | 'post', path: string, Endpoint])[] = [
   ['post', '/v1/payment_intents', expandingCharge(createPaymentIntent)],

@@ -14,7 +14,7 @@ import { expireHold, expiryReasons, moveHold } from './payment-intents/expire-ho
 import type { RateLimitSettings } from './requests/rate-limits.ts'
 import { alterObject, findObject, removeObject } from './faults/planted-differences.ts'
 import { addMovement } from './balance/balance-transactions.ts'
-import { refundStatuses } from './refunds/refund.ts'
+import { refundStatuses } from './refunds/refund-status.ts'
 import { settleDue } from './settle-due.ts'
 import { settleRefund } from './refunds/settle-refund.ts'
 import { disputeStatuses } from './disputes/dispute.ts'

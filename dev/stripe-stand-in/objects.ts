@@ -4,10 +4,9 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type Stripe from 'stripe'
 import { DEFAULT_ACCOUNT } from './accounts/accounts.ts'
 import type { BalanceTransaction } from './balance/balance-transaction.ts'
-import type { SavedMethod } from './customers/saved-methods.ts'
+import type { SavedMethod } from './customers/saved-method.ts'
 import type { Dispute } from './disputes/dispute.ts'
-import type { EarlyFraudWarning } from './disputes/early-fraud-warnings.ts'
-import type { ObjectFilter, Page, PageRequest } from './requests/list-page.ts'
+import type { EarlyFraudWarning } from './disputes/early-fraud-warning.ts'
 import type { PaymentIntent } from './payment-intents/payment-intent.ts'
 import type { Refund } from './refunds/refund.ts'
 
@@ -22,6 +21,22 @@ export interface ApiObjects {
 }
 
 export type ObjectKind = keyof ApiObjects
+
+export type ObjectFilter = 'customer' | 'payment_intent' | 'charge' | 'type' | 'source'
+
+export interface PageRequest {
+  limit: number
+  /** In seconds since 1970; both ends are included. */
+  createdFrom: number
+  createdTo: number
+  filters: Partial<Record<ObjectFilter, string>>
+  cursor: { side: 'older' | 'newer'; id: string } | undefined
+}
+
+interface Page<Item> {
+  has_more: boolean
+  data: Item[]
+}
 
 export interface Objects {
   /** Inserts the object, or replaces the object with the same id. */

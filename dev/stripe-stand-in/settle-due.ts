@@ -2,7 +2,7 @@
 // execute late.
 import { expireDueHolds } from './payment-intents/expire-hold.ts'
 import type { LateRequests } from './requests/late-requests.ts'
-import { openRefundStatuses } from './refunds/refund.ts'
+import { openRefundStatuses } from './refunds/refund-status.ts'
 import { settleRefund } from './refunds/settle-refund.ts'
 import type { Storage } from './storage.ts'
 

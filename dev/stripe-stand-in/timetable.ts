@@ -1,7 +1,7 @@
 // Keeps what will happen to objects by itself, and when, by the stand-in's clock. It survives a
 // restart.
 import type { DatabaseSync } from 'node:sqlite'
-import type { RefundStatus } from './refunds/refund.ts'
+import type { RefundStatus } from './refunds/refund-status.ts'
 
 interface PlannedRefund {
   readonly refund: string

@@ -1,5 +1,5 @@
 // Implements the account of the secret key.
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 
 const STANDARD = {
   object: 'account',

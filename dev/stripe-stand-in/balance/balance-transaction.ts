@@ -2,7 +2,6 @@
 // (https://docs.stripe.com/api/balance_transactions/object): of captures, refunds, failed refunds and
 // disputes, and of everything that a control route adds.
 import type Stripe from 'stripe'
-import type { Dispute } from '../disputes/dispute.ts'
 import { newId } from '../ids.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import { newRefund, type Refund } from '../refunds/refund.ts'
@@ -137,7 +136,7 @@ const DISPUTE_FEE = 1_500
 
 /** Creates the movement that takes the amount of a dispute, and its fee. */
 export function movementOfDispute(
-  { id: source, amount, currency }: Dispute,
+  { id: source, amount, currency }: Stripe.Dispute,
   created: number,
 ): BalanceTransaction {
   const ofDispute = { type: 'adjustment', reporting_category: 'dispute', source, currency }
@@ -146,7 +145,7 @@ export function movementOfDispute(
 
 /** Creates the movement that returns the amount of a dispute. */
 export function movementOfReinstatement(
-  { id: source, amount, currency }: Dispute,
+  { id: source, amount, currency }: Stripe.Dispute,
   created: number,
   returnsFee: boolean,
 ): BalanceTransaction {

@@ -3,7 +3,7 @@
 import type Stripe from 'stripe'
 import { behaviorOf } from '../customers/saved-methods.ts'
 import type { Refund } from '../refunds/refund.ts'
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import {
   movementOfCapture,
   newMovement,

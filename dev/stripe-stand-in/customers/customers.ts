@@ -2,7 +2,7 @@
 // belongs to the account of the secret key, as every object does.
 import type Stripe from 'stripe'
 import { newId } from '../ids.ts'
-import type { Answer, Endpoint } from '../requests/api-request.ts'
+import type { Answer, Endpoint } from '../requests/endpoint.ts'
 import { readMetadata, readString, type Parameters } from '../requests/parameters.ts'
 import { invalidParameter, noSuchObject } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'

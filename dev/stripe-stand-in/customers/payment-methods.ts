@@ -1,11 +1,12 @@
 // Implements the endpoints of /v1/payment_methods, and the list of those of a customer
 // (https://docs.stripe.com/api/payment_methods).
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import { listPage } from '../requests/list-page.ts'
 import { requireString } from '../requests/parameters.ts'
 import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
 import { findCustomer, readCustomer } from './customers.ts'
-import { findSavedMethod, type SavedMethod } from './saved-methods.ts'
+import type { SavedMethod } from './saved-method.ts'
+import { findSavedMethod } from './saved-methods.ts'
 
 /** POST /v1/payment_methods/:id/attach. */
 export const attachPaymentMethod: Endpoint = ({ params, objectId, nowMs }, records) => {

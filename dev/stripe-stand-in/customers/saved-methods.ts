@@ -1,31 +1,16 @@
-// Defines the payment methods that the stand-in stores, and decides which of them may pay an intent.
+// Finds the payment methods that the stand-in stores, and decides which of them may pay an intent.
 // A payment method that is attached to a customer pays only together with that customer. One that
 // is not attached pays once.
 //
 // Sources: the comments at `payment_method` and `customer` of PaymentIntentCreateParams in the
 // package stripe. The refusals are quoted in github.com/ezet/stripe-sdk/issues/49 and
 // github.com/Automattic/woocommerce-payments/issues/323.
-import type Stripe from 'stripe'
-import { newId } from '../ids.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import { findPaymentMethod, type PaymentMethod } from '../payment-intents/payment-methods.ts'
 import { readString, type Parameters } from '../requests/parameters.ts'
 import { invalidParameter, refusedByState } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'
-import { cardMethod } from './card-method.ts'
-
-export interface SavedMethod extends Stripe.PaymentMethod {
-  /** The customer to which it is attached. */
-  customer: string | null
-  /** Only the stand-in has these two: which test card it is, and whether it has paid unattached. */
-  metadata: { test_card: string; used?: 'true' }
-}
-
-/** A test token stands for a new payment method each time. */
-function newSavedMethod(token: string, nowMs: number): SavedMethod {
-  const method = cardMethod(newId('pm'), Math.floor(nowMs / 1000))
-  return { ...method, metadata: { test_card: token } }
-}
+import { newSavedMethod, type SavedMethod } from './saved-method.ts'
 
 /** Finds a payment method by its id, or makes one of a test token. */
 export function findSavedMethod(

@@ -1,7 +1,7 @@
 // Implements the endpoints of /v1/disputes (https://docs.stripe.com/api/disputes). The intent can be
 // expanded.
 import type Stripe from 'stripe'
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import { readExpand } from '../requests/expand.ts'
 import { listPage } from '../requests/list-page.ts'
 import type { Records } from '../storage.ts'

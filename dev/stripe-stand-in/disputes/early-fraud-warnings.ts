@@ -1,18 +1,13 @@
 // Implements early fraud warnings (https://docs.stripe.com/api/radar/early_fraud_warnings): the bank
 // reports fraud, which moves no money, and mostly precedes a dispute.
 import type Stripe from 'stripe'
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import { newId } from '../ids.ts'
 import { listPage } from '../requests/list-page.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import { noSuchObject } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'
 import type { EventCause } from '../webhooks/event.ts'
-
-export interface EarlyFraudWarning extends Stripe.Radar.EarlyFraudWarning {
-  charge: string
-  payment_intent: string
-}
 
 type Changed = Pick<Records, 'objects' | 'events'>
 

@@ -1,7 +1,7 @@
 // Expands the latest charge of an intent in an answer, if the request asks for it
 // (https://docs.stripe.com/api/expanding_objects).
 import type Stripe from 'stripe'
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import { chargeOf } from './charge.ts'
 import type { PaymentIntent } from './payment-intent.ts'
 import { readExpand } from '../requests/expand.ts'

@@ -1,6 +1,6 @@
 // Refuses an action on a PaymentIntent whose status does not allow it, in the words of Stripe.
 import type { PaymentIntent, PaymentIntentStatus } from './payment-intent.ts'
-import { refusedByState, type StripeError } from '../requests/stripe-errors.ts'
+import { HOLD_ENDED, refusedByState, type StripeError } from '../requests/stripe-errors.ts'
 
 interface ActionRule {
   refusal: string
@@ -51,11 +51,6 @@ export function refuseUnlessAllowed(action: keyof typeof actionRules, intent: Pa
       `be ${participle}: ${statuses.join(', ')}.`
   throw unexpectedState(intent, `${refusal} because ${reason}`)
 }
-
-/** Stripe has two codes with the same message; which of them it sends when is not documented. */
-export const HOLD_ENDED =
-  'The charge cannot be captured as the authorization has expired. Auth and capture charges must ' +
-  'be captured within a set number of days (7 by default).'
 
 /** @throws StripeError when the hold has ended, but its intent is not canceled yet. */
 export function refuseEndedHold(captureBefore: number | undefined, nowMs: number): void {

@@ -1,6 +1,7 @@
 // Implements the endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
 import type Stripe from 'stripe'
-import type { Answer, ApiRequest, Endpoint } from '../requests/api-request.ts'
+import type { ApiRequest } from '../requests/api-request.ts'
+import type { Answer, Endpoint } from '../requests/endpoint.ts'
 import { saveCapture } from '../balance/balance-transactions.ts'
 import { refuseFraction } from './charge-amounts.ts'
 import type { ExecutedKind } from '../requests/executed-log.ts'
@@ -27,8 +28,8 @@ import {
   findSavedMethod,
   readMethod,
   usedMethod,
-  type SavedMethod,
 } from '../customers/saved-methods.ts'
+import type { SavedMethod } from '../customers/saved-method.ts'
 import {
   readAmount,
   readBoolean,
@@ -175,8 +176,7 @@ export const cancelPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
   const intent = findIntent(request, records)
   refuseUnlessAllowed('cancel', intent)
   const canceled = cancelIntent(intent, reason, toSeconds(request.nowMs))
-  const released = intent.amount_capturable
-  return execute(request, records, canceled, 'payment_intent.cancel', released)
+  return execute(request, records, canceled, 'payment_intent.cancel', intent.amount_capturable)
 }
 
 /** GET /v1/payment_intents/:id. */

@@ -1,9 +1,9 @@
 // Lists the payment methods of the stand-in and their outcomes. The cards are Stripe's test values
 // with Stripe's codes (https://docs.stripe.com/testing). The methods named after a fault exist only
 // in the stand-in.
-import { HOLD_ENDED } from './payment-intent-refusals.ts'
 import type { FaultName } from '../faults/faults.ts'
-import type { RefundStatus } from '../refunds/refund.ts'
+import type { RefundStatus } from '../refunds/refund-status.ts'
+import { HOLD_ENDED } from '../requests/stripe-errors.ts'
 
 type PaymentOutcome =
   | { kind: 'approve' }

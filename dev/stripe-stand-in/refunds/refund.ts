@@ -3,25 +3,9 @@
 import type Stripe from 'stripe'
 import { newId } from '../ids.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
+import type { RefundStatus } from './refund-status.ts'
 
 export const refundReasons = ['duplicate', 'fraudulent', 'requested_by_customer'] as const
-
-/** https://docs.stripe.com/api/refunds/object#refund_object-status */
-export const refundStatuses = [
-  'pending',
-  'requires_action',
-  'succeeded',
-  'failed',
-  'canceled',
-] as const
-export type RefundStatus = (typeof refundStatuses)[number]
-
-/** The statuses that a refund can still leave: a refund that succeeded can fail for 30 days. */
-export const openRefundStatuses: readonly RefundStatus[] = [
-  'pending',
-  'requires_action',
-  'succeeded',
-]
 
 export interface Refund extends Stripe.Refund {
   payment_intent: string

@@ -1,6 +1,6 @@
 // Implements the endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a
 // payment never exceed its captured amount.
-import type { Endpoint } from '../requests/api-request.ts'
+import type { Endpoint } from '../requests/endpoint.ts'
 import { movementOfRefund } from '../balance/balance-transaction.ts'
 import { expandMovements } from '../balance/balance-transactions.ts'
 import { refuseFraction } from '../payment-intents/charge-amounts.ts'

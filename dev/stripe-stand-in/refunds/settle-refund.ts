@@ -1,7 +1,8 @@
 // Changes the status of a refund after its creation. At Stripe a bank does this, up to 30 days later
 // (https://docs.stripe.com/refunds#failed-refunds); here the timetable or a control route does it.
 import { movementOfFailedRefund } from '../balance/balance-transaction.ts'
-import { openRefundStatuses, type Refund, type RefundStatus } from './refund.ts'
+import { openRefundStatuses, type RefundStatus } from './refund-status.ts'
+import type { Refund } from './refund.ts'
 import type { Storage } from '../storage.ts'
 import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
 

@@ -1,10 +1,7 @@
-// Defines the input and the output of an endpoint: a parsed request, and an answer before it is
-// serialized.
+// Parses a request into what an endpoint gets.
 import type { Request } from 'express'
-import type Stripe from 'stripe'
 import { accountOf, connectedAccountOf, mayUse } from '../accounts/accounts.ts'
 import type { Parameters } from './parameters.ts'
-import type { Records } from '../storage.ts'
 import {
   invalidApiKey,
   keyOfWrongLength,
@@ -25,28 +22,6 @@ export interface ApiRequest {
   requestId: string
   nowMs: number
 }
-
-/** What the API shows, as the types of Stripe's package describe it. */
-type Shown =
-  | Stripe.Account
-  | Stripe.BalanceTransaction
-  | Stripe.Customer
-  | Stripe.Dispute
-  | Stripe.PaymentIntent
-  | Stripe.PaymentMethod
-  | Stripe.Radar.EarlyFraudWarning
-  | Stripe.Refund
-
-export interface Answer<Body = Shown | Stripe.ApiList<Shown>> {
-  status: number
-  body: Body | { error: Stripe.StripeRawError }
-}
-
-/** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */
-export type Endpoint<Body = Shown | Stripe.ApiList<Shown>> = (
-  request: ApiRequest,
-  records: Records,
-) => Answer<Body>
 
 /**
  * @throws StripeError 401 when the request has no valid secret key, 403 when the key may not, 400 for

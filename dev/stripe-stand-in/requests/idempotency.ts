@@ -3,7 +3,8 @@
 // process leaves none behind.
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import type { Answer, ApiRequest } from './api-request.ts'
+import type { ApiRequest } from './api-request.ts'
+import type { Answer } from './endpoint.ts'
 import type { KeptResult } from './kept-results.ts'
 import type { Storage } from '../storage.ts'
 import { keyInUse, keyUsedDifferently, StripeError } from './stripe-errors.ts'

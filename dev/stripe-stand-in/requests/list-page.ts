@@ -2,31 +2,15 @@
 // cursors and filters.
 import type Stripe from 'stripe'
 import type { ApiRequest } from './api-request.ts'
-import type { ApiObjects, ObjectKind } from '../objects.ts'
+import type { ApiObjects, ObjectFilter, ObjectKind, PageRequest } from '../objects.ts'
 import { readInteger, readString, type Parameters } from './parameters.ts'
 import type { Records } from '../storage.ts'
 import { invalidParameter, noSuchObject } from './stripe-errors.ts'
-
-export interface PageRequest {
-  limit: number
-  /** In seconds since 1970; both ends are included. */
-  createdFrom: number
-  createdTo: number
-  filters: Partial<Record<ObjectFilter, string>>
-  cursor: { side: 'older' | 'newer'; id: string } | undefined
-}
-
-export interface Page<Item> {
-  has_more: boolean
-  data: Item[]
-}
 
 export interface ListAnswer<Item> {
   status: 200
   body: Stripe.ApiList<Item>
 }
-
-export type ObjectFilter = 'customer' | 'payment_intent' | 'charge' | 'type' | 'source'
 
 const LIMIT_DEFAULT = 10
 const LIMIT_MAX = 100

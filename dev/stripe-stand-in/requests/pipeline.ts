@@ -2,7 +2,8 @@
 // and executes or replays it according to its idempotency key.
 import type { RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
-import { readApiRequest, type Answer, type ApiRequest, type Endpoint } from './api-request.ts'
+import { readApiRequest, type ApiRequest } from './api-request.ts'
+import type { Answer, Endpoint } from './endpoint.ts'
 import type { Clock } from '../clock.ts'
 import type { FaultRules, InjectedFault } from '../faults/fault-rules.ts'
 import { faults, type FaultedRequest } from '../faults/faults.ts'

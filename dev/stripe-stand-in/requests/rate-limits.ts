@@ -2,15 +2,7 @@
 // with the limit as its reason, and executes nothing. All limits are off until a control route sets
 // them, because a test suite is faster than any merchant.
 import type { ApiRequest } from './api-request.ts'
-import { rateLimited } from './stripe-errors.ts'
-
-/** The values of `Stripe-Rate-Limited-Reason`. */
-export type RateLimitReason =
-  | 'global-rate'
-  | 'endpoint-rate'
-  | 'global-concurrency'
-  | 'endpoint-concurrency'
-  | 'resource-specific'
+import { rateLimited, type RateLimitReason } from './stripe-errors.ts'
 
 /** Null or left out: no limit. Stripe documents 100 (sandbox: 25), 25 and 1,000. */
 export interface RateLimitSettings {

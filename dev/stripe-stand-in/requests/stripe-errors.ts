@@ -1,7 +1,6 @@
 // Creates Stripe's errors, one function for each refusal, with the status, type, code and message
 // of Stripe (https://docs.stripe.com/error-codes).
 import type Stripe from 'stripe'
-import type { RateLimitReason } from './rate-limits.ts'
 
 type StripeErrorDetails = Stripe.StripeRawError & { type: StripeErrorType; message: string }
 
@@ -110,6 +109,14 @@ export function refusedByState(
   return new StripeError(400, { type: 'invalid_request_error', message, ...details }, true)
 }
 
+/**
+ * The message of a capture after its hold has ended. Stripe has two codes for it; which of them it
+ * sends when is not documented.
+ */
+export const HOLD_ENDED =
+  'The charge cannot be captured as the authorization has expired. Auth and capture charges must ' +
+  'be captured within a set number of days (7 by default).'
+
 /** 400: an idempotency key that is too long, or empty. */
 export function keyOfWrongLength(length: number): StripeError {
   const message =
@@ -139,6 +146,14 @@ export function keyInUse(key: string): StripeError {
     message,
   })
 }
+
+/** The values of `Stripe-Rate-Limited-Reason`. */
+export type RateLimitReason =
+  | 'global-rate'
+  | 'endpoint-rate'
+  | 'global-concurrency'
+  | 'endpoint-concurrency'
+  | 'resource-specific'
 
 /** 429: too many requests. Stripe names the limit in a header. */
 export function rateLimited(reason?: RateLimitReason): StripeError {

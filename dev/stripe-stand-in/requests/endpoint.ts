@@ -1,0 +1,27 @@
+// Defines an endpoint of the API, a function from a parsed request and the tables to an answer, and
+// that answer before it is serialized.
+import type Stripe from 'stripe'
+import type { ApiRequest } from './api-request.ts'
+import type { Records } from '../storage.ts'
+
+/** What the API shows, as the types of Stripe's package describe it. */
+type Shown =
+  | Stripe.Account
+  | Stripe.BalanceTransaction
+  | Stripe.Customer
+  | Stripe.Dispute
+  | Stripe.PaymentIntent
+  | Stripe.PaymentMethod
+  | Stripe.Radar.EarlyFraudWarning
+  | Stripe.Refund
+
+export interface Answer<Body = Shown | Stripe.ApiList<Shown>> {
+  status: number
+  body: Body | { error: Stripe.StripeRawError }
+}
+
+/** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */
+export type Endpoint<Body = Shown | Stripe.ApiList<Shown>> = (
+  request: ApiRequest,
+  records: Records,
+) => Answer<Body>
