@@ -10,7 +10,7 @@ import type { Lane } from './lane.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 import { MANUAL } from './payments.ts'
 import type { Violation } from './results.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 
 export const comparisons: readonly Scenario[] = [
   {

@@ -2,7 +2,7 @@
 // which has lost its own, is refused by PostgreSQL itself. Then the suite releases them.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FaultContext } from './faults.ts'
+import type { FaultContext } from './fault.ts'
 import { startupMessage } from './frames.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'

@@ -1,7 +1,7 @@
 // Faults in which several processes compete for one operation: two workers with the same job, two
 // sweepers and a client that retries, two APIs with the requests of one client.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Fault, FaultContext } from './faults.ts'
+import type { Fault, FaultContext } from './fault.ts'
 import type { Point } from './points.ts'
 import type { ServiceProcess } from './service-process.ts'
 import { expire, makeJobDue, rendezvous, untilWaiting } from './rendezvous.ts'

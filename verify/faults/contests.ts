@@ -18,7 +18,7 @@ import { awaitFinalAnswers } from '../simulate/await-final-answers.ts'
 import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
 import type { Lane } from './lane.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import { keyOf, RECOVERY_LIMIT_SECONDS, Merchant, NoFinalAnswerError } from './merchant.ts'
 
 const PAYMENT = {

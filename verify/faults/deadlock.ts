@@ -3,7 +3,7 @@
 // checks first.
 import { setTimeout as wait } from 'node:timers/promises'
 import type postgres from 'postgres'
-import type { FaultContext } from './faults.ts'
+import type { FaultContext } from './fault.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
 import { countErrors, untilRefused } from './shortage.ts'

@@ -1,8 +1,8 @@
-// A fault: the disk of the database is full for a while. Whether a statement needs a new page is
-// chance, so while the disk is full a trigger makes every step of an operation need one.
+// A fault: the disk of the database is full for a while. The trigger of `need-pages.ts` makes every
+// step of an operation fail meanwhile.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Store } from '../../src/db/connection/client.ts'
-import type { FaultContext } from './faults.ts'
+import type { FaultContext } from './fault.ts'
 import type { Point } from './points.ts'
 import type { Violation } from './results.ts'
 import { countErrors, payAgain, untilRefused } from './shortage.ts'
@@ -13,25 +13,6 @@ const DISK_FULL = '53100'
 
 /** How long the disk stays full after the first failed statement. */
 const FULL_MS = 400
-
-/** Each row fills a page, and no page is used twice. */
-export async function needPages({ sql }: Store): Promise<void> {
-  await sql.unsafe(`
-    create table fault_suite_disk (is_full boolean not null);
-    insert into fault_suite_disk values (false);
-    create table fault_suite_pages (page text) with (autovacuum_enabled = false);
-    alter table fault_suite_pages alter page set storage plain;
-    create function fault_suite_need_page() returns trigger language plpgsql security definer as $$
-    begin
-      if (select is_full from fault_suite_disk) then
-        insert into fault_suite_pages values (repeat('-', 8000));
-      end if;
-      return null;
-    end $$;
-    create trigger fault_suite_need_page after insert or update on idempotency_keys
-      for each row execute function fault_suite_need_page();
-  `)
-}
 
 /** Fills the disk before the statement is executed, and frees it a while after one has failed. */
 export function fillDisk(context: FaultContext, point: Point): Action {

@@ -6,7 +6,7 @@ import { EVENT_LIMIT_MS, findPayment, retryWhileDown, until } from './event-scen
 import type { Merchant } from './merchant.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Violation } from './results.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 
 /** Its points are covered like those of every other operation. */
 export const followDispute: Scenario = {

@@ -10,7 +10,8 @@ import {
   removeDatabase,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
 import { makeDatabase } from './lane-database.ts'
-import { Lane, type LaneOptions, type LaneServer } from './lane.ts'
+import { Lane } from './lane.ts'
+import type { LaneOptions, LaneServer } from './lane-options.ts'
 import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'

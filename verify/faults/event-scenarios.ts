@@ -16,7 +16,7 @@ import { makeEventsDue, hasWork } from './lane-jobs.ts'
 import { AUTOMATIC, SECURE } from './payments.ts'
 import { EventRelay, type SignedEvent } from './event-relay.ts'
 import type { Violation } from './results.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 
 type Outcome = 'succeed' | 'fail'

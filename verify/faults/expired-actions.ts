@@ -15,7 +15,7 @@ import { hasWork, makeEventsDue } from './lane-jobs.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 import { SECURE } from './payments.ts'
 import type { Violation } from './results.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 
 export const expire: Scenario = {
   name: 'payment.cancel.expired',

@@ -8,7 +8,7 @@ import { checkCanceled, remindNow, untilCanceled } from './expired-actions.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 import { MANUAL } from './payments.ts'
 import type { Violation } from './results.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 
 export const expireHold: Scenario = {

@@ -1,6 +1,6 @@
 // Creates the databases of lanes: empty ones, or copies of a migrated one.
 import { openStore } from '../../src/db/connection/client.ts'
-import type { LaneOptions } from './lane.ts'
+import type { LaneOptions } from './lane-options.ts'
 
 const ON_DISK = 'small_disk'
 

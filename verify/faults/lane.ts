@@ -11,13 +11,13 @@ import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { ApiRelay } from './api-relay.ts'
-import { needPages } from './disk-full.ts'
 import { makeDatabase } from './lane-database.ts'
+import type { LaneOptions } from './lane-options.ts'
 import { watchMoves } from './moves.ts'
+import { needPages } from './need-pages.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { portIn, ServiceProcess } from './service-process.ts'
-import type { SmallDisk } from './small-disk.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
 
@@ -28,35 +28,6 @@ const STOP_LIMIT_MS = 4_000
 const RESUME_MS = 300
 /** After a start that failed because the store is away. */
 const RESTART_PAUSE_MS = 50
-
-export interface LaneServer {
-  url(database: string): string
-  /** Crashes the server and resolves when it works again; undefined for a shared server. */
-  readonly crash?: () => Promise<void>
-}
-
-export interface LaneOptions {
-  /** Shared with other lanes, unless faults affect the server itself. */
-  readonly server: LaneServer
-  /** The name of the database, which the lane creates. */
-  readonly name: string
-  /** Statements of idle processes that an earlier lane learned, because learning takes seconds. */
-  readonly idle?: ReadonlySet<string>
-  /** Where the lane may write files. */
-  readonly folder: string
-  /** The folder with the bundled programs. */
-  readonly programs: string
-  /** Settings of API and worker that differ from `SHORT_LIMITS`. */
-  readonly settings?: Readonly<Record<string, string>>
-  /** A migrated database of the same server to copy. */
-  readonly template?: string
-  /** The disk of the database, or why there is none; undefined when the server is shared. */
-  readonly disk?: SmallDisk | string
-  /** The roles with a standby process, which costs as much as a working one; by default both. */
-  readonly standbys?: readonly Role[]
-  /** Whether API and worker run at a lower priority than those of other lanes. */
-  readonly lowPriority?: boolean
-}
 
 /** Keeps compiled code for the processes that start next. */
 function cacheIn({ programs }: LaneOptions): string {

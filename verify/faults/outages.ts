@@ -1,6 +1,6 @@
 // Faults that last for a while: a zombie that resumes in the middle of its successor's work, and a
 // store that one process cannot reach.
-import type { Fault } from './faults.ts'
+import type { Fault } from './fault.ts'
 import type { ServiceProcess } from './service-process.ts'
 import { PASS } from './watch.ts'
 

@@ -3,7 +3,8 @@
 import { seededRandom, type Random } from '../simulate/random.ts'
 import { labelOf, type Case, type Label } from './case.ts'
 import { durableStates } from './durable-states.ts'
-import { faultNamed, faults, type Fault } from './faults.ts'
+import type { Fault } from './fault.ts'
+import { faultNamed, faults } from './faults.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerKinds } from './providers.ts'
 

@@ -6,7 +6,7 @@ import { keepAnswer } from '../simulate/traffic.ts'
 import type { Case } from './case.ts'
 import { beginPayment, send, untilAllAnswered } from './contests.ts'
 import { expire, makeJobDue, rendezvous, untilWaiting, type Contested } from './rendezvous.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
 
 export const reaperContests: readonly Scenario[] = [

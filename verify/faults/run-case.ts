@@ -9,11 +9,13 @@ import { faultNamed } from './faults.ts'
 import type { Lane } from './lane.ts'
 import { withOperator } from './operator.ts'
 import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
-import { withProvider, providerNamed } from './providers.ts'
+import { providerNamed } from './providers.ts'
 import { readOpenKeys, untilNoJobs, untilRunOver, within } from './run-end.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
-import { scenarioNamed, type Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
+import { scenarioNamed } from './scenarios.ts'
 import { Merchant, NoFinalAnswerError } from './merchant.ts'
+import { withProvider } from './with-provider.ts'
 
 export interface RunOptions {
   readonly lane: Lane

@@ -7,26 +7,12 @@ import { contests } from './contests.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
-import type { Injection } from './case.ts'
 import { expire } from './expired-actions.ts'
 import { expireHold } from './expired-holds.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
+import type { Scenario } from './scenario.ts'
 import type { Merchant } from './merchant.ts'
-
-export interface Scenario {
-  readonly name: string
-  /** Creates what the operation works on and returns its id. */
-  readonly prepare?: (merchant: Merchant) => Promise<string>
-  /** Makes the requests. Scenarios with points of their own read from the injections what to do. */
-  readonly act: (
-    merchant: Merchant,
-    id: string,
-    injections: readonly Injection[],
-  ) => Promise<unknown>
-  /** Checks that only this scenario needs, beside the invariants. */
-  readonly check?: (merchant: Merchant) => Promise<Violation[]>
-}
 
 /** Operations whose requests the invariants of every run know by kind. */
 const OWN_SCENARIOS = ['payment.capture', 'payment.cancel', 'refund.create']

@@ -2,7 +2,7 @@
 // shortage is over new payments must succeed at once.
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkReturn } from './bounds.ts'
-import type { FaultContext } from './faults.ts'
+import type { FaultContext } from './fault.ts'
 import type { Lane } from './lane.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Role } from './points.ts'

@@ -3,7 +3,7 @@
 import { occupyConnections } from './connections-full.ts'
 import { causeDeadlock } from './deadlock.ts'
 import { fillDisk } from './disk-full.ts'
-import type { Fault } from './faults.ts'
+import type { Fault } from './fault.ts'
 import type { Point } from './points.ts'
 
 /** Statements that write the row of an operation. */

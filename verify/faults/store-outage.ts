@@ -1,6 +1,6 @@
 // A fault: PostgreSQL crashes and comes back in the middle of a run. While it is away nothing is
 // charged, and as soon as it accepts connections new payments succeed.
-import type { FaultContext } from './faults.ts'
+import type { FaultContext } from './fault.ts'
 import { checkCallsWithoutStore } from './fencing.ts'
 import type { Point } from './points.ts'
 import { payAgain } from './shortage.ts'
