@@ -104,13 +104,21 @@ async function askWithin(resolver: Resolver, name: string, timeoutMs: number): P
   clearTimeout(timer)
   const found = answers.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   if (found.length === 0) throw new NameError(name, { cause: reasonOf(answers) })
-  const lifetime = Math.min(...found.map(({ ttl }) => ttl))
+  // An answer that is not complete is kept as briefly as a failure.
+  const lifetime = answers.some(isLost) ? FAILURE_SECONDS : Math.min(...found.map(({ ttl }) => ttl))
   const keptSeconds = Math.min(Math.max(lifetime, KEPT_SECONDS.least), KEPT_SECONDS.most)
   return { addresses: found.map(({ address, family }) => ({ address, family })), keptSeconds }
 }
 
 function withFamily(records: readonly RecordWithTtl[], family: 4 | 6) {
   return records.map(({ address, ttl }) => ({ address, ttl, family }))
+}
+
+/** Whether the name server did not say if there are addresses of this kind. */
+function isLost(answer: PromiseSettledResult<unknown>): boolean {
+  if (answer.status === 'fulfilled') return false
+  const { code } = answer.reason as NodeJS.ErrnoException
+  return code !== 'ENODATA' && code !== 'ENOTFOUND'
 }
 
 /** Why there is no address of either kind. */

@@ -108,6 +108,18 @@ describe('an answer', () => {
     expect(server.asked).toHaveLength(2 * length)
   })
 
+  test('without one kind of address, of which the server said nothing, is kept for a second', async () => {
+    server.set('shop.test', ['192.0.2.1', '2001:db8::1'], 60)
+    server.silent = new Set(['A'])
+    const impatient = resolver({ timeoutMs: 100 })
+    expect(await impatient('shop.test')).toEqual([{ address: '2001:db8::1', family: 6 }])
+
+    server.silent = new Set()
+    nowMs += 1_000
+
+    expect(await impatient('shop.test')).toHaveLength(2)
+  })
+
   test('that failed is kept for a second', async () => {
     await expect(resolve('shop.test')).rejects.toThrow(NameError)
     server.set('shop.test', ['192.0.2.1'])
