@@ -84,7 +84,10 @@ export function insertDispute(
   `
 }
 
-/** The part `resource` of an intent statement: the dispute of the operation, unchanged. */
+/**
+ * The part `resource` of an intent statement: the dispute of the operation, unchanged, unless another
+ * operation works on it. The provider tells of one change by several events.
+ */
 export function selectDispute(sql: Sql): Fragment {
   return sql`
     resource as (
@@ -92,6 +95,11 @@ export function selectDispute(sql: Sql): Fragment {
       from disputes
       join reserved
         on disputes.tenant_id = reserved.tenant_id and disputes.id = reserved.dispute_id
+      where not exists (
+        select from idempotency_keys as other
+        where other.tenant_id = disputes.tenant_id and other.dispute_id = disputes.id
+          and other.status in ('pending', 'processing')
+      )
     )
   `
 }
@@ -198,6 +206,10 @@ export function changeDisputeIfOwner(
       from fenced
       where disputes.tenant_id = ${dispute.tenantId} and disputes.id = ${dispute.id}
         and disputes.status = ${before.status}
+        and disputes.amount_minor = ${before.amountMinor}
+        and disputes.reason = ${before.reason}
+        and disputes.evidence_due_at is not distinct from
+          ${before.evidenceDueAt?.toISOString() ?? null}::timestamptz
         and disputes.withdrawn_minor = ${before.withdrawnMinor}
         and disputes.reinstated_minor = ${before.reinstatedMinor}
         and disputes.fee_minor = ${before.feeMinor}

@@ -168,14 +168,34 @@ describe('however its events come', () => {
     ])
   })
 
-  test('concurrent operations of two events post its money once', async () => {
+  const following = () => t.engine.store.sql<{ tenantId: string; id: string }[]>`
+    select tenant_id as "tenantId", id from idempotency_keys
+    where operation = 'dispute.follow' and status = 'pending'
+  `
+
+  test('two events of one change start one operation, and the second waits for it', async () => {
     const dispute = await disputed(t)
     const events = [await deliverOf(t, dispute)]
     events.push(await deliverOf(t, dispute, 'charge.dispute.funds_withdrawn'))
-    const running = await t.engine.store.sql<{ tenantId: string; id: string }[]>`
-      select tenant_id as "tenantId", id from idempotency_keys
-      where operation = 'dispute.follow' and status = 'pending'
+    expect(await following()).toHaveLength(1)
+
+    expect(await applyAll(t, events)).toEqual(['applied', 'ignored'])
+
+    expect(await stateOf(t, dispute.payment)).toEqual(opened)
+  })
+
+  test('concurrent operations of two events post its money once', async () => {
+    const dispute = await disputed(t)
+    const { sql } = t.engine.store
+    const events = [await deliverOf(t, dispute)]
+    // Neither event saw the operation of the other.
+    await sql`update idempotency_keys set status = 'failed_retryable' where status = 'pending'`
+    events.push(await deliverOf(t, dispute, 'charge.dispute.funds_withdrawn'))
+    await sql`
+      update idempotency_keys set status = 'pending'
+      where operation = 'dispute.follow' and status = 'failed_retryable'
     `
+    const running = await following()
     expect(running).toHaveLength(2)
 
     await Promise.allSettled(running.map((ref) => runOperation(t.engine, ref)))
