@@ -1,5 +1,6 @@
 // Compares disputes: those that the provider opened in the window, and ours that are not closed. One
 // that is ahead of ours, or that we do not have, is followed like an event of the provider.
+import { hash } from 'node:crypto'
 import { findDisputesOf, findPaymentsOf } from '../db/reconciliation/compared-payments.ts'
 import { walkOpenDisputes } from '../db/reconciliation/waiting-records.ts'
 import { comparisonOfDispute } from '../domain/events/provider-event.ts'
@@ -11,6 +12,7 @@ import {
   follow,
   logRepeats,
   nameTenants,
+  patiently,
   report,
   throwIfEnded,
   type Comparison,
@@ -39,7 +41,7 @@ export async function compareOpenDisputes(comparison: Comparison): Promise<void>
 
 /** Reads the provider's record of a dispute, and compares it. */
 export async function compareDispute(comparison: Comparison, id: string): Promise<void> {
-  const theirs = await comparison.parts.provider.readDispute(id)
+  const theirs = await patiently(comparison, () => comparison.parts.provider.readDispute(id))
   if (theirs !== undefined) await judge(comparison, theirs)
 }
 
@@ -68,10 +70,11 @@ async function findPayment(
 async function followStanding(
   comparison: Comparison,
   { providerDisputeId, providerPaymentId }: ProviderDispute,
-  { status, withdrawnMinor, reinstatedMinor }: DisputeStanding,
+  standing: DisputeStanding,
 ): Promise<boolean> {
   const { run, parts } = comparison
-  const state = [status, withdrawnMinor, reinstatedMinor].join('_')
+  // One event for each standing: any member can be what has changed.
+  const state = `${standing.status}_${hash('sha256', JSON.stringify(standing)).slice(0, 16)}`
   const theirs = { providerDisputeId, providerPaymentId, state }
   return await follow(comparison, comparisonOfDispute(run.provider, theirs, parts.clock.now()))
 }

@@ -23,6 +23,7 @@ import { postProviderFees } from './post-provider-fees.ts'
 import {
   eachPage,
   logRepeats,
+  patiently,
   report,
   requestCheck,
   throwIfEnded,
@@ -139,15 +140,56 @@ export async function compareUnseenLedgerMovements(comparison: Comparison): Prom
       page.map(({ objectId }) => objectId),
     )
     const unexplained = page.filter(({ objectId }) => !reportedIds.has(objectId))
-    if (unexplained.length === 0) continue
-    const movedNames = await recordMovementsOf(comparison, unexplained)
-    const missing = unexplained.filter((ours) => !movedNames.has(nameOfTransaction(ours)))
+    const ofDisputes = unexplained.filter(isOfDispute)
+    const others = unexplained.filter((ours) => !isOfDispute(ours))
+    const missing = [
+      ...(await missingOfDisputes(comparison, ofDisputes)),
+      ...(await missingInLists(comparison, others)),
+    ]
     await report(comparison, differencesIn(missing.map(missingMovement)))
   }
 }
 
+const isOfDispute = ({ kind }: LedgerTransactionMovement) =>
+  kind === 'dispute' || kind === 'dispute_reversal'
+
+/** A dispute names its movements itself, and a list of them could begin months ago. */
+async function missingOfDisputes(
+  comparison: Comparison,
+  ours: readonly LedgerTransactionMovement[],
+): Promise<LedgerTransactionMovement[]> {
+  const missing: LedgerTransactionMovement[] = []
+  for (const movement of ours) {
+    const theirs = await patiently(comparison, () =>
+      comparison.parts.provider.readDispute(movement.objectId),
+    )
+    const { withdrawnMinor = 0, reinstatedMinor = 0 } = theirs?.standing ?? {}
+    const movedMinor = movement.kind === 'dispute' ? withdrawnMinor : reinstatedMinor
+    if (movedMinor < movement.amountMinor) missing.push(movement)
+  }
+  return missing
+}
+
+async function missingInLists(
+  comparison: Comparison,
+  ours: readonly LedgerTransactionMovement[],
+): Promise<readonly LedgerTransactionMovement[]> {
+  if (ours.length === 0) return []
+  const movedNames = await recordMovementsOf(comparison, ours)
+  return ours.filter((movement) => !movedNames.has(nameOfTransaction(movement)))
+}
+
 function nameOfTransaction({ kind, objectId }: LedgerTransactionMovement): string {
   return seenMovement(kind, objectId)
+}
+
+/** Only the fee of a movement that agrees is posted. */
+function agrees(pair: {
+  readonly movement: ProviderMovement
+  readonly ours: LedgerTransactionMovement | undefined
+}): boolean {
+  const { movement, ours } = pair
+  return movement.amountMinor === ours?.amountMinor && movement.currency === ours.currency
 }
 
 /** The clocks of the provider and of our database may differ by this much. */
@@ -184,10 +226,8 @@ async function recordMovementsOf(
     const unseen = new Set(await notComparedAmong(sql, run.id, namesOnPage))
     const firsts = [...byName].flatMap(([name, first]) => (unseen.has(name) ? [first] : []))
     await recordCompared(sql, run.id, firsts.flatMap(namesToRecord))
-    await postProviderFees(
-      comparison,
-      firsts.map((movement) => ({ movement, ours: byOurName.get(nameOf(movement)) })),
-    )
+    const pairs = firsts.map((movement) => ({ movement, ours: byOurName.get(nameOf(movement)) }))
+    await postProviderFees(comparison, pairs.filter(agrees))
   }
   return movedNames
 }

@@ -1,5 +1,6 @@
 // The shared parts of a comparison: the run, its dependencies and counts, and the actions that
 // follow a verdict.
+import { setTimeout as wait } from 'node:timers/promises'
 import { openFindings, type Finding, type NewFinding } from '../db/reconciliation/findings.ts'
 import { findProviderEvent, storeProviderEvent } from '../db/events/provider-events.ts'
 import { findOpenAmong } from '../db/reconciliation/reported-findings.ts'
@@ -119,8 +120,28 @@ export async function throwIfEnded(
 export function logRepeats({ parts, run, signal }: Comparison): OnRepeat {
   return (failure) => {
     signal.throwIfAborted()
-    parts.log.warn({ err: failure, run: run.id }, 'a page of the provider failed; it is read again')
+    parts.log.warn({ err: failure, run: run.id }, 'a read at the provider failed; it is repeated')
   }
+}
+
+/** Before each further try of a read. */
+const READ_DELAYS_MS = [500, 1_000, 2_000]
+
+/** Reads one object of the provider, a few times if that fails, so that one failure ends no run. */
+export async function patiently<Value>(
+  comparison: Comparison,
+  read: () => Promise<Value>,
+): Promise<Value> {
+  const onRepeat = logRepeats(comparison)
+  for (const delayMs of READ_DELAYS_MS) {
+    try {
+      return await read()
+    } catch (error) {
+      onRepeat(error)
+      await wait(delayMs)
+    }
+  }
+  return await read()
 }
 
 /** The provider lists the newest first. */

@@ -559,7 +559,7 @@ describe('a run', () => {
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       run: run.id,
-      msg: 'a page of the provider failed; it is read again',
+      msg: 'a read at the provider failed; it is repeated',
     })
   })
 

@@ -128,6 +128,7 @@ test('reports a posted movement that the provider does not have', async () => {
   await applyAll(t, [await deliverOf(t, dispute)])
   const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'adjustment' })
   await t.provider.control('DELETE', `/objects/${data[0]?.id ?? ''}`)
+  await t.provider.control('POST', `/objects/${dispute.objectId}`, { balance_transactions: [] })
 
   expect(await compare()).toMatchObject({ found: 1 })
 })
