@@ -1,4 +1,5 @@
 // Implements the account of the secret key.
+import type Stripe from 'stripe'
 import type { Endpoint } from '../requests/endpoint.ts'
 
 const STANDARD = {
@@ -13,5 +14,6 @@ const STANDARD = {
 /** GET /v1/account. An account has the same id in both modes. */
 export const retrieveAccount: Endpoint = ({ account }) => {
   const [name] = account.split(' ')
-  return { status: 200, body: { ...STANDARD, id: `acct_${name}` } }
+  const shown = { ...STANDARD, id: `acct_${name}` } satisfies Stripe.Account
+  return { status: 200, body: shown }
 }

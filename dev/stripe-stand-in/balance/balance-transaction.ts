@@ -57,11 +57,11 @@ export function newMovement(movement: Movement, created: number): BalanceTransac
     fee,
     fee_details: fee === 0 ? [] : [detail],
     net: amount - fee,
-    status: available_on > created ? 'pending' : 'available',
+    status: available_on > created ? ('pending' as const) : ('available' as const),
     created,
     available_on,
     balance_type: 'payments',
-  }
+  } satisfies Stripe.BalanceTransaction
 }
 
 /** The movement as the API shows it at that time. */

@@ -28,7 +28,7 @@ export function warnOf(
     payment_intent: intent.id,
   } satisfies Stripe.Radar.EarlyFraudWarning
   objects.save(warning)
-  events.append(cause, 'radar.early_fraud_warning.created', warning)
+  events.append(cause, { type: 'radar.early_fraud_warning.created', data: { object: warning } })
 }
 
 /** A warning is actionable until its charge is disputed or fully refunded. */
@@ -43,7 +43,7 @@ export function endWarnings(
   for (const warning of objects.list('radar.early_fraud_warning', list).data) {
     const ended = { ...warning, actionable: false }
     objects.save(ended)
-    events.append(cause, 'radar.early_fraud_warning.updated', ended)
+    events.append(cause, { type: 'radar.early_fraud_warning.updated', data: { object: ended } })
   }
 }
 

@@ -32,8 +32,10 @@ export function openDispute(
   const dispute = newDispute(intent, terms, toSeconds(cause))
   const opened = isInquiry(terms.status) ? dispute : withdraw(records, cause, dispute)
   records.objects.save(opened)
-  records.events.append(cause, 'charge.dispute.created', opened)
-  if (opened !== dispute) records.events.append(cause, 'charge.dispute.funds_withdrawn', opened)
+  const data = { object: opened }
+  records.events.append(cause, { type: 'charge.dispute.created', data })
+  if (opened !== dispute)
+    records.events.append(cause, { type: 'charge.dispute.funds_withdrawn', data })
   endWarnings(records, cause, intent.id)
   return opened
 }
@@ -111,10 +113,12 @@ export function moveDispute(
     const withdrawn = isEscalated ? withdraw(records, cause, next) : next
     const moved = status === 'won' ? reinstate(records, cause, withdrawn, returned) : withdrawn
     records.objects.save(moved)
-    records.events.append(cause, 'charge.dispute.updated', moved)
-    if (isEscalated) records.events.append(cause, 'charge.dispute.funds_withdrawn', moved)
-    if (status === 'won') records.events.append(cause, 'charge.dispute.funds_reinstated', moved)
-    if (isClosed(status)) records.events.append(cause, 'charge.dispute.closed', moved)
+    const data = { object: moved }
+    records.events.append(cause, { type: 'charge.dispute.updated', data })
+    if (isEscalated) records.events.append(cause, { type: 'charge.dispute.funds_withdrawn', data })
+    if (status === 'won')
+      records.events.append(cause, { type: 'charge.dispute.funds_reinstated', data })
+    if (isClosed(status)) records.events.append(cause, { type: 'charge.dispute.closed', data })
     return moved
   })
 }

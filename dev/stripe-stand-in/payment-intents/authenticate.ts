@@ -45,7 +45,7 @@ export function authenticatePaymentIntent(
       storage.holds.set(id, captureBeforeOf(method?.id ?? '', false, nowMs))
     }
     const type = eventTypeOf(authenticated)
-    if (type !== undefined) events.append(cause, type, authenticated)
+    if (type !== undefined) events.append(cause, { type, data: { object: authenticated } })
     return authenticated
   })
 }

@@ -94,7 +94,7 @@ export function chargeOf(
     },
     refunded: amountRefunded === amount,
     status: error === null ? 'succeeded' : 'failed',
-  }
+  } satisfies Stripe.Charge
 }
 
 const ONE = { limit: 1, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER, cursor: undefined }

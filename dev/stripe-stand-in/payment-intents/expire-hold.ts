@@ -51,8 +51,11 @@ export function expireHold(
       currency,
       metadata,
     })
-    storage.events.append(cause, 'charge.expired', chargeOf(expired, objects))
-    storage.events.append(cause, 'payment_intent.canceled', expired)
+    storage.events.append(cause, {
+      type: 'charge.expired',
+      data: { object: chargeOf(expired, objects) },
+    })
+    storage.events.append(cause, { type: 'payment_intent.canceled', data: { object: expired } })
     return expired
   })
 }

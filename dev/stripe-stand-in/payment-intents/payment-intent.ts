@@ -99,7 +99,7 @@ export function newPaymentIntent(terms: PaymentIntentTerms, created: number): Pa
     cancellation_reason: null,
     confirmation_method: 'automatic',
     livemode: false,
-  }
+  } satisfies Stripe.PaymentIntent
 }
 
 const authenticationRequired: Decline = {

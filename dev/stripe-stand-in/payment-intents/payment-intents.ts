@@ -60,7 +60,7 @@ export const createPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
   const intent = newPaymentIntent(terms, toSeconds(nowMs))
   const confirm = readBoolean(params, 'confirm')
   if (confirm && method === undefined) throw missingParameter('payment_method', NO_METHOD)
-  records.events.append(request, 'payment_intent.created', intent)
+  records.events.append(request, { type: 'payment_intent.created', data: { object: intent } })
   if (confirm && method !== undefined) {
     return pay(request, records, intent, method, 'payment_intent.create')
   }
@@ -246,5 +246,5 @@ function execute(
 function save(request: ApiRequest, { objects, events }: Records, intent: PaymentIntent): void {
   objects.save(intent)
   const type = eventTypeOf(intent)
-  if (type !== undefined) events.append(request, type, intent)
+  if (type !== undefined) events.append(request, { type, data: { object: intent } })
 }

@@ -38,5 +38,5 @@ export function newRefund(
     receipt_number: null,
     source_transfer_reversal: null,
     transfer_reversal: null,
-  }
+  } satisfies Stripe.Refund
 }

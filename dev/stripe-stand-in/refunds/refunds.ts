@@ -47,9 +47,9 @@ export const createRefund: Endpoint = (request, records) => {
   const { id, currency } = refund
   records.executed.append(request, { kind: 'refund.create', id, amount, currency, metadata })
   const charge = chargeOf(intent, records.objects)
-  records.events.append(request, 'refund.created', refund)
-  records.events.append(request, 'charge.refunded', charge)
-  records.events.append(request, 'refund.updated', refund)
+  records.events.append(request, { type: 'refund.created', data: { object: refund } })
+  records.events.append(request, { type: 'charge.refunded', data: { object: charge } })
+  records.events.append(request, { type: 'refund.updated', data: { object: refund } })
   const isWhole = records.objects.refundedAmount(intent.id) === intent.amount_received
   if (isWhole) endWarnings(records, request, intent.id)
   return { status: 200, body: refund }

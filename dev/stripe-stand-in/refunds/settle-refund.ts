@@ -52,8 +52,9 @@ export function settleRefundIn(
     storage.executed.append(cause, { kind: 'refund.fail', id, amount, currency, metadata })
   }
   objects.save(settled)
-  storage.events.append(cause, 'refund.updated', settled)
-  storage.events.append(cause, 'charge.refund.updated', settled)
-  if (status === 'failed') storage.events.append(cause, 'refund.failed', settled)
+  const data = { object: settled }
+  storage.events.append(cause, { type: 'refund.updated', data })
+  storage.events.append(cause, { type: 'charge.refund.updated', data })
+  if (status === 'failed') storage.events.append(cause, { type: 'refund.failed', data })
   return settled
 }

@@ -3,6 +3,7 @@
 import type Stripe from 'stripe'
 import type { ApiRequest } from './api-request.ts'
 import type { Records } from '../storage.ts'
+import type { ErrorBody } from './stripe-errors.ts'
 
 /** What the API shows, as the types of Stripe's package describe it. */
 type Shown =
@@ -17,7 +18,7 @@ type Shown =
 
 export interface Answer<Body = Shown | Stripe.ApiList<Shown>> {
   status: number
-  body: Body | { error: Stripe.StripeRawError }
+  body: Body | ErrorBody
 }
 
 /** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */

@@ -6,8 +6,12 @@ type StripeErrorDetails = Stripe.StripeRawError & { type: StripeErrorType; messa
 
 type StripeErrorType = 'api_error' | 'card_error' | 'idempotency_error' | 'invalid_request_error'
 
+export interface ErrorBody {
+  error: Stripe.StripeRawError
+}
+
 /** Returns the body of an error, with the URL of the page that explains its code. */
-export function errorBody(details: Stripe.StripeRawError): { error: Stripe.StripeRawError } {
+export function errorBody(details: Stripe.StripeRawError): ErrorBody {
   const page = details.code?.replaceAll('_', '-')
   const docUrl = page && { doc_url: `https://stripe.com/docs/error-codes/${page}` }
   return { error: { ...details, ...docUrl } }
@@ -17,7 +21,7 @@ export function errorBody(details: Stripe.StripeRawError): { error: Stripe.Strip
 export class StripeError extends Error {
   override name = 'StripeError'
   readonly status: number
-  readonly body: object
+  readonly body: ErrorBody
   /** Stripe keeps the result of an idempotency key only when an endpoint began executing. */
   readonly beganExecuting: boolean
   readonly headers: Readonly<Record<string, string>>

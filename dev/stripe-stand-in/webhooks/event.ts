@@ -1,41 +1,61 @@
 // Creates events as Stripe sends them (https://docs.stripe.com/api/events/object), and chooses the
 // event type for the status of a PaymentIntent. These functions are pure: the outbox stores events.
-import type Stripe from 'stripe'
+import Stripe from 'stripe'
 import type { ApiRequest } from '../requests/api-request.ts'
 import { newId } from '../ids.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 
-/** The version of Stripe's API that the objects follow. */
-const API_VERSION = '2026-06-24'
+/** The events that the stand-in sends. */
+type SentEvent =
+  | Stripe.ChargeDisputeClosedEvent
+  | Stripe.ChargeDisputeCreatedEvent
+  | Stripe.ChargeDisputeFundsReinstatedEvent
+  | Stripe.ChargeDisputeFundsWithdrawnEvent
+  | Stripe.ChargeDisputeUpdatedEvent
+  | Stripe.ChargeExpiredEvent
+  | Stripe.ChargeRefundUpdatedEvent
+  | Stripe.ChargeRefundedEvent
+  | Stripe.PaymentIntentAmountCapturableUpdatedEvent
+  | Stripe.PaymentIntentCanceledEvent
+  | Stripe.PaymentIntentCreatedEvent
+  | Stripe.PaymentIntentPaymentFailedEvent
+  | Stripe.PaymentIntentRequiresActionEvent
+  | Stripe.PaymentIntentSucceededEvent
+  | Stripe.RadarEarlyFraudWarningCreatedEvent
+  | Stripe.RadarEarlyFraudWarningUpdatedEvent
+  | Stripe.RefundCreatedEvent
+  | Stripe.RefundFailedEvent
+  | Stripe.RefundUpdatedEvent
 
-/** An event of any type, which narrows the types of its objects. */
-type EventBase = Omit<Stripe.Event, 'type' | 'data'> & { type: EventType; data: { object: object } }
+/** The type of an event, and the object that an event of this type has. */
+export type EventContent = ContentOf<SentEvent>
 
-export type EventType = Stripe.Event['type']
+type ContentOf<Sent> = Sent extends SentEvent ? Pick<Sent, 'type' | 'data'> : never
+
+type PaymentIntentEventType = Extract<SentEvent['type'], `payment_intent.${string}`>
 
 /** The cause of an event, as far as the event shows it. */
 export type EventCause = Pick<ApiRequest, 'nowMs' | 'idempotencyKey'> & { requestId?: string }
 
-export function newEvent(
-  { nowMs, requestId, idempotencyKey }: EventCause,
-  type: EventType,
-  object: object,
-) {
+export function newEvent({ nowMs, requestId, idempotencyKey }: EventCause, content: EventContent) {
   return {
     id: newId('evt'),
     object: 'event',
-    type,
-    api_version: API_VERSION,
+    ...content,
+    // The version of the API that the objects follow.
+    api_version: Stripe.API_VERSION,
     created: Math.floor(nowMs / 1000),
-    data: { object },
     livemode: false,
     pending_webhooks: 1,
     request: { id: requestId ?? null, idempotency_key: idempotencyKey ?? null },
-  } satisfies EventBase
+  } satisfies Stripe.Event
 }
 
 /** Returns the event type for the status of an intent; undefined for a status without an event. */
-export function eventTypeOf({ status, last_payment_error }: PaymentIntent): EventType | undefined {
+export function eventTypeOf({
+  status,
+  last_payment_error,
+}: PaymentIntent): PaymentIntentEventType | undefined {
   switch (status) {
     case 'requires_action':
       return 'payment_intent.requires_action'

@@ -1,7 +1,7 @@
 // Stores the events and their deliveries. An event is inserted in the transaction of its cause, so
 // that neither exists without the other. Pending deliveries survive a restart.
 import type { DatabaseSync } from 'node:sqlite'
-import { newEvent, type EventCause, type EventType } from './event.ts'
+import { newEvent, type EventCause, type EventContent } from './event.ts'
 import type { Settings } from '../settings.ts'
 
 /** Controls how events are sent. All knobs can change while the stand-in runs. */
@@ -30,7 +30,7 @@ export interface Delivery {
 
 export interface WebhookOutbox {
   /** Inserts an event and its deliveries. The caller runs it in the transaction of the cause. */
-  append(cause: EventCause, type: EventType, object: object): void
+  append(cause: EventCause, content: EventContent): void
   knobs(): WebhookKnobs
   /** Changes some knobs and returns all. */
   setKnobs(knobs: Partial<WebhookKnobs>): WebhookKnobs
@@ -85,13 +85,13 @@ export function openWebhookOutbox(
   return {
     knobs,
     setKnobs,
-    append: (cause, type, object) => {
+    append: (cause, content) => {
       const { url, lose, duplicate, delay_ms } = knobs()
       if (url === null) return
-      const event = newEvent(cause, type, object)
+      const event = newEvent(cause, content)
       const body = JSON.stringify(event)
       const insert = (state: DeliveryState) =>
-        statements.insert.run(event.id, type, body, state, systemNow() + delay_ms)
+        statements.insert.run(event.id, event.type, body, state, systemNow() + delay_ms)
       if (lose > 0) {
         insert('lost')
         setKnobs({ lose: lose - 1 })

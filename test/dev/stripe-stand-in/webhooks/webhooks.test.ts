@@ -105,6 +105,7 @@ describe('an event', () => {
 
     const [created, succeeded] = receiver.received.map(({ event }) => event)
     expect(created).toMatchObject({ type: 'payment_intent.created', object: 'event' })
+    expect(created?.api_version).toBe(Stripe.API_VERSION)
     expect(succeeded).toMatchObject({
       id: expect.stringMatching(/^evt_/),
       type: 'payment_intent.succeeded',
