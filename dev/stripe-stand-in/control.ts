@@ -106,6 +106,7 @@ const webhookKnobs: z.ZodType<Partial<WebhookKnobs>> = z.strictObject({
   duplicate: z.int().min(0).max(10).exactOptional(),
   shuffle: z.boolean().exactOptional(),
   delay_ms: z.int().min(0).exactOptional(),
+  old_secret: z.string().min(1).nullable().exactOptional(),
 })
 
 type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>

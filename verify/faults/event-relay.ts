@@ -101,7 +101,7 @@ export class EventRelay {
     const id = `evt_${randomUUID().replaceAll('-', '')}`
     const body = JSON.stringify({ ...(JSON.parse(last.body) as object), id, type })
     const secret = this.#options.lane.secrets[1] ?? ''
-    return { type, body, signature: signBody(body, secret, Date.now()) }
+    return { type, body, signature: signBody(body, [secret], Date.now()) }
   }
 
   /** Delivers the event until the API accepts it, as the provider does. */

@@ -123,6 +123,23 @@ export function moveDispute(
   })
 }
 
+/** A full refund of its charge ends an inquiry, without a movement of its own. */
+export function endInquiries(
+  { objects, events }: Pick<Records, 'objects' | 'events'>,
+  cause: EventCause,
+  paymentIntent: string,
+): void {
+  const everything = { limit: 100, createdFrom: 0, createdTo: Number.MAX_SAFE_INTEGER }
+  const filters = { payment_intent: paymentIntent }
+  const disputes = objects.list('dispute', { ...everything, filters, cursor: undefined }).data
+  for (const inquiry of disputes.filter((dispute) => mayBecome(dispute, 'warning_closed'))) {
+    const data = { object: { ...inquiry, status: 'warning_closed' } }
+    objects.save(data.object)
+    events.append(cause, { type: 'charge.dispute.updated', data })
+    events.append(cause, { type: 'charge.dispute.closed', data })
+  }
+}
+
 function withdraw(records: Changed, cause: EventCause, dispute: Dispute): Dispute {
   return withMovement(records, cause, dispute, movementOfDispute(dispute, toSeconds(cause)))
 }

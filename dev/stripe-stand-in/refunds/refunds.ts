@@ -19,6 +19,7 @@ import { behaviorOf } from '../customers/saved-methods.ts'
 import { newRefund, refundReasons } from './refund.ts'
 import type { Records } from '../storage.ts'
 import { endWarnings } from '../disputes/early-fraud-warnings.ts'
+import { endInquiries } from '../disputes/move-dispute.ts'
 import { missingParameter, noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
 
 /** Stripe says "some time later": https://docs.stripe.com/testing#refunds */
@@ -51,7 +52,10 @@ export const createRefund: Endpoint = (request, records) => {
   records.events.append(request, { type: 'charge.refunded', data: { object: charge } })
   records.events.append(request, { type: 'refund.updated', data: { object: refund } })
   const isWhole = records.objects.refundedAmount(intent.id) === intent.amount_received
-  if (isWhole) endWarnings(records, request, intent.id)
+  if (isWhole) {
+    endWarnings(records, request, intent.id)
+    endInquiries(records, request, intent.id)
+  }
   return { status: 200, body: refund }
 }
 

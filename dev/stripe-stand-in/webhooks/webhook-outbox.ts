@@ -16,6 +16,8 @@ export interface WebhookKnobs {
   shuffle: boolean
   /** The delay between an event and its delivery, in milliseconds. */
   delay_ms: number
+  /** While the secret is rolled: the old one, which signs each event as well. */
+  old_secret: string | null
 }
 
 type DeliveryState = 'pending' | 'sent' | 'lost' | 'failed'
@@ -72,7 +74,14 @@ export function openWebhookOutbox(
 ): WebhookOutbox {
   database.exec(SCHEMA)
   const statements = prepareStatements(database)
-  const defaults = { url: defaultUrl, lose: 0, duplicate: 0, shuffle: false, delay_ms: 0 }
+  const defaults = {
+    url: defaultUrl,
+    lose: 0,
+    duplicate: 0,
+    shuffle: false,
+    delay_ms: 0,
+    old_secret: null,
+  }
   let listener: (() => void) | undefined
   // Transactions are synchronous: the current one has ended when the callback runs.
   const announce = () => void setImmediate(() => listener?.())

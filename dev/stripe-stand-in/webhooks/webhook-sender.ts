@@ -75,12 +75,10 @@ async function sendOne(
   url: string,
   stopping: AbortSignal,
 ): Promise<void> {
-  const status = await post(
-    url,
-    delivery.body,
-    signBody(delivery.body, secret, systemNow()),
-    stopping,
-  )
+  const { old_secret: old } = outbox.knobs()
+  const secrets = old === null ? [secret] : [secret, old]
+  const signature = signBody(delivery.body, secrets, systemNow())
+  const status = await post(url, delivery.body, signature, stopping)
   // The answer to an aborted delivery is unknown: the next start sends it again.
   if (stopping.aborted) return
   logger.info({ event: delivery.event, type: delivery.type, status }, 'webhook')
@@ -114,8 +112,11 @@ async function post(
 }
 
 /** Returns the `Stripe-Signature` header of a body that is sent at `nowMs`. */
-export function signBody(body: string, secret: string, nowMs: number): string {
+export function signBody(body: string, secrets: readonly string[], nowMs: number): string {
   const timestamp = Math.floor(nowMs / 1000)
-  const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
-  return `t=${timestamp},v1=${signature}`
+  const signatures = secrets.map((secret) => {
+    const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
+    return `,v1=${signature}`
+  })
+  return `t=${timestamp}${signatures.join('')}`
 }

@@ -210,6 +210,20 @@ describe('an inquiry', () => {
     ])
   })
 
+  test('ends when its charge is refunded in full', async () => {
+    const paid = await pay('pm_card_createDisputeInquiry')
+    const refund = (amount: number) =>
+      provider.stripe.refunds.create({ payment_intent: paid.id, amount })
+
+    await refund(AMOUNT - 1)
+    expect(await disputeOf(paid)).toMatchObject({ status: 'warning_needs_response' })
+    await refund(1)
+
+    expect(await disputeOf(paid)).toMatchObject({ status: 'warning_closed' })
+    expect(await movements()).toEqual([])
+    expect((await events()).slice(1)).toEqual(['charge.dispute.updated', 'charge.dispute.closed'])
+  })
+
   test('that becomes a dispute takes the money then', async () => {
     const inquiry = await disputeOf(await pay('pm_card_createDisputeInquiry'))
 

@@ -13,6 +13,9 @@ const SECRET = 'whsec_test'
 
 interface Received {
   readonly event: Stripe.Event
+  /** The header, from which either secret verifies the event. */
+  readonly signature: string
+  readonly body: Buffer
   readonly atMs: number
 }
 
@@ -49,7 +52,7 @@ async function startReceiver(): Promise<Receiver> {
     const body = Buffer.concat(await request.toArray())
     const signature = String(request.headers['stripe-signature'])
     const event = Stripe.webhooks.constructEvent(body, signature, SECRET)
-    received.push({ event, atMs: performance.now() })
+    received.push({ event, signature, body, atMs: performance.now() })
     await released
     response.writeHead(answers.shift() ?? 200).end()
     onReceived()
@@ -237,6 +240,7 @@ describe('the knobs', () => {
       duplicate: 1,
       shuffle: false,
       delay_ms: 5,
+      old_secret: null,
     })
   })
 
@@ -287,6 +291,18 @@ describe('the knobs', () => {
     expect(sent).not.toEqual(created)
   })
 
+  test('old_secret: signs each event with the old secret as well, while it is rolled', async () => {
+    await setKnobs({ old_secret: 'whsec_old' })
+    await create()
+    await receiver.count(1)
+
+    const [{ body, signature } = { body: '', signature: '' }] = receiver.received
+    expect(signature).toMatch(/^t=\d+,v1=\w{64},v1=\w{64}$/)
+    const read = (secret: string) => Stripe.webhooks.constructEvent(body, signature, secret)
+    expect(read('whsec_old')).toEqual(read(SECRET))
+    expect(() => read('whsec_other')).toThrow(Stripe.errors.StripeSignatureVerificationError)
+  })
+
   test('url: null creates no events', async () => {
     await setKnobs({ url: null })
     await create()
@@ -305,6 +321,7 @@ describe('the knobs', () => {
       duplicate: 0,
       shuffle: false,
       delay_ms: 0,
+      old_secret: null,
       data: [],
     })
   })
@@ -315,6 +332,7 @@ describe('the knobs', () => {
     ['duplicate', { duplicate: 1.5 }],
     ['shuffle', { shuffle: 'yes' }],
     ['delay_ms', { delay_ms: -1 }],
+    ['old_secret', { old_secret: '' }],
     ['loose', { loose: 1 }],
   ])('refuse an invalid %s', async (name, knobs) => {
     await expect(setKnobs(knobs)).rejects.toThrow(name)
