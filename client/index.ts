@@ -25,9 +25,7 @@ export interface ClientSettings extends Pick<ClientOptions, 'headers'> {
 
 export type Payment = components['schemas']['Payment']
 export type Refund = components['schemas']['Refund']
-export type WebhookEvent =
-  | components['schemas']['PaymentEvent']
-  | components['schemas']['RefundEvent']
+export type WebhookEvent = components['schemas']['Event']
 
 interface Key {
   readonly 'Idempotency-Key': string

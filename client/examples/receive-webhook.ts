@@ -51,10 +51,43 @@ async function readEvent(
   }
 }
 
+/**
+ * Returns what the shop does because of an event that can come long after its request was answered.
+ * Undefined for all other events, which follow from a request of the shop.
+ */
+function taskOf(event: WebhookEvent): string | undefined {
+  const { id } = event.data.object
+  switch (event.type) {
+    case 'refund.failed':
+      // Without a failure the service gave up: nothing was executed.
+      return event.data.object.failure === null
+        ? `send the request of ${id} again, with its key`
+        : `the money of ${id} is back in the balance: refund again, or pay the customer otherwise`
+    case 'payment.authorization_expiring':
+      return `capture ${id} before ${event.data.object.capture_before}, or cancel it`
+    case 'payment.early_fraud_warning':
+      return `do not ship ${id}; a full refund now prevents a dispute and its fee`
+    case 'dispute.created':
+      return `answer ${event.data.object.provider.dispute_id} at the provider, or accept the loss`
+    case 'dispute.updated':
+      return `the status is ${event.data.object.status}: answer while it needs a response`
+    case 'dispute.funds_withdrawn':
+      return `book ${event.data.object.amount_withdrawn} and the fee as withdrawn; do not refund`
+    case 'dispute.funds_reinstated':
+      return `book ${event.data.object.amount_reinstated} as reinstated`
+    case 'dispute.closed':
+      return `close the case as ${event.data.object.status}`
+    default:
+      return undefined
+  }
+}
+
 if (import.meta.main) {
   await runExample(async () => {
     const server = createReceiver(webhookSecret(), async (event) => {
-      process.stdout.write(`${event.id} ${event.type} ${event.data.object.id}\n`)
+      const task = taskOf(event)
+      const line = `${event.id} ${event.type} ${event.data.object.id}`
+      process.stdout.write(`${line}${task === undefined ? '' : `: ${task}`}\n`)
     })
     server.listen(receiverPort())
     await once(server, 'listening')

@@ -186,11 +186,16 @@ describe('receive-webhook', () => {
   })
 
   /** Sends a message as the service does, and returns the status of the answer. */
-  async function send(sentAt: Date, signingSecret: string, sent = body): Promise<number> {
+  async function send(
+    sentAt: Date,
+    signingSecret: string,
+    sent = body,
+    signed = body,
+  ): Promise<number> {
     const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
-      'webhook-signature': new Webhook(signingSecret).sign('evt_1', sentAt, body),
+      'webhook-signature': new Webhook(signingSecret).sign('evt_1', sentAt, signed),
     }
     const { status } = await fetch(endpoint.url, { method: 'POST', headers, body: sent })
     return status
@@ -216,6 +221,39 @@ describe('receive-webhook', () => {
 
     await receiver.waitForLine((line) => line.startsWith('evt_1 '))
     expect(acceptedEvents()).toEqual(['evt_1 payment.succeeded pay_1'])
+  })
+
+  test('says what a merchant does about an event that comes late', async () => {
+    const events: [string, object][] = [
+      ['refund.failed', { failure: { code: 'lost_or_stolen_card' } }],
+      ['refund.failed', { failure: null }],
+      ['payment.authorization_expiring', { capture_before: '2026-01-31T12:00:00.000Z' }],
+      ['payment.early_fraud_warning', {}],
+      ['dispute.created', { provider: { dispute_id: 'du_1' } }],
+      ['dispute.updated', { status: 'under_review' }],
+      ['dispute.funds_withdrawn', { amount_withdrawn: 1_999 }],
+      ['dispute.funds_reinstated', { amount_reinstated: 1_999 }],
+      ['dispute.closed', { status: 'won' }],
+    ]
+    for (const [index, [type, fields]] of events.entries()) {
+      const object = { id: 'x_1', ...fields }
+      const event = JSON.stringify({ id: `evt_${index}`, type, data: { object } })
+      expect(await send(new Date(), secret, event, event)).toBe(204)
+    }
+
+    await receiver.waitForLine((line) => line.includes(' dispute.closed '))
+    const tasks = acceptedEvents().map((line) => line.replace(/^evt_\S+ /, ''))
+    expect(tasks).toEqual([
+      'refund.failed x_1: the money of x_1 is back in the balance: refund again, or pay the customer otherwise',
+      'refund.failed x_1: send the request of x_1 again, with its key',
+      'payment.authorization_expiring x_1: capture x_1 before 2026-01-31T12:00:00.000Z, or cancel it',
+      'payment.early_fraud_warning x_1: do not ship x_1; a full refund now prevents a dispute and its fee',
+      'dispute.created x_1: answer du_1 at the provider, or accept the loss',
+      'dispute.updated x_1: the status is under_review: answer while it needs a response',
+      'dispute.funds_withdrawn x_1: book 1999 and the fee as withdrawn; do not refund',
+      'dispute.funds_reinstated x_1: book 1999 as reinstated',
+      'dispute.closed x_1: close the case as won',
+    ])
   })
 
   test('returns 400 for an event that is forged, altered, unsigned, too old or in the future', async () => {
