@@ -1,13 +1,15 @@
 // Describes the engine's spans in traces: a run, its phases, and their provider calls.
 import type { Claim } from '../db/operations/leases.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
+import { showId } from '../domain/resource-id.ts'
 import type { SpanDescription } from '../tracing/spans.ts'
 
 type Named = Pick<Claim, 'id' | 'operation' | 'recoveryPoint'>
 
 /** The work of one worker on an operation, from the claim to the end of the run. */
 export function runSpan({ id }: OperationRef): SpanDescription {
-  return { name: 'run', kind: 'consumer', attributes: { 'atomic.operation.id': id } }
+  const attributes = () => ({ 'atomic.operation.id': showId('op', id) })
+  return { name: 'run', kind: 'consumer', attributes }
 }
 
 export function phaseSpan(claim: Named): SpanDescription {
@@ -33,9 +35,9 @@ export function checkSpan(claim: Named): SpanDescription {
 }
 
 function attributesOf({ id, operation, recoveryPoint }: Named): SpanDescription['attributes'] {
-  return {
-    'atomic.operation.id': id,
+  return () => ({
+    'atomic.operation.id': showId('op', id),
     'atomic.operation.name': operation,
     'atomic.phase': recoveryPoint,
-  }
+  })
 }

@@ -3,6 +3,7 @@ import { hasMovedOn, isFollowed, type Standing } from '../domain/payments/standi
 import type { FindingKind } from '../domain/operations/finding.ts'
 import type { PaymentStatus } from '../domain/payments/payment-status.ts'
 import { showPaymentId, type Payment } from '../domain/payments/payment.ts'
+import { showId } from '../domain/resource-id.ts'
 import type { Correlation, ProviderPayment } from '../provider/payment-provider.ts'
 import {
   agrees,
@@ -128,5 +129,8 @@ function describeTheirs(theirs: ProviderPayment): Record<string, unknown> {
 export function describeCorrelation(correlation: Correlation | null): Record<string, unknown> {
   return correlation === null
     ? {}
-    : { payment: showPaymentId(correlation.paymentId), operation: correlation.operationId }
+    : {
+        payment: showPaymentId(correlation.paymentId),
+        operation: showId('op', correlation.operationId),
+      }
 }

@@ -20,7 +20,8 @@ export interface SpanDescription {
   readonly name: string
   /** By default `internal`. */
   readonly kind?: 'client' | 'producer' | 'consumer'
-  readonly attributes: Attributes
+  /** Called only if the span is recorded: most processes record none. */
+  readonly attributes: () => Attributes
 }
 
 /** Lets the work add attributes to its span. */
@@ -41,20 +42,17 @@ export async function withSpan<Value>(
   { name, kind, attributes }: SpanDescription,
   work: (describe: Describe) => Promise<Value>,
 ): Promise<Value> {
-  return await tracer.startActiveSpan(
-    name,
-    { kind: kinds[kind ?? 'internal'], attributes },
-    async (span) => {
-      try {
-        return await work((known) => void span.setAttributes(known))
-      } catch (error) {
-        markFailed(span, error)
-        throw error
-      } finally {
-        span.end()
-      }
-    },
-  )
+  return await tracer.startActiveSpan(name, { kind: kinds[kind ?? 'internal'] }, async (span) => {
+    if (span.isRecording()) span.setAttributes(attributes())
+    try {
+      return await work((known) => void span.setAttributes(known))
+    } catch (error) {
+      markFailed(span, error)
+      throw error
+    } finally {
+      span.end()
+    }
+  })
 }
 
 /** Leaves out the error message, because it may contain values that no span may contain. */

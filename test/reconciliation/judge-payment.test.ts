@@ -3,12 +3,14 @@ import { describe, expect, test } from '@jest/globals'
 import { paymentStatuses, type PaymentStatus } from '../../src/domain/payments/payment-status.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Standing } from '../../src/domain/payments/standing.ts'
+import { showId } from '../../src/domain/resource-id.ts'
 import type { ProviderPayment } from '../../src/provider/payment-provider.ts'
 import { judgePayment, missingPayment } from '../../src/reconciliation/judge-payment.ts'
 import type { Verdict } from '../../src/reconciliation/verdict.ts'
 
 const PAYMENT_ID = '019a0000-0000-7000-8000-000000000001'
 const TENANT_ID = '019a0000-0000-7000-8000-000000000002'
+const OPERATION_ID = '019a0000-0000-7000-8000-000000000003'
 
 function ours(fields: Partial<Payment> = {}): Payment {
   return {
@@ -44,7 +46,12 @@ function theirs(fields: Partial<ProviderPayment> = {}): ProviderPayment {
     currency: 'usd',
     standing: standingOf('captured'),
     createdAt: new Date('2026-03-01T12:00:00Z'),
-    correlation: { tenantId: TENANT_ID, paymentId: PAYMENT_ID, refundId: null, operationId: 'op' },
+    correlation: {
+      tenantId: TENANT_ID,
+      paymentId: PAYMENT_ID,
+      refundId: null,
+      operationId: OPERATION_ID,
+    },
     ...fields,
   }
 }
@@ -187,7 +194,13 @@ test('the evidence contains both sides and names the payment', () => {
         objectId: 'pi_1',
         subject: { tenantId: TENANT_ID, paymentId: PAYMENT_ID },
         ours: expect.objectContaining({ status: 'succeeded', amount: 1_000, currency: 'usd' }),
-        theirs: expect.objectContaining({ status: 'captured', amount: 999, currency: 'usd' }),
+        theirs: expect.objectContaining({
+          status: 'captured',
+          amount: 999,
+          currency: 'usd',
+          payment: showId('pay', PAYMENT_ID),
+          operation: showId('op', OPERATION_ID),
+        }),
       },
     ],
   })

@@ -14,7 +14,7 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 
 const inSpan = <Value>(work: () => Promise<Value>) =>
-  withSpan({ name: 'work', attributes: {} }, work)
+  withSpan({ name: 'work', attributes: () => ({}) }, work)
 
 /** The traceparent that a process with this incoming traceparent passes on. */
 const toldOn = (traceparent?: string) =>
@@ -111,7 +111,7 @@ describe('with an SDK', () => {
     class SecretError extends Error {
       override name = 'SecretError'
     }
-    const failing = withSpan({ name: 'failing', attributes: {} }, () =>
+    const failing = withSpan({ name: 'failing', attributes: () => ({}) }, () =>
       Promise.reject(new SecretError('a word of it')),
     )
     await expect(failing).rejects.toThrow('a word of it')

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { showId } from '../../src/domain/resource-id.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -49,12 +50,13 @@ const partOf = (traceId: string, flags = '01') => ({
   traceparent: `00-${traceId}-${CLIENT_SPAN}-${flags}`,
 })
 
+/** In the form of the API. */
 async function lastOperation(): Promise<string> {
   const [last] = await service.store.sql<{ id: string }[]>`
     select id from idempotency_keys where tenant_id = ${tenant.id} order by created_at desc limit 1
   `
   if (last === undefined) throw new Error('the tenant has no operation')
-  return last.id
+  return showId('op', last.id)
 }
 
 const PAYMENT = [

@@ -15,6 +15,7 @@ import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { showId } from '../../domain/resource-id.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
@@ -96,7 +97,10 @@ function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservati
 
 /** The parent of the worker's spans. */
 function reservationSpan({ id, operation }: Intent): SpanDescription {
-  const attributes = { 'atomic.operation.id': id, 'atomic.operation.name': operation }
+  const attributes = () => ({
+    'atomic.operation.id': showId('op', id),
+    'atomic.operation.name': operation,
+  })
   return { name: 'reserve', kind: 'producer', attributes }
 }
 

@@ -2,6 +2,7 @@
 // read to its end proves that there is none. Stripe's search is not used, because its index lags
 // behind.
 import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
+import { showId } from '../../domain/resource-id.ts'
 import { fitText } from '../provider-text.ts'
 import { describeFailure, withinTimeLimit, type Connection } from './connection.ts'
 import { isMissing, unknown, type CallDescription } from './errors.ts'
@@ -11,7 +12,7 @@ import type { IsMatch, ListReading } from './lists/pages.ts'
 export interface Search {
   readonly resource: 'payment_intents' | 'refunds'
   /** Metadata of which the object has every entry, and of which other objects have none. */
-  readonly names: Readonly<Record<string, string>>
+  readonly names: Readonly<Record<string, string>> & { readonly atomic_operation: string }
   /** Its id at Stripe, when an event or an operator has named one. */
   readonly id: string | null
   readonly retrieve: (id: string) => Promise<unknown>
@@ -74,7 +75,8 @@ async function findInList<Value>(
 ): Promise<Outcome<Value>> {
   const listing = await list((object) => hasIds(object, names) !== 'none')
   const { filters, found, listed } = listing
-  const asked = { call: `${resource}.list`, ...filters, operation_id: names['atomic_operation'] }
+  const operation_id = showId('op', names.atomic_operation)
+  const asked = { call: `${resource}.list`, ...filters, operation_id }
   if ('failure' in listing) return unclear(listing.failure, asked, { listed })
   const [object, ...others] = found
   if (object === undefined) return absent(asked, listed)

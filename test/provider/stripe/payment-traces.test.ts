@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import {
   payment as paying,
@@ -66,7 +67,7 @@ describe('an authorization', () => {
       value: { status: 'held', providerPaymentId: id, captureBefore: HOLD_ENDS },
       asked: {
         call: 'payment_intents.list',
-        operation_id: identity.operationId,
+        operation_id: showId('op', identity.operationId),
         created_from: (T0_MS - SKEW_MS) / 1000,
         created_to: (T0_MS + SKEW_MS) / 1000,
       },

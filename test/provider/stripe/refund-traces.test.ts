@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../../src/domain/payments/refund.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
 import type { PaymentProvider, Trace } from '../../../src/provider/payment-provider.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import {
@@ -66,7 +67,7 @@ describe('a refund', () => {
       asked: {
         call: 'refunds.list',
         payment_id: payment.providerPaymentId,
-        operation_id: identity.operationId,
+        operation_id: showId('op', identity.operationId),
       },
       answered: { listed: 2, refund_id: id, refund_status: 'succeeded', amount: 500 },
     })
