@@ -6,7 +6,7 @@ export interface OperationNames {
   readonly payment?: string | undefined
   /** The client's idempotency key. */
   readonly key?: string | undefined
-  /** The provider's id of a payment or a refund, and the provider. */
+  /** The provider's id of a payment, a refund or a dispute, and the provider. */
   readonly providerObject?: { readonly provider: string; readonly id: string } | undefined
 }
 
@@ -51,4 +51,12 @@ const ofProviderObject = (
   join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = refunds.payment_id
   join idempotency_keys as begun
     on begun.tenant_id = tenants.id and begun.id = run.operation_id and begun.refund_id = refunds.id
+  union all
+  select begun.tenant_id, begun.id
+  from tenants
+  join disputes on disputes.tenant_id = tenants.id and disputes.provider_dispute_id = ${id}
+  join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = disputes.payment_id
+  join idempotency_keys as begun
+    on begun.tenant_id = tenants.id and begun.id = run.operation_id
+    and begun.dispute_id = disputes.id
 `

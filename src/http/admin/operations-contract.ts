@@ -41,7 +41,7 @@ export const operationContracts: Contracts = {
         'order-1042',
       ),
       provider_id: filterText(
-        "Only return the operations on the payment, or the operation of the refund, with this id of the provider's. An id that the service has not recorded finds nothing: then use the metadata `atomic_payment` of the provider's object.",
+        "Only return the operations on the payment, the operations of the refund, or those that follow the dispute, with this id of the provider's. An id that the service has not recorded finds nothing: then use the metadata `atomic_payment` of the provider's object.",
         'pi_3SZ0001',
       ),
     }),

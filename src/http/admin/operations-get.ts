@@ -42,8 +42,9 @@ const knownFilters = {
     'one idempotency key',
   ),
   provider_id: matching(
-    /^(pi|re|pyr)_[A-Za-z0-9_]{1,200}$/,
-    'the id of one payment intent or refund at the provider',
+    // `dp_`: the ids of older disputes.
+    /^(pi|re|pyr|du|dp)_[A-Za-z0-9_]{1,200}$/,
+    'the id of one payment intent, refund or dispute at the provider',
   ),
 }
 

@@ -18,6 +18,8 @@ import {
 import { get } from '../../support/client.ts'
 import type { Accepted } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { deliverOf, disputed } from '../../operations/follow-dispute/disputes.ts'
+import { applyAll } from '../../operations/follow-payment/provider-events.ts'
 import { captured } from '../../operations/made-payments.ts'
 import { expectProblem } from '../payments.ts'
 
@@ -245,6 +247,20 @@ describe('operations are found by', () => {
     ])
     expect(await listed(`provider_id=${providerRefundId}`)).toEqual([shownId(refund)])
     expect(await listed('provider_id=pi_unknown')).toEqual([])
+  })
+
+  test('the provider’s id of the dispute', async () => {
+    const dispute = await disputed(api.t)
+    expect(await applyAll(api.t, [await deliverOf(api.t, dispute)])).toEqual(['applied'])
+    const following = await api.t.engine.store.sql<{ id: string }[]>`
+      select id from idempotency_keys
+      where payment_id = ${dispute.payment.paymentId} and operation = 'dispute.follow'
+    `
+
+    expect(await listed(`provider_id=${dispute.objectId}`)).toEqual(following.map(shownId))
+    expect(following).toHaveLength(1)
+    expect(await listed('provider_id=du_unknown')).toEqual([])
+    expect(await listed('provider_id=dp_1NXyZ2CZ6qsJgndJ')).toEqual([])
   })
 
   test('the tenant, beside any other filter', async () => {
