@@ -37,6 +37,7 @@ export async function createFixtures(subject: Subject): Promise<Fixtures> {
   await fixtureMaker.makePayments()
   await fixtureMaker.makeWebhooks()
   await fixtureMaker.makeOperatorObjects()
+  await fixtureMaker.makeDisputes()
   return {
     names: (name) => (name === NEW_KEY ? makeKey() : placeholders.get(name)),
     secrets: secretsOf(keys),
@@ -94,6 +95,9 @@ class FixtureMaker {
     await pay('held-payment', { amount: HELD_MINOR, capture_method: 'manual' })
     await pay('declined-payment', { payment_method: 'pm_card_chargeDeclined' })
     await pay('other-payment', {}, this.#name('other-tenant-key'))
+    await pay('disputed-payment', {})
+    await pay('dinar-payment', { amount: 5_120, currency: 'bhd' })
+    await pay('held-krona-payment', { amount: 50_000, currency: 'isk', capture_method: 'manual' })
     const canceled = await pay('canceled-payment', { capture_method: 'manual' })
     await this.#post(`/v1/payments/${canceled}/cancel`, {})
     const refund = await this.#post(`/v1/payments/${succeeded}/refunds`, { amount: REFUNDED })
@@ -137,6 +141,27 @@ class FixtureMaker {
     const { id } = await this.#admin('POST', '/admin/reconciliations', window)
     this.#known.set('reconciliation', String(id))
     await this.#untilCompared(String(id))
+  }
+
+  /** Only the provider can open a dispute. Made last: the reconciliation would look for it there. */
+  async makeDisputes(): Promise<void> {
+    for (const [name, tenant, payment] of [
+      ['dispute', 'tenant', 'disputed-payment'],
+      ['other-dispute', 'other-tenant', 'other-payment'],
+    ] as const) {
+      const id = randomUUIDv7()
+      await this.#subject.store.sql`
+        insert into disputes (
+          tenant_id, id, payment_id, provider_dispute_id, amount_minor, currency, reason, status,
+          opened_at
+        )
+        values (
+          ${this.#uuid('tnt', tenant)}, ${id}, ${this.#uuid('pay', payment)}, ${`du_${name}`},
+          ${CAPTURED}, 'usd', 'fraudulent', 'needs_response', now()
+        )
+      `
+      this.#known.set(name, showId('dp', id))
+    }
   }
 
   async #untilCompared(id: string): Promise<void> {

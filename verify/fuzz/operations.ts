@@ -39,6 +39,7 @@ export function isEvent({ id }: Operation): boolean {
 const PLACEHOLDER_BY_PREFIX: Readonly<Record<string, string>> = {
   pay: 'payment',
   re: 'refund',
+  dp: 'dispute',
   evt: 'event',
   ltx: 'ledger-transaction',
   we: 'webhook-endpoint',

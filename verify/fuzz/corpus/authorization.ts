@@ -50,6 +50,8 @@ const table: Table = {
     'events scope, for a payment': authorized('Bearer {{events-key}}'),
     'events scope, for the list of payments': get('/v1/payments', withKeys('Bearer {{events-key}}')),
     'events scope, for a refund': post('/v1/payments/{{payment}}/refunds', {}, withKeys('Bearer {{events-key}}')),
+    'events scope, for disputes': get('/v1/disputes', withKeys('Bearer {{events-key}}')),
+    'ledger scope, for a dispute': get('/v1/disputes/{{dispute}}', withKeys('Bearer {{ledger-key}}')),
     'events scope, for the ledger': get('/v1/ledger/balances', withKeys('Bearer {{events-key}}')),
     'ledger scope, for events': get('/v1/events', withKeys('Bearer {{ledger-key}}')),
     'ledger scope, for a capture': post('/v1/payments/{{held-payment}}/capture', null, withKeys('Bearer {{ledger-key}}')),

@@ -3,6 +3,7 @@ import type { Case } from '../draft.ts'
 import { adminGet, casesOf, get, type Table } from './requests.ts'
 
 const payments = (query: string) => get(`/v1/payments?${query}`)
+const disputes = (query: string) => get(`/v1/disputes?${query}`)
 const transactions = (query: string) => get(`/v1/ledger/transactions?${query}`)
 const UNKNOWN_ID = '01h455vb4pex5vsknk084sn02q'
 
@@ -61,6 +62,18 @@ const table: Table = {
     'a Unix time': transactions('created_from=1767225600'),
     'a payment filter that is not an id': transactions('payment=1'),
     'an unknown event type': get('/v1/events?type=payment.*'),
+    'an unknown type of dispute events': get('/v1/events?type=dispute.lost'),
+    'an unknown status of disputes': disputes('status=open'),
+    'two statuses of disputes': disputes('status=won,lost'),
+    'a status of disputes twice': disputes('status=won&status=lost'),
+    'a payment filter of disputes that is the id of a dispute': disputes('payment={{dispute}}'),
+    'an unsupported filter of disputes by reason': disputes('reason=fraudulent'),
+    'disputes with a limit of zero': disputes('limit=0'),
+    'disputes after an unknown cursor': disputes(`starting_after=dp_${UNKNOWN_ID}`),
+    'disputes after a dispute of another tenant': disputes('starting_after={{other-dispute}}'),
+    'disputes before a payment': disputes('ending_before={{disputed-payment}}'),
+    'disputes after an id of the provider': disputes('starting_after=du_dispute'),
+    'disputes after a dispute outside the filter': disputes('payment={{payment}}&starting_after={{dispute}}'),
     'the id of a refund as the payment filter of events': get('/v1/events?payment={{refund}}'),
     'an unsupported filter of endpoints by status': get('/v1/webhook-endpoints?status=enabled'),
     'an unknown status of deliveries': get('/v1/webhook-deliveries?status=lost'),
@@ -73,6 +86,7 @@ const table: Table = {
     'an idempotency key of 256 characters to find operations by': adminGet(`/admin/operations?idempotency_key=${'k'.repeat(256)}`),
     'an idempotency key with NUL to find operations by': adminGet('/admin/operations?idempotency_key=a%00'),
     'a provider id that is an id of ours to find operations by': adminGet('/admin/operations?provider_id={{payment}}'),
+    'a provider id with a space to find operations by': adminGet('/admin/operations?provider_id=du_%20'),
     'operations after an unknown cursor': adminGet(`/admin/operations?starting_after=op_${UNKNOWN_ID}`),
     'an unknown queue of dead letters': adminGet('/admin/dead-letters?queue=operations'),
     'dead letters after a cursor that is not an id': adminGet('/admin/dead-letters?starting_after=x'),

@@ -49,6 +49,11 @@ const table: Table = {
     'a condition': ignored('if-match', '"x"'),
     'an upgrade': ignored('upgrade', 'websocket'),
   },
+  'charge-disputed': {
+    'a refund of a disputed payment': on('disputed-payment', 'refunds', {}),
+    'a partial refund of a disputed payment': on('disputed-payment', 'refunds', { amount: 1 }),
+    'a refund of more than a disputed payment': on('disputed-payment', 'refunds', { amount: 2_000 }),
+  },
   'refund-exceeds-capture': {
     'a refund beyond the refundable amount': on('payment', 'refunds', { amount: 1_500 }),
     'a refund of the whole capture after a partial refund': on('payment', 'refunds', { amount: 1_999 }),
