@@ -58,7 +58,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     name: 'watch',
     cron: EVERY_MINUTE,
     intervalMs: (settings) => settings.SWEEP_INTERVAL_MS,
-    run: ({ engine, settings }) => watchHolds(engine.store, settings),
+    run: ({ engine, settings }) => watchHolds(engine, settings),
   },
   {
     name: 'reconcile',

@@ -1,5 +1,6 @@
 // The observer to which the engine reports its work, for metrics. An observer must not change what
 // the engine does, and no report names a tenant, a key or a payment.
+import { eventTypes } from '../domain/events/event.ts'
 import type { OperationStatus } from '../domain/operations/operation.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
 
@@ -15,6 +16,8 @@ export interface EngineObserver {
   readonly called: (phase: ObservedPhase, outcome: Outcome<unknown>['outcome']) => void
   /** One owner completed a phase: every try of its provider call, and the record. */
   readonly recorded: (phase: ObservedPhase, seconds: number) => void
+  /** A change was recorded together with so many events of this type. */
+  readonly insertedEvents: (type: string, times: number) => void
   /** A run ended without a final outcome and left the operation in this status. */
   readonly gaveBack: (status: OperationStatus) => void
   /** A run ended because another owner took over. */
@@ -31,12 +34,22 @@ export interface EngineObserver {
   ) => void
 }
 
+/**
+ * The types of the events that are reported. A reservation inserts the first event of a payment and
+ * of a refund, and a run without a final outcome inserts the others: these have reports of their own.
+ */
+export const observedEvents: readonly string[] = eventTypes.filter(
+  (type) =>
+    !/^(payment|refund)\.(created|unknown)$|^payment\.failed$|^refund\.processing$/.test(type),
+)
+
 const ignore = (): void => {}
 
 /** For an engine without metrics. */
 export const silentObserver: EngineObserver = {
   called: ignore,
   recorded: ignore,
+  insertedEvents: ignore,
   gaveBack: ignore,
   lostLease: ignore,
   turnedProvider: ignore,

@@ -2,7 +2,12 @@
 // statement that is fenced by lease epoch and recovery point.
 import type { Claim } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
-import { advanceIfOwner, finishIfOwner, type PhaseRecord } from '../db/operations/phase-records.ts'
+import {
+  advanceIfOwner,
+  eventTypesOf,
+  finishIfOwner,
+  type PhaseRecord,
+} from '../db/operations/phase-records.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
@@ -25,21 +30,22 @@ export async function recordPhase(
   operation: Operation,
   call: FinalCall,
 ): Promise<Step<string, unknown> | undefined> {
+  const recorded = nextStep(engine.clock, operation, call)
   try {
-    return await recordUntilKnown(engine, operation, call)
+    await recordUntilKnown(engine, call, recorded)
   } catch (error) {
     if (isRefusedForItsContent(error)) return undefined
     throw error
   }
+  for (const type of eventTypesOf(recorded.record.writes)) engine.observe.insertedEvents(type, 1)
+  return recorded.step
 }
 
 async function recordUntilKnown(
   engine: Engine,
-  operation: Operation,
-  call: FinalCall,
+  { lease }: FinalCall,
+  recorded: RecordedStep,
 ): Promise<Step<string, unknown>> {
-  const { lease } = call
-  const recorded = nextStep(engine.clock, operation, call)
   const { step, record } = recorded
   const reached = reachedBy(step)
   for (let tries = 1; ; tries += 1) {

@@ -6,7 +6,7 @@ import {
   type ApiObserver,
   type ReservationResult,
 } from '../http/observer.ts'
-import type { EngineObserver } from '../engine/observer.ts'
+import { observedEvents, type EngineObserver } from '../engine/observer.ts'
 import type { Metrics } from './metrics.ts'
 import { createTenantLabels } from './tenant-labels.ts'
 
@@ -52,6 +52,7 @@ export function engineObserver(metrics: Metrics): EngineObserver {
   const turnedProvider = (isOpen: boolean) =>
     metrics.set('circuit_open', { circuit: 'provider' }, Number(isOpen))
   turnedProvider(false)
+  for (const type of observedEvents) metrics.count('events_total', { type }, 0)
   return {
     turnedProvider,
     limitedByProvider: (reason) => metrics.count('provider_rate_limited_total', { reason }),
@@ -59,6 +60,7 @@ export function engineObserver(metrics: Metrics): EngineObserver {
       metrics.count('outcomes_total', { operation, phase, outcome }),
     recorded: ({ operation, phase }, seconds) =>
       metrics.time('phase_duration_seconds', { operation, phase }, seconds),
+    insertedEvents: (type, times) => metrics.count('events_total', { type }, times),
     gaveBack: (status) => metrics.count('operations_given_back_total', { status }),
     lostLease: () => metrics.count('leases_lost_total', {}),
     ranTask(task, seconds, did) {

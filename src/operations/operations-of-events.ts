@@ -18,11 +18,16 @@ import { reopenOperation } from '../engine/reopen-operation.ts'
 /** The status of an event. A `pending` event must be applied again later. */
 export type EventResult = ProviderEventStatus
 
-/** Reserves the operation; a later look at the event waits for it. */
+/**
+ * Reserves the operation; a later look at the event waits for it.
+ *
+ * @param firstEvent the event of a resource that begins with the operation.
+ */
 export async function reserve(
-  { store, settings }: Engine,
+  { store, settings, observe }: Engine,
   begun: Omit<Intent, 'id' | 'fingerprint' | 'retentionSeconds'>,
   resource: Fragment,
+  firstEvent?: string,
 ): Promise<EventResult> {
   const intent: Intent = {
     ...begun,
@@ -31,7 +36,8 @@ export async function reserve(
     retentionSeconds: settings.KEY_RETENTION_SECONDS,
   }
   try {
-    await reserveIntent(store.sql, intent, resource)
+    const { id } = await reserveIntent(store.sql, intent, resource)
+    if (firstEvent !== undefined && id === intent.id) observe.insertedEvents(firstEvent, 1)
   } catch (error) {
     // Another operation was faster. Once it is completed, the status decides.
     if (!(error instanceof IntentRefusedError)) throw error

@@ -1,8 +1,9 @@
 // Watches uncaptured holds: announces their end to the tenants in time. After their end it makes a
 // worker look at the provider, in case the provider's events are lost. It calls no provider itself.
 import type { Config } from '../config.ts'
-import type { Store } from '../db/connection/client.ts'
 import { announceIfExpiring, lookIfExpired } from '../db/payments/expiring-payments.ts'
+import { AUTHORIZATION_EXPIRING } from '../domain/events/event.ts'
+import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
 
 const BATCH = 250
@@ -16,12 +17,16 @@ export interface ExpiryCounts extends Record<string, number> {
 }
 
 export async function watchHolds(
-  { sql }: Pick<Store, 'sql'>,
+  { store: { sql }, observe }: Pick<Engine, 'store' | 'observe'>,
   { AUTHORIZATION_NOTICE_SECONDS: noticeSeconds }: Pick<Config, 'AUTHORIZATION_NOTICE_SECONDS'>,
 ): Promise<ExpiryCounts> {
-  const due = { noticeSeconds, limit: BATCH }
+  const announce = async () => {
+    const { count, events } = await announceIfExpiring(sql, { noticeSeconds, limit: BATCH })
+    observe.insertedEvents(AUTHORIZATION_EXPIRING, events)
+    return count
+  }
   return {
-    announced: await inFullBatches(BATCH, () => announceIfExpiring(sql, due)),
+    announced: await inFullBatches(BATCH, announce),
     looked_at: await inFullBatches(BATCH, () => lookIfExpired(sql, { limit: BATCH })),
   }
 }

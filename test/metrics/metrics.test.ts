@@ -55,6 +55,25 @@ describe('the labels of tenants', () => {
   })
 })
 
+test('counts events by type, and exports every type that a worker inserts as 0 before the first', async () => {
+  const metrics = createMetrics()
+  const observer = engineObserver(metrics)
+
+  observer.insertedEvents('refund.failed', 1)
+  observer.insertedEvents('payment.authorization_expiring', 250)
+
+  const { value, samples } = await read(metrics)
+  const counted = (type: string) => value('atomic_payments_events_total', { type })
+  expect(counted('refund.failed')).toBe(1)
+  expect(counted('payment.authorization_expiring')).toBe(250)
+  expect(counted('dispute.created')).toBe(0)
+  expect(counted('payment.early_fraud_warning')).toBe(0)
+  const types = samples
+    .filter(({ name }) => name === 'atomic_payments_events_total')
+    .map(({ labels }) => labels['type'])
+  expect(types).not.toContain('payment.created')
+})
+
 test('unknown methods and paths share one series', async () => {
   const metrics = createMetrics()
   const observer = apiObserver(metrics)

@@ -66,6 +66,23 @@ function withoutResource({
   return rest
 }
 
+/** The types of the events that the record inserts together with its change. */
+export function eventTypesOf({ payment, refund, dispute }: Writes): readonly string[] {
+  return [
+    ...typesOfChange('payment', payment),
+    ...typesOfChange('refund', refund),
+    ...(dispute?.events ?? []),
+  ]
+}
+
+function typesOfChange(
+  kind: string,
+  changed: ChangedPayment | ChangedRefund | undefined,
+): string[] {
+  const isEvent = changed !== undefined && changed.status !== changed.previousStatus
+  return isEvent ? [`${kind}.${changed.status}`] : []
+}
+
 const EMPTY_RECORD: PhaseRecord = { runs: [], writes: {} }
 
 /**

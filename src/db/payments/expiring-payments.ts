@@ -17,17 +17,17 @@ const isAtRest = (sql: Sql): Fragment => sql`status not in ('processing', 'unkno
  * Sends an event for each hold that ends within so many seconds. A payment that holds nothing any
  * more, and a hold that has ended already, only take the next step.
  *
- * @returns how many payments took the step.
+ * @returns how many payments took the step, and how many of them got the event.
  */
 export async function announceIfExpiring(
   sql: Sql,
   { noticeSeconds, limit }: { noticeSeconds: number; limit: number },
-): Promise<number> {
+): Promise<{ readonly count: number; readonly events: number }> {
   const isDue = sql`
     expiry_step = 'announce' and ${isAtRest(sql)}
       and capture_before < now() + ${noticeSeconds} * interval '1 second'
   `
-  const { count } = await sql`
+  const rows = await sql<{ events: number }[]>`
     with changed as (
       update payments set expiry_step = 'look'
       where (tenant_id, id) in (
@@ -40,9 +40,10 @@ export async function announceIfExpiring(
       select * from changed where status = 'requires_capture' and capture_before > now()
     ),
     ${insertEventOfEach(sql, { payments: 'expiring', type: AUTHORIZATION_EXPIRING })}
-    select from changed where ${seesEveryTenant(sql)}
+    select (select count(*)::integer from event) as events
+    from changed where ${seesEveryTenant(sql)}
   `
-  return count
+  return { count: rows.count, events: rows[0]?.events ?? 0 }
 }
 
 /**

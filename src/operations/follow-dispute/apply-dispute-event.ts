@@ -69,5 +69,6 @@ async function follow(
     engine,
     { ...following, tenantId, paymentId, refundId: null, disputeId },
     resource,
+    ours === undefined ? 'dispute.created' : undefined,
   )
 }

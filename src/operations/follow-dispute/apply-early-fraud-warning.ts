@@ -2,6 +2,7 @@
 // no money, so all that happens is the event `payment.early_fraud_warning`, once for each warning.
 import { announceEarlyFraudWarning } from '../../db/events/early-fraud-warnings.ts'
 import type { StoredProviderEvent } from '../../db/events/provider-events.ts'
+import { EARLY_FRAUD_WARNING } from '../../domain/events/event.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { EventResult } from '../operations-of-events.ts'
 import { findPaymentOf } from './apply-dispute-event.ts'
@@ -15,5 +16,6 @@ export async function applyEarlyFraudWarning(
   const payment = warning && (await findPaymentOf(engine, warning))
   if (payment === undefined) return 'unmatched'
   const isNew = await announceEarlyFraudWarning(engine.store.sql, payment, event)
+  if (isNew) engine.observe.insertedEvents(EARLY_FRAUD_WARNING, 1)
   return isNew ? 'applied' : 'ignored'
 }

@@ -36,7 +36,7 @@ const MATCH_CAPTURE = { path: '/v1/payment_intents/*/capture' }
 
 const refOf = ({ tenantId, id: paymentId }: Payment) => ({ tenantId, paymentId })
 const read = (payment: Payment) => t.readPayment(refOf(payment))
-const watch = () => watchHolds(t.engine.store, { AUTHORIZATION_NOTICE_SECONDS: DAY })
+const watch = () => watchHolds(t.engine, { AUTHORIZATION_NOTICE_SECONDS: DAY })
 
 const newHold = async () => await t.readPayment(await held(t))
 
