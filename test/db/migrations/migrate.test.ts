@@ -115,7 +115,7 @@ test('lets readers pass while another session keeps a table locked, and then goe
   await backup`begin`
   await backup`lock table locked in access share mode`
 
-  const migrated = migrateDatabase(url, folder)
+  const migrating = migrateDatabase(url, folder)
   const waits = () => store.sql`
     select from pg_locks join pg_class on pg_class.oid = relation
     where relname = 'locked' and mode = 'AccessExclusiveLock' and not granted
@@ -127,7 +127,7 @@ test('lets readers pass while another session keeps a table locked, and then goe
   backup.release()
 
   // The rights are granted afterwards, on tables that this folder does not create.
-  await expect(migrated).rejects.toThrow('retire_api_key')
+  await expect(migrating).rejects.toThrow('retire_api_key')
   await rm(folder, { recursive: true })
   expect(await store.sql`select name from locked`).toEqual([])
 })
