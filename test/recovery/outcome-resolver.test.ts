@@ -566,7 +566,11 @@ describe('an outcome that cannot be determined', () => {
     await t.letTimePass(ref, 86_400 + 11)
 
     expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
-    await requestCheckOfPayment(t.engine.store.sql, ref, 0)
+    // A tenth of the day for which it has been unknown.
+    await t.letTimePass(ref, 8_500)
+    expect(await requestCheckOfPayment(t.engine.store.sql, ref, 0)).toBe(false)
+    await t.letTimePass(ref, 1_500)
+    expect(await requestCheckOfPayment(t.engine.store.sql, ref, 0)).toBe(true)
     expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
 
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])

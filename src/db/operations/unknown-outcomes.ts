@@ -125,9 +125,14 @@ function dueFromRow(row: DueRow): DueCheck {
   }
 }
 
+/** A check is requested after a tenth of the time for which the outcome is unknown: 80 in a day. */
+const AGE_PER_CHECK = 10
+
 /**
  * Requests a check of the unknown operations of a payment and its refunds now, unless one is due
- * already or was made recently. Returns whether one was requested.
+ * already or was made recently. Returns whether one was requested. The checks get rarer the longer the
+ * outcome is unknown: the provider allows 500 reads for each transaction
+ * (https://docs.stripe.com/rate-limits).
  */
 export async function requestCheckOfPayment(
   sql: Sql,
@@ -139,7 +144,11 @@ export async function requestCheckOfPayment(
     where ${seesTenant(sql, tenantId)}
       and tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
       and (next_check_at is null or next_check_at > now())
-      and (checked_at is null or checked_at < now() - ${sinceLastSeconds} * interval '1 second')
+      and (
+        checked_at is null or checked_at < now() - greatest(
+          ${sinceLastSeconds} * interval '1 second', (now() - unknown_at) / ${AGE_PER_CHECK}
+        )
+      )
   `
   return count > 0
 }
