@@ -2,6 +2,7 @@
 // refund, in amount and currency. Pure: neither ledger transactions nor movements ever change.
 import { showId } from '../domain/resource-id.ts'
 import { showPaymentId, type Payment } from '../domain/payments/payment.ts'
+import { showDisputeId } from '../domain/payments/dispute.ts'
 import { showRefundId } from '../domain/payments/refund.ts'
 import type { LedgerMovement, LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
 import type { OtherMovement, ProviderMovement } from '../provider/payment-provider.ts'
@@ -132,10 +133,11 @@ function subjectOf({ tenantId, paymentId, refundId }: LedgerMovement) {
 }
 
 function describeOurs(ours: LedgerMovement): Record<string, unknown> {
-  const { paymentId, refundId, status, amountMinor, currencies } = ours
+  const { paymentId, refundId, disputeId, status, amountMinor, currencies } = ours
   return {
     payment: showPaymentId(paymentId),
     ...(refundId === null ? {} : { refund: showRefundId(refundId) }),
+    ...(disputeId === null ? {} : { dispute: showDisputeId(disputeId) }),
     status,
     booked: amountMinor,
     currency: currencies.join(', '),

@@ -9,52 +9,55 @@ import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { firstIdAt, PAGE_ROWS, tenantIds, type RunWindow } from './missing-records.ts'
 
 /** Refunds from before the window that wait for the provider. */
-export async function* walkWaitingRefunds(
+export function walkWaitingRefunds(
   sql: Sql,
   run: Pick<RunWindow, 'provider' | 'from'>,
 ): AsyncGenerator<Refund[]> {
-  for await (const tenantId of tenantIds(sql)) {
-    let after = firstIdAt(0)
-    for (;;) {
-      const rows = await sql<{ refund: RefundRow }[]>`
-        select to_jsonb(refunds) as refund
-        from refunds
-        join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
-        where ${seesTenant(sql, tenantId)} and refunds.tenant_id = ${tenantId}
-          and refunds.status in ('pending', 'requires_action') and refunds.id > ${after}
-          and refunds.created_at < ${run.from.toISOString()} and payments.provider = ${run.provider}
-        order by refunds.id
-        limit ${PAGE_ROWS}
-      `
-      const page = rows.map(({ refund }) => refundFromRow(refund))
-      const last = page.at(-1)
-      if (last === undefined) break
-      yield page
-      after = last.id
-    }
-  }
+  return walkTenants(sql, async (tenantId, after) => {
+    const rows = await sql<{ refund: RefundRow }[]>`
+      select to_jsonb(refunds) as refund
+      from refunds
+      join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
+      where ${seesTenant(sql, tenantId)} and refunds.tenant_id = ${tenantId}
+        and refunds.status in ('pending', 'requires_action') and refunds.id > ${after}
+        and refunds.created_at < ${run.from.toISOString()} and payments.provider = ${run.provider}
+      order by refunds.id
+      limit ${PAGE_ROWS}
+    `
+    return rows.map(({ refund }) => refundFromRow(refund))
+  })
 }
 
 /** Disputes that are not closed. */
-export async function* walkOpenDisputes(
+export function walkOpenDisputes(
   sql: Sql,
   { provider }: Pick<RunWindow, 'provider'>,
 ): AsyncGenerator<Dispute[]> {
+  return walkTenants(sql, async (tenantId, after) => {
+    const rows = await sql<{ dispute: DisputeRow }[]>`
+      select to_jsonb(disputes) as dispute
+      from disputes
+      join payments
+        on payments.tenant_id = disputes.tenant_id and payments.id = disputes.payment_id
+      where ${seesTenant(sql, tenantId)} and disputes.tenant_id = ${tenantId}
+        and disputes.status not in ('warning_closed', 'won', 'lost', 'prevented')
+        and disputes.id > ${after} and payments.provider = ${provider}
+      order by disputes.id
+      limit ${PAGE_ROWS}
+    `
+    return rows.map(({ dispute }) => disputeFromRow(dispute))
+  })
+}
+
+/** Reads the pages of each tenant, each after the last id of the page before. */
+async function* walkTenants<Item extends { readonly id: string }>(
+  sql: Sql,
+  readAfter: (tenantId: string, after: string) => Promise<Item[]>,
+): AsyncGenerator<Item[]> {
   for await (const tenantId of tenantIds(sql)) {
     let after = firstIdAt(0)
     for (;;) {
-      const rows = await sql<{ dispute: DisputeRow }[]>`
-        select to_jsonb(disputes) as dispute
-        from disputes
-        join payments
-          on payments.tenant_id = disputes.tenant_id and payments.id = disputes.payment_id
-        where ${seesTenant(sql, tenantId)} and disputes.tenant_id = ${tenantId}
-          and disputes.status not in ('warning_closed', 'won', 'lost', 'prevented')
-          and disputes.id > ${after} and payments.provider = ${provider}
-        order by disputes.id
-        limit ${PAGE_ROWS}
-      `
-      const page = rows.map(({ dispute }) => disputeFromRow(dispute))
+      const page = await readAfter(tenantId, after)
       const last = page.at(-1)
       if (last === undefined) break
       yield page
