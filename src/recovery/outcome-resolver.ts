@@ -20,7 +20,6 @@ import {
   type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
-import { wasAnswered } from '../domain/operations/verdict.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
@@ -40,7 +39,7 @@ export interface ResolverCounts extends Record<string, number> {
   readonly absent: number
   /** The outcome is still unknown. */
   readonly unclear: number
-  /** No look-up was made: too many wait for the provider, or it asks to wait. */
+  /** No look-up was made: too many wait for the provider. */
   readonly postponed: number
   /** No check is left; a finding waits for an operator. */
   readonly found: number
@@ -118,7 +117,7 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
   const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
   if (outcome === undefined || isFinalOutcome(outcome))
     return await recordFound(engine, check, outcome, run)
-  if (mustWait(engine, check, outcome)) {
+  if (isPostponed(engine, check, outcome)) {
     await postponeCheckIfUnknown(engine.store.sql, check, POSTPONED_SECONDS)
     return 'postponed'
   }
@@ -139,10 +138,11 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
 }
 
 /** An operator who waits for the verdict gets it now. */
-function mustWait({ settings }: Engine, check: DueCheck, outcome: OpenOutcome): boolean {
+function isPostponed({ settings }: Engine, check: DueCheck, outcome: OpenOutcome): boolean {
   const lastDelay = settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0
   const isLate = check.unknownForSeconds > lastDelay + POSTPONED_AT_MOST_SECONDS
-  return outcome.asksToWait === true && !wasAnswered(outcome) && !isLate && check.evidence === null
+  const wasSent = outcome.outcome !== 'unknown' || outcome.notSent !== true
+  return !wasSent && !isLate && check.evidence === null
 }
 
 /**

@@ -71,3 +71,14 @@ test('a look-up that finds no turn is postponed, and costs the operation no chec
   for (const ref of refs) await t.letTimePass(ref, 10)
   expect(await resolveDue(t.engine)).toMatchObject({ settled: 1, postponed: 0 })
 })
+
+test('a look-up that the provider refuses is made, and costs a check', async () => {
+  const ref = await madeUnknown('nonsense_body', '/v1/payment_intents/*/capture')
+  const { providerPaymentId } = await t.readPayment(ref)
+  await t.provider.control('DELETE', `/objects/${providerPaymentId ?? ''}`)
+
+  expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, postponed: 0 })
+
+  const { checked_at } = await t.readKey(ref)
+  expect(checked_at).not.toBeNull()
+})

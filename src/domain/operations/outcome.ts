@@ -47,6 +47,8 @@ export interface Unknown extends Exchange {
   readonly keptFailure?: 'possible' | 'certain'
   /** As of `NotExecuted`. */
   readonly asksToWait?: true
+  /** Of a look-up: too many others waited, so it was not made. */
+  readonly notSent?: true
 }
 
 export type FinalOutcome<Value> = Done<Value> | Declined

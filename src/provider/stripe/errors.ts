@@ -79,7 +79,13 @@ function mustWait(error: unknown): boolean {
   if (!(error instanceof StripeError)) return false
   // The parameters differ from those of the first call, perhaps of another version of the service.
   if (error instanceof StripeIdempotencyError) return true
-  return error.detail instanceof TooManyReadsError || asksToWait(error.headers)
+  return !wasSent(error) || asksToWait(error.headers)
+}
+
+/** False for a read that found no turn. */
+export function wasSent(error: unknown): boolean {
+  const { StripeError } = Stripe.errors
+  return !(error instanceof StripeError && error.detail instanceof TooManyReadsError)
 }
 
 function classify(error: unknown, asked: CallDescription): Declined | NotExecuted | Unknown {
@@ -135,7 +141,7 @@ export function isMissing(error: unknown): boolean {
  * Whether Stripe itself answered. A proxy has errors of a different shape, and may have forwarded
  * the request before it failed.
  */
-function isStripesOwn({ rawType }: StripeError): boolean {
+export function isStripesOwn({ rawType }: StripeError): boolean {
   return rawType?.endsWith('_error') ?? false
 }
 

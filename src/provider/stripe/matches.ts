@@ -5,7 +5,7 @@ import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { fitText } from '../provider-text.ts'
 import { describeFailure, withinTimeLimit, type Connection } from './connection.ts'
-import { isMissing, unknown, type CallDescription } from './errors.ts'
+import { isMissing, unknown, wasSent, type CallDescription } from './errors.ts'
 import { isJson, type Json } from './json.ts'
 import type { IsMatch, ListReading } from './lists/pages.ts'
 
@@ -127,6 +127,5 @@ export function unclear(error: unknown, asked: CallDescription, listed: Listed =
   const failed = describeFailure(error, asked)
   const reason = failed.outcome === 'declined' ? failed.failure.message : failed.reason
   const looked = unknown(asked, { ...failed.answered, ...listed, looked: false }, reason)
-  const waits = failed.outcome !== 'declined' && failed.asksToWait === true
-  return waits ? { ...looked, asksToWait: true } : looked
+  return wasSent(error) ? looked : { ...looked, notSent: true }
 }

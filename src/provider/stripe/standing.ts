@@ -71,5 +71,6 @@ export function asLook<Value>(outcome: Outcome<Value>): Done<Value> | NotExecute
   if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
   const { asked, answered } = outcome
   const reason = outcome.outcome === 'unknown' ? outcome.reason : outcome.failure.message
-  return { outcome: 'not_executed', reason, asked, answered }
+  const waits = outcome.outcome === 'unknown' && outcome.asksToWait === true
+  return { outcome: 'not_executed', reason, asked, answered, ...(waits && { asksToWait: true }) }
 }

@@ -22,7 +22,7 @@ type Headers = Readonly<Record<string, unknown>>
 
 /** @param code of the error in the body. */
 export function readRateLimit(headers: Headers, code: unknown): RateLimit {
-  const named = headers['stripe-rate-limited-reason'] ?? code
+  const named = code === 'lock_timeout' ? code : headers['stripe-rate-limited-reason']
   const reason = rateLimitReasons.find((known) => known === named) ?? 'other'
   const retryAfterMs = readRetryAfterMs(headers)
   return retryAfterMs === undefined ? { reason } : { reason, retryAfterMs }
