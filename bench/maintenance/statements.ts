@@ -113,7 +113,7 @@ function resolverStatements(config: Config): Statement[] {
           where status = 'unknown' limit 1
         `
         if (row === undefined) throw new Error('nothing is unknown')
-        await requestCheckOfPayment(sql, row, 0)
+        await requestCheckOfPayment(sql, row, { seconds: 0, mostSeconds: 0 })
       },
     },
   ]

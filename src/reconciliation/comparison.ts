@@ -220,14 +220,14 @@ export async function nameTenants(
 }
 
 /** Checks of an operation are at least a minute apart, even if many records concern it. */
-const CHECKS_APART_SECONDS = 60
+const CHECKS_APART = { seconds: 60, mostSeconds: 60 }
 
 /** Requests a check of an unknown outcome now, because the provider's record may resolve it. */
 export async function requestCheck(
   { parts, counts }: Comparison,
   payment: { tenantId: string; paymentId: string },
 ): Promise<void> {
-  if (await requestCheckOfPayment(parts.store.sql, payment, CHECKS_APART_SECONDS)) {
+  if (await requestCheckOfPayment(parts.store.sql, payment, CHECKS_APART)) {
     counts.checks += 1
   }
 }

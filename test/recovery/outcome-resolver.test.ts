@@ -568,9 +568,13 @@ describe('an outcome that cannot be determined', () => {
     expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 1 })
     // A tenth of the day for which it has been unknown.
     await t.letTimePass(ref, 8_500)
-    expect(await requestCheckOfPayment(t.engine.store.sql, ref, 0)).toBe(false)
+    expect(
+      await requestCheckOfPayment(t.engine.store.sql, ref, { seconds: 0, mostSeconds: 86_400 }),
+    ).toBe(false)
     await t.letTimePass(ref, 1_500)
-    expect(await requestCheckOfPayment(t.engine.store.sql, ref, 0)).toBe(true)
+    expect(
+      await requestCheckOfPayment(t.engine.store.sql, ref, { seconds: 0, mostSeconds: 86_400 }),
+    ).toBe(true)
     expect(await resolveDue(t.engine)).toMatchObject({ unclear: 1, found: 0 })
 
     expect(await findingsOf(ref)).toEqual([{ status: 'open', resolved_by: null }])
@@ -812,7 +816,8 @@ describe('evidence about an unknown outcome', () => {
 
   test('a reader triggers a check at once, and many readers trigger one check', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
-    const ask = () => requestCheckOfPayment(t.engine.store.sql, ref, 10)
+    const ask = () =>
+      requestCheckOfPayment(t.engine.store.sql, ref, { seconds: 10, mostSeconds: 600 })
 
     expect(await Promise.all([ask(), ask(), ask()])).toEqual(
       expect.arrayContaining([true, false, false]),

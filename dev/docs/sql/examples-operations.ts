@@ -237,7 +237,7 @@ export const operationExamples: readonly Example[] = [
   ),
   example(closeFindingsOfIdle, (sql) => closeFindingsOfIdle(sql)),
   example(requestCheckOfPayment, (sql) =>
-    requestCheckOfPayment(sql, { tenantId: ID, paymentId: ID }, 60),
+    requestCheckOfPayment(sql, { tenantId: ID, paymentId: ID }, { seconds: 60, mostSeconds: 600 }),
   ),
   example(requestCheckIfUnknown, (sql) => requestCheckIfUnknown(sql, REF)),
   example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS)),

@@ -125,19 +125,26 @@ function dueFromRow(row: DueRow): DueCheck {
   }
 }
 
-/** A check is requested after a tenth of the time for which the outcome is unknown: 80 in a day. */
+/** A check may wait for a tenth of the time for which the outcome is unknown: some 80 in a day. */
 const AGE_PER_CHECK = 10
+
+/** How long a check must wait after the last one. */
+export interface CheckInterval {
+  readonly seconds: number
+  /** The longest that the age of the unknown outcome can make it. */
+  readonly mostSeconds: number
+}
 
 /**
  * Requests a check of the unknown operations of a payment and its refunds now, unless one is due
- * already or was made recently. Returns whether one was requested. The checks get rarer the longer the
- * outcome is unknown: the provider allows 500 reads for each transaction
+ * already or was made recently. Returns whether one was requested. The checks can get rarer the longer
+ * the outcome is unknown: the provider allows 500 reads for each transaction
  * (https://docs.stripe.com/rate-limits).
  */
 export async function requestCheckOfPayment(
   sql: Sql,
   { tenantId, paymentId }: { tenantId: string; paymentId: string },
-  sinceLastSeconds: number,
+  { seconds, mostSeconds }: CheckInterval,
 ): Promise<boolean> {
   const { count } = await sql`
     update idempotency_keys set next_check_at = now()
@@ -146,7 +153,8 @@ export async function requestCheckOfPayment(
       and (next_check_at is null or next_check_at > now())
       and (
         checked_at is null or checked_at < now() - greatest(
-          ${sinceLastSeconds} * interval '1 second', (now() - unknown_at) / ${AGE_PER_CHECK}
+          ${seconds} * interval '1 second',
+          least((now() - unknown_at) / ${AGE_PER_CHECK}, ${mostSeconds} * interval '1 second')
         )
       )
   `

@@ -60,13 +60,16 @@ async function findSubject(
     : await findPayment(store.sql, subject.tenantId, subject.paymentId)
 }
 
+/** An event that waits for a day makes less than 150 checks. */
+const EVENT_CHECKS_MOST_SECONDS = 600
+
 /** The event may report the effect of an operation whose outcome is unknown. */
 async function requestCheck(
   { store, settings }: Engine,
   { tenantId, id: paymentId }: Payment,
 ): Promise<boolean> {
-  const { CHECK_ON_READ_SECONDS } = settings
-  return await requestCheckOfPayment(store.sql, { tenantId, paymentId }, CHECK_ON_READ_SECONDS)
+  const apart = { seconds: settings.CHECK_ON_READ_SECONDS, mostSeconds: EVENT_CHECKS_MOST_SECONDS }
+  return await requestCheckOfPayment(store.sql, { tenantId, paymentId }, apart)
 }
 
 async function follow(
