@@ -176,7 +176,8 @@ function wireProvider(
   const guarded = guardAccount(provider, {
     recordFirst: (account) => recordFirstAccount(sql, provider.name, account),
     refused: (error) => log.error({ err: error }, 'no call is made to the provider'),
-    unchecked: () => log.warn('STRIPE_SECRET_KEY may not read its account, so it is not checked'),
+    unchecked: () =>
+      log.warn('STRIPE_SECRET_KEY may not read its account, so the account is not checked'),
   })
   const { PROVIDER_BREAKER_FAILURES: failures, BREAKER_OPEN_MS: openMs } = config
   return guardProvider(guarded, { failures, openMs }, turnedProvider)

@@ -10,7 +10,7 @@ export interface AccountGuardOptions {
   readonly recordFirst: (account: string) => Promise<string>
   /** Called once when the account is another one. */
   readonly refused: (error: WrongAccountError) => void
-  /** Called once when the secret key may not read its account. Then it is used unchecked. */
+  /** Called once when no answer names the account of the secret key. Then it is used unchecked. */
   readonly unchecked: () => void
 }
 

@@ -1,6 +1,7 @@
 // Reads which account of Stripe a secret key belongs to.
 import Stripe from 'stripe'
 import { withinTimeLimit, type Connection } from './connection.ts'
+import { isStripesOwn } from './errors.ts'
 
 /**
  * The id of the account, with the mode of the key: the objects of both modes are apart
@@ -21,7 +22,8 @@ export async function readAccount(
     if (typeof id !== 'string' || !/^acct_\w+$/.test(id)) throw new Error('the account has no id')
     return `${id} ${mode}`
   } catch (error) {
-    if (!(error instanceof Stripe.errors.StripePermissionError)) throw error
+    // A proxy may answer 403, too.
+    if (!(error instanceof Stripe.errors.StripePermissionError) || !isStripesOwn(error)) throw error
     const [, named] = /'(acct_\w+)'/.exec(error.message) ?? []
     return named && `${named} ${mode}`
   }
