@@ -104,8 +104,10 @@ async function askWithin(resolver: Resolver, name: string, timeoutMs: number): P
   clearTimeout(timer)
   const found = answers.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
   if (found.length === 0) throw new NameError(name, { cause: reasonOf(answers) })
-  // An answer that is not complete is kept as briefly as a failure.
-  const lifetime = answers.some(isLost) ? FAILURE_SECONDS : Math.min(...found.map(({ ttl }) => ttl))
+  // Without its answer for IPv4, which every machine has, it is kept as briefly as a failure. Some
+  // name servers never answer for IPv6.
+  const isWhole = answers[0] === undefined || !isLost(answers[0])
+  const lifetime = isWhole ? Math.min(...found.map(({ ttl }) => ttl)) : FAILURE_SECONDS
   const keptSeconds = Math.min(Math.max(lifetime, KEPT_SECONDS.least), KEPT_SECONDS.most)
   return { addresses: found.map(({ address, family }) => ({ address, family })), keptSeconds }
 }
