@@ -52,7 +52,7 @@ async function judge(comparison: Comparison, theirs: ProviderDispute): Promise<v
   if (standing !== undefined && ours !== undefined && !disputeHasMovedOn(ours, standing)) return
   const payment = await findPayment(comparison, theirs)
   if (payment === undefined) return await reportMissing(comparison, theirs)
-  if (standing !== undefined && (await followStanding(comparison, theirs, standing))) return
+  if (standing !== undefined && (await followStanding(comparison, theirs, standing, ours))) return
   await report(comparison, [{ kind: 'status_differs', ...evidenceOf(theirs, payment, ours) }])
 }
 
@@ -71,10 +71,12 @@ async function followStanding(
   comparison: Comparison,
   { providerDisputeId, providerPaymentId }: ProviderDispute,
   standing: DisputeStanding,
+  ours: Dispute | undefined,
 ): Promise<boolean> {
   const { run, parts } = comparison
-  // One event for each standing: any member can be what has changed.
-  const state = `${standing.status}_${hash('sha256', JSON.stringify(standing)).slice(0, 16)}`
+  // One event for each change: any member can be what has changed, and can change back.
+  const change = JSON.stringify({ from: ours ?? null, to: standing })
+  const state = `${standing.status}_${hash('sha256', change).slice(0, 16)}`
   const theirs = { providerDisputeId, providerPaymentId, state }
   return await follow(comparison, comparisonOfDispute(run.provider, theirs, parts.clock.now()))
 }

@@ -163,6 +163,8 @@ async function missingOfDisputes(
     const theirs = await patiently(comparison, () =>
       comparison.parts.provider.readDispute(movement.objectId),
     )
+    // Its standing cannot be read, which the comparison of disputes has reported.
+    if (theirs !== undefined && theirs.standing === undefined) continue
     const { withdrawnMinor = 0, reinstatedMinor = 0 } = theirs?.standing ?? {}
     const movedMinor = movement.kind === 'dispute' ? withdrawnMinor : reinstatedMinor
     if (movedMinor < movement.amountMinor) missing.push(movement)
