@@ -20,10 +20,10 @@ const MIGRATION_TIMEOUT_MS = 3_600_000
  * How long a migration waits for the lock of a table. All later statements on the table queue behind
  * it meanwhile, so it gives up soon, lets them pass, and tries again.
  */
-const LOCK_TIMEOUT_MS = 1_000
+const LOCK_TIMEOUT_MS = 500
 const LOCK_PAUSE_MS = 2_000
-/** SQLSTATE of a lock that was not granted in time. */
-const LOCK_NOT_AVAILABLE = '55P03'
+/** SQLSTATEs: a lock was not granted in time; a deadlock with other statements. */
+const LOCKED = ['55P03', '40P01']
 
 /**
  * Applies every migration that the database lacks. A second process waits for the lock.
@@ -88,7 +88,7 @@ async function whenUnlocked(apply: () => Promise<void>): Promise<void> {
     try {
       return await apply()
     } catch (error) {
-      const isLocked = error instanceof postgres.PostgresError && error.code === LOCK_NOT_AVAILABLE
+      const isLocked = error instanceof postgres.PostgresError && LOCKED.includes(error.code)
       if (!isLocked || performance.now() > endsAtMs) throw error
       await wait(LOCK_PAUSE_MS)
     }
