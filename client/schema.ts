@@ -2156,32 +2156,32 @@ export interface components {
             detail: string;
         };
         /**
-         * The API key lacks the required scope
-         * @description The API key is valid, but it does not have the scope that this request needs. The detail names the scope. Nothing was executed, and the idempotency key is not used up. Ask an operator for an API key with that scope.
+         * Too many invalid API keys
+         * @description This client address has sent too many API keys that are not valid, and no other key is looked up for it until the time window ends. Nothing was executed, and the idempotency key is not used up. Check the API key, and retry after the time in Retry-After.
          * @example {
-         *       "type": "/problems/scope-missing",
-         *       "title": "The API key lacks the required scope",
-         *       "status": 403,
+         *       "type": "/problems/too-many-invalid-keys",
+         *       "title": "Too many invalid API keys",
+         *       "status": 429,
          *       "error": {
          *         "type": "invalid_request_error",
-         *         "code": "scope_missing",
-         *         "message": "The API key lacks the required scope"
+         *         "code": "too_many_invalid_keys",
+         *         "message": "Too many invalid API keys"
          *       }
          *     }
          */
-        ScopeMissingProblem: {
+        TooManyInvalidKeysProblem: {
             /** @constant */
-            type: "/problems/scope-missing";
+            type: "/problems/too-many-invalid-keys";
             /** @constant */
-            title: "The API key lacks the required scope";
+            title: "Too many invalid API keys";
             /** @constant */
-            status: 403;
+            status: 429;
             detail?: string;
             error: {
                 /** @constant */
                 type: "invalid_request_error";
                 /** @constant */
-                code: "scope_missing";
+                code: "too_many_invalid_keys";
                 message: string;
             };
         };
@@ -2242,6 +2242,36 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "too_many_active_keys";
+                message: string;
+            };
+        };
+        /**
+         * The API key lacks the required scope
+         * @description The API key is valid, but it does not have the scope that this request needs. The detail names the scope. Nothing was executed, and the idempotency key is not used up. Ask an operator for an API key with that scope.
+         * @example {
+         *       "type": "/problems/scope-missing",
+         *       "title": "The API key lacks the required scope",
+         *       "status": 403,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "scope_missing",
+         *         "message": "The API key lacks the required scope"
+         *       }
+         *     }
+         */
+        ScopeMissingProblem: {
+            /** @constant */
+            type: "/problems/scope-missing";
+            /** @constant */
+            title: "The API key lacks the required scope";
+            /** @constant */
+            status: 403;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "scope_missing";
                 message: string;
             };
         };
@@ -5564,24 +5594,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Forbidden: `scope-missing`. */
-        "ForeignKey-ScopeMissing": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
-            };
-        };
-        /** @description Too Many Requests: `rate-limited`, `too-many-active-keys`. */
-        "ForeignKey-RateLimitedOrTooManyActiveKeys": {
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-active-keys`. */
+        "ForeignKey-TooManyRequests": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -5598,7 +5612,23 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Forbidden: `scope-missing`. */
+        "ForeignKey-ScopeMissing": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -5897,6 +5927,21 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`. */
+        "Tenant-TooManyInvalidKeysOrRateLimited": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
         /** @description Forbidden: `scope-missing`. */
         "Tenant-ScopeMissing": {
             headers: {
@@ -5909,21 +5954,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
-            };
-        };
-        /** @description Too Many Requests: `rate-limited`. */
-        "Tenant-RateLimited": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RateLimitedProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6001,24 +6031,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Forbidden: `scope-missing`. */
-        "LocalKey-ScopeMissing": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
-            };
-        };
-        /** @description Too Many Requests: `rate-limited`. */
-        "LocalKey-RateLimited": {
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`. */
+        "LocalKey-TooManyInvalidKeysOrRateLimited": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6034,7 +6048,23 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["RateLimitedProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Forbidden: `scope-missing`. */
+        "LocalKey-ScopeMissing": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6677,7 +6707,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -6762,7 +6792,7 @@ export interface operations {
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["ForeignKey-UnprocessableEntity"];
-            429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
+            429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
@@ -6868,7 +6898,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
+            429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
@@ -6974,7 +7004,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
+            429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
@@ -7014,7 +7044,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7142,7 +7172,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
+            429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
@@ -7248,7 +7278,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["ForeignKey-RateLimitedOrTooManyActiveKeys"];
+            429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
@@ -7282,7 +7312,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7316,7 +7346,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7350,7 +7380,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7388,7 +7418,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7422,7 +7452,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7453,7 +7483,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7494,7 +7524,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7528,7 +7558,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7566,7 +7596,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7600,7 +7630,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7636,7 +7666,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7695,7 +7725,7 @@ export interface operations {
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
-            429: components["responses"]["LocalKey-RateLimited"];
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7729,7 +7759,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7801,7 +7831,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-RateLimited"];
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7874,7 +7904,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-RateLimited"];
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7913,7 +7943,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7947,7 +7977,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8021,7 +8051,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-RateLimited"];
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8058,7 +8088,7 @@ export interface operations {
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["Tenant-IdempotencyKeyExpired"];
-            429: components["responses"]["Tenant-RateLimited"];
+            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

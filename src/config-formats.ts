@@ -1,4 +1,4 @@
-// The formats of settings that are lists: operators and their keys, name servers, delays.
+// The formats of settings that are lists: operators and their keys, name servers, proxies, delays.
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -20,6 +20,34 @@ export const nameServers = z
 function isNameServer(text: string): boolean {
   const [, v6, v4 = text, portText] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? []
   return isIP(v6 ?? v4) !== 0 && Number(portText ?? 53) <= 65_535
+}
+
+/** Names of networks that Express knows. */
+const PROXY_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
+
+/**
+ * The proxies in front of the API, as Express takes them: their number, or their addresses and
+ * networks, such as `10.0.0.0/8,loopback`.
+ *
+ * @see https://expressjs.com/en/guide/behind-proxies.html
+ */
+export const trustedProxies = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine((parts) => isHops(parts) || parts.every(isProxy), {
+    error: 'must be the number of proxies, or a list of their addresses: 10.0.0.0/8,loopback',
+  })
+  .transform((parts) => (isHops(parts) ? Number(parts[0]) : parts))
+
+function isHops([only = '', ...others]: readonly string[]): boolean {
+  return others.length === 0 && /^[1-9]$/.test(only)
+}
+
+function isProxy(text: string): boolean {
+  const [address = '', bits, ...others] = text.split('/')
+  const most = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
+  return PROXY_NETWORKS.includes(text) || (most > 0 && fits && others.length === 0)
 }
 
 /** An ascending list of seconds, for example `5,60,600`. */

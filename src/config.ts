@@ -1,7 +1,13 @@
 // Reads and checks every setting of every process. No other file reads the environment. A wrong
 // value stops the process at start, with a message that names the variable.
 import { z } from 'zod'
-import { countOperators, delaysSeconds, nameServers, operatorKeys } from './config-formats.ts'
+import {
+  countOperators,
+  delaysSeconds,
+  nameServers,
+  operatorKeys,
+  trustedProxies,
+} from './config-formats.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
@@ -117,12 +123,14 @@ const environmentSchema = z
     SHUTDOWN_TIMEOUT_MS: milliseconds.default(15_000),
     DRAIN_DELAY_MS: z.coerce.number().int().min(0).max(300_000).default(500),
 
+    TRUST_PROXY: trustedProxies.optional(),
     MAX_CONNECTIONS: limit.min(1).default(10_000),
     MAX_CONCURRENT_REQUESTS: limit.min(1).default(500),
     MAX_WAITING_REQUESTS: limit.default(5_000),
     MAX_ACTIVE_KEYS: limit.default(10_000),
     RATE_LIMIT_WRITES: limit.default(60_000),
     RATE_LIMIT_READS: limit.default(60_000),
+    RATE_LIMIT_INVALID_KEYS: limit.default(60),
     RATE_LIMIT_WINDOW_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
     REQUEST_MAX_AGE_SECONDS: z.coerce.number().int().min(1).max(86_400).optional(),
     API_KEY_CACHE_SECONDS: z.coerce.number().min(0).max(60).default(5),

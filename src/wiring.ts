@@ -13,6 +13,7 @@ import { createSharedCount } from './db/tenants/rate-limits.ts'
 import type { ApiLimits, ApiParts } from './http/endpoint.ts'
 import { createActiveKeysLimit } from './http/limits/active-keys.ts'
 import { createPlaces } from './http/limits/concurrency.ts'
+import { createInvalidKeysLimit } from './http/limits/invalid-keys.ts'
 import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
@@ -73,6 +74,7 @@ function wireTenantLimits(
   const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
   return {
     rate: createRateLimiter({ limits, windowSeconds }, createSharedCount(sql), log),
+    invalidKeys: createInvalidKeysLimit({ limit: config.RATE_LIMIT_INVALID_KEYS, windowSeconds }),
     activeKeys: createActiveKeysLimit(
       config.MAX_ACTIVE_KEYS,
       (tenantId, most) => countActiveKeys(sql, tenantId, most),

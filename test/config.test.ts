@@ -102,6 +102,15 @@ describe('readConfig', () => {
     ])
   })
 
+  test('accepts a number of proxies, or their networks', () => {
+    expect(readConfig({ TRUST_PROXY: '2' }).TRUST_PROXY).toBe(2)
+    expect(readConfig({ TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::/32' }).TRUST_PROXY).toEqual([
+      'loopback',
+      '10.0.0.0/8',
+      '2001:db8::/32',
+    ])
+  })
+
   test('treats empty variables as unset', () => {
     const empty = Object.fromEntries(configVariables.map((name) => [name, '']))
 
@@ -132,6 +141,11 @@ describe('readConfig', () => {
     ['PROVIDER_KEY_WINDOW_SECONDS', 'zero', '0'],
     ['DEMO_API_KEY', 'too short a key', 'sk_hunter2'],
     ['DEMO_API_KEY', 'a key with other characters', 'sk_hunter2-hunter2'],
+    ['TRUST_PROXY', 'every address', 'true'],
+    ['TRUST_PROXY', 'too many proxies', '99'],
+    ['TRUST_PROXY', 'a name', 'proxy.hunter2'],
+    ['TRUST_PROXY', 'a network that is too long', '10.0.0.0/33'],
+    ['TRUST_PROXY', 'a number among networks', '10.0.0.0/8,2'],
     ['LEASE_MS', 'less than a tenth of a second', '99'],
     ['CALL_ATTEMPTS', 'zero', '0'],
     ['CALL_RETRY_DELAY_MS', 'no number', 'soon'],

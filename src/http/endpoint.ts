@@ -11,6 +11,7 @@ import type { Operations } from '../engine/engine.ts'
 import type { Answer } from './responses/answer.ts'
 import type { ActiveKeysLimit } from './limits/active-keys.ts'
 import type { Places } from './limits/concurrency.ts'
+import type { InvalidKeysLimit } from './limits/invalid-keys.ts'
 import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
@@ -21,6 +22,7 @@ import type { IdleWatch } from './keyed/idle-watch.ts'
 export interface ApiLimits {
   readonly places: Places
   readonly rate: RateLimiter
+  readonly invalidKeys: InvalidKeysLimit
   readonly activeKeys: ActiveKeysLimit
   readonly storeBreaker: StoreBreaker
 }
@@ -58,6 +60,7 @@ export interface ApiParts {
     | 'WEBHOOK_ALLOW_INSECURE'
     | 'MAX_CONNECTIONS'
     | 'REQUEST_MAX_AGE_SECONDS'
+    | 'TRUST_PROXY'
     | 'ADMIN_API_KEY'
     | 'ADMIN_DUAL_CONTROL'
     | 'LEASE_MS'

@@ -27,11 +27,13 @@ export const reservationResults = [
 export type ReservationResult = (typeof reservationResults)[number]
 
 /**
- * Problem types of requests that were refused because of load or an outage: the tenant exceeded a
- * limit (429), this process is at its limit (503), or the store is not available (503).
+ * Problem types of requests that were refused because of load or an outage: the tenant or the client
+ * address exceeded a limit (429), this process is at its limit (503), or the store is not available
+ * (503).
  */
 export const refusals = [
   'rate-limited',
+  'too-many-invalid-keys',
   'too-many-active-keys',
   'overloaded',
   'store-unavailable',

@@ -25,6 +25,7 @@ const accessProblems: Record<Access, readonly ProblemType[]> = {
   tenant: [
     'api-key-missing',
     'api-key-invalid',
+    'too-many-invalid-keys',
     'scope-missing',
     'rate-limited',
     'store-unavailable',

@@ -136,5 +136,6 @@ test('without Retry-After, retries only the problems that are temporary', () => 
     'request-timeout',
     'store-unavailable',
     'too-many-active-keys',
+    'too-many-invalid-keys',
   ])
 })

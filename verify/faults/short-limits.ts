@@ -25,6 +25,7 @@ export const SHORT_LIMITS = {
   // The counters of a limit are written beside the operations, at times of their own.
   RATE_LIMIT_WRITES: '0',
   RATE_LIMIT_READS: '0',
+  RATE_LIMIT_INVALID_KEYS: '0',
   MAX_ACTIVE_KEYS: '0',
   LOG_LEVEL: 'info',
   METRICS_PORT: '0',

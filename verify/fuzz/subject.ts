@@ -14,6 +14,7 @@ const SETTINGS = {
   // Rate limits have separate tests. Here they would hide all other answers.
   RATE_LIMIT_WRITES: '1000000',
   RATE_LIMIT_READS: '1000000',
+  RATE_LIMIT_INVALID_KEYS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
   WAIT_SECONDS: '2',
   WAIT_MAX_SECONDS: '30',

@@ -37,6 +37,10 @@ export const trafficProblems = {
     'Too many requests',
     'The tenant has used up its requests for this time window. The RateLimit and RateLimit-Policy headers show the limit. Nothing was executed, and the idempotency key is not used up. Retry after the time in Retry-After.',
   ),
+  'too-many-invalid-keys': tooMany(
+    'Too many invalid API keys',
+    'This client address has sent too many API keys that are not valid, and no other key is looked up for it until the time window ends. Nothing was executed, and the idempotency key is not used up. Check the API key, and retry after the time in Retry-After.',
+  ),
   'too-many-active-keys': tooMany(
     'Too many unfinished operations',
     'The tenant has reached its limit of unfinished operations. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.',

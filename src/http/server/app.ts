@@ -25,6 +25,8 @@ export function createApp(parts: ApiParts): Express {
     .disable('etag')
     .enable('strict routing')
     .enable('case sensitive routing')
+    // Without proxies the client's address is that of the connection, and its headers name no other one.
+    .set('trust proxy', parts.settings.TRUST_PROXY ?? false)
   app.use(
     traceRequest(),
     logRequest(parts),

@@ -1,9 +1,10 @@
 // Authenticates a request by its API key (RFC 6750 section 2.1), and checks the scopes of the key.
-import type { IncomingMessage } from 'node:http'
+import type { Request } from 'express'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { allowsScope, type Scope } from '../../domain/tenants/api-key.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import type { Attempt } from '../limits/invalid-keys.ts'
 
 const REALM = 'Bearer realm="atomic-payments"'
 export const CHALLENGE = { 'www-authenticate': REALM }
@@ -13,24 +14,31 @@ const BEARER = /^Bearer +([^ ]+)$/i
  * Returns the tenant and the scopes of the API key of the request.
  *
  * @throws ProblemError api-key-missing, or api-key-invalid, which is the same for a malformed, an
- *   unknown, an expired and a revoked key.
+ *   unknown, an expired and a revoked key; too-many-invalid-keys, before the store is asked.
  */
-export async function authenticate(
-  parts: ApiParts,
-  request: IncomingMessage,
-): Promise<AuthenticatedKey> {
+export async function authenticate(parts: ApiParts, request: Request): Promise<AuthenticatedKey> {
   const lines = headerLines(request, 'authorization')
   if (lines.length === 0) throw new ProblemError('api-key-missing', { headers: CHALLENGE })
   const apiKey = readBearer(lines) ?? ''
-  const authenticated = parts.apiKeyCache.recall(apiKey) ?? (await findApiKey(parts, apiKey))
-  if (authenticated === undefined) throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
-  return authenticated
+  const cached = parts.apiKeyCache.recall(apiKey)
+  return cached ?? (await findApiKey(parts, { address: request.ip ?? '', apiKey }))
 }
 
-function findApiKey(parts: ApiParts, apiKey: string): Promise<AuthenticatedKey | undefined> {
-  return parts.limits.storeBreaker.reading(() =>
-    withinStoreTimeout(parts, parts.apiKeyCache.find(apiKey)),
+async function findApiKey(parts: ApiParts, attempt: Attempt): Promise<AuthenticatedKey> {
+  const { invalidKeys, storeBreaker } = parts.limits
+  const seconds = invalidKeys.secondsUntilNext(attempt)
+  if (seconds !== undefined) {
+    throw new ProblemError('too-many-invalid-keys', { headers: { 'retry-after': String(seconds) } })
+  }
+  const found = await storeBreaker.reading(() =>
+    withinStoreTimeout(parts, parts.apiKeyCache.find(attempt.apiKey)),
   )
+  if (found === undefined) {
+    invalidKeys.failed(attempt)
+    throw new ProblemError('api-key-invalid', { headers: CHALLENGE })
+  }
+  invalidKeys.worked(attempt)
+  return found
 }
 
 /**

@@ -1,0 +1,85 @@
+// Limits how many invalid API keys a client address may send in a window, so that guessing costs the
+// guesser and not the store. Each process counts by itself. A key that has worked in this process is
+// never refused, because other clients may share the address of the guesser.
+import { hash } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+
+/** The address and the key of a request that is not authenticated yet. */
+export interface Attempt {
+  readonly address: string
+  readonly apiKey: string
+}
+
+export interface InvalidKeysLimit {
+  /** Seconds until the address may try a key again; undefined when it may now. */
+  secondsUntilNext(attempt: Attempt): number | undefined
+  /** Counts a key that did not work. */
+  failed(attempt: Attempt): void
+  /** Keeps in mind that a key worked. */
+  worked(attempt: Attempt): void
+}
+
+/** Some megabytes each. Addresses beyond that are not counted; the oldest key is evicted. */
+const ADDRESSES_MAX = 50_000
+const KEYS_MAX = 10_000
+
+/** @param limit 0: no limit. */
+export function createInvalidKeysLimit(
+  { limit, windowSeconds }: { readonly limit: number; readonly windowSeconds: number },
+  now: () => number = Date.now,
+): InvalidKeysLimit {
+  const windowMs = windowSeconds * 1_000
+  const workingKeys = new Set<string>()
+  let counts = new Map<string, number>()
+  let windowEndsAtMs = 0
+
+  const countsNow = () => {
+    if (now() >= windowEndsAtMs) {
+      windowEndsAtMs = (Math.floor(now() / windowMs) + 1) * windowMs
+      counts = new Map()
+    }
+    return counts
+  }
+
+  return {
+    secondsUntilNext({ address, apiKey }) {
+      if (limit === 0 || (countsNow().get(networkOf(address)) ?? 0) < limit) return undefined
+      if (workingKeys.has(nameOf(apiKey))) return undefined
+      return Math.max(1, Math.ceil((windowEndsAtMs - now()) / 1_000))
+    },
+    failed({ address }) {
+      const network = networkOf(address)
+      const count = countsNow().get(network)
+      if (count !== undefined || counts.size < ADDRESSES_MAX) counts.set(network, (count ?? 0) + 1)
+    },
+    worked({ apiKey }) {
+      const [oldest] = workingKeys
+      if (workingKeys.size >= KEYS_MAX && oldest !== undefined) workingKeys.delete(oldest)
+      workingKeys.add(nameOf(apiKey))
+    },
+  }
+}
+
+/** No key is kept in plain text. */
+function nameOf(apiKey: string): string {
+  return hash('sha256', apiKey, 'base64')
+}
+
+/**
+ * The address, or the /64 network of an IPv6 address: a client has all of its addresses
+ * (RFC 6177, section 2).
+ */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = address.toLowerCase().split('::')
+  const left = head.split(':').filter((group) => group !== '')
+  const right = (tail ?? '').split(':').filter((group) => group !== '')
+  const zeros = tail === undefined ? 0 : 8 - left.length - right.length
+  const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right]
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}
