@@ -1,7 +1,7 @@
 -- Disputes, what of them is posted to the ledger, and which events of the provider are about them.
 --
 -- NOT VALID: the columns are new, and every row that is there has passed a narrower rule, so that no large table has to
--- be read while it is locked. Whatever is written from now on is checked.
+-- be read while it is locked. Every later write is checked.
 CREATE TABLE "disputes" (
 	"tenant_id" uuid NOT NULL,
 	"id" uuid NOT NULL,

@@ -1,8 +1,8 @@
 // Limits how many invalid API keys a client address may send in a window, so that guessing costs the
 // guesser and not the store. Each process counts by itself. A key that has worked in this process is
 // never refused, because other clients may share the address of the guesser.
-import { hash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
+import { hashApiKey } from '../../db/tenants/api-keys.ts'
 
 /** The address and the key of a request that is not authenticated yet. */
 export interface Attempt {
@@ -15,7 +15,7 @@ export interface InvalidKeysLimit {
   secondsUntilNext(attempt: Attempt): number | undefined
   /** Counts a key that did not work. */
   failed(attempt: Attempt): void
-  /** Keeps in mind that a key worked. */
+  /** Records that a key worked. */
   worked(attempt: Attempt): void
 }
 
@@ -53,16 +53,19 @@ export function createInvalidKeysLimit(
       if (count !== undefined || counts.size < ADDRESSES_MAX) counts.set(network, (count ?? 0) + 1)
     },
     worked({ apiKey }) {
+      const name = nameOf(apiKey)
+      // A set keeps the order of insertion: the first key has not worked for the longest time.
+      workingKeys.delete(name)
+      workingKeys.add(name)
       const [oldest] = workingKeys
-      if (workingKeys.size >= KEYS_MAX && oldest !== undefined) workingKeys.delete(oldest)
-      workingKeys.add(nameOf(apiKey))
+      if (workingKeys.size > KEYS_MAX && oldest !== undefined) workingKeys.delete(oldest)
     },
   }
 }
 
 /** No key is kept in plain text. */
 function nameOf(apiKey: string): string {
-  return hash('sha256', apiKey, 'base64')
+  return hashApiKey(apiKey).toString('latin1')
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   startProvider,
   type RunningProvider,
 } from '../../../dev/stripe-stand-in/running-provider.ts'
+import { until } from '../../../support/until.ts'
 import { adapterFor, identityOf, paymentOf, traceOf } from '../adapter-calls.ts'
 
 const T0_MS = 1_800_000_000_000
@@ -124,7 +125,7 @@ describe('shareLists', () => {
   const isNamed = (id: string) => (object: Json) => object['id'] === id
 
   const untilBegun = async (begun: readonly unknown[], count: number) => {
-    while (begun.length < count) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until(() => begun.length >= count)
   }
 
   test('answers no look-up from a list that began before it', async () => {
