@@ -49,15 +49,20 @@ export async function notComparedAmong(
 
 const DELETE_BATCH = 10_000
 
-/** Deletes the compared objects of a run, in batches. */
+/**
+ * Deletes the compared objects of a run, in batches. What another worker deletes is skipped: two
+ * that waited for each other's rows would deadlock.
+ */
 export async function deleteProgress(sql: Sql, runId: string): Promise<void> {
   for (;;) {
     const { count } = await sql`
-      delete from reconciliation_seen
-      where (run_id, object_id) in (
+      with batch as materialized (
         select run_id, object_id from reconciliation_seen where run_id = ${runId}
         limit ${DELETE_BATCH}
+        for update skip locked
       )
+      delete from reconciliation_seen as seen using batch
+      where seen.run_id = batch.run_id and seen.object_id = batch.object_id
     `
     if (count < DELETE_BATCH) return
   }
