@@ -15,6 +15,7 @@ import { createRefund } from './create-refund/phases.ts'
 import { followDispute } from './follow-dispute/phases.ts'
 import { followPayment } from './follow-payment/phases.ts'
 import { followRefund } from './follow-refund/phases.ts'
+import { releaseHold } from './release-hold/phases.ts'
 
 interface Entry {
   readonly operation: Operation
@@ -31,6 +32,7 @@ const entries: readonly Entry[] = [
   { operation: followPayment },
   { operation: followRefund },
   { operation: followDispute },
+  { operation: releaseHold },
 ]
 
 /** The phase tables, for the engine. */

@@ -4,8 +4,9 @@ import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-p
 import { findPayment } from '../db/payments/payments.ts'
 import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingPayments } from '../db/reconciliation/missing-records.ts'
-import { comparisonOf } from '../domain/events/provider-event.ts'
+import { comparisonOf, comparisonOfSurplus } from '../domain/events/provider-event.ts'
 import type { Payment } from '../domain/payments/payment.ts'
+import { isSurplusHold } from '../domain/payments/standing.ts'
 import type { PaymentProvider, ProviderPayment } from '../provider/payment-provider.ts'
 import {
   countInMotion,
@@ -144,7 +145,7 @@ async function actOnSecondLook(
   const verdict = judgePayment(ours, theirs)
   switch (verdict.verdict) {
     case 'differs':
-      return [...verdict.differences]
+      return (await isReleased(comparison, ours, theirs)) ? [] : [...verdict.differences]
     case 'moved_on':
       return (await follow(
         comparison,
@@ -158,6 +159,16 @@ async function actOnSecondLook(
       comparison.counts.in_motion += 1
       return []
   }
+}
+
+/** Makes `hold.release` release a hold that the payment does not use. */
+async function isReleased(
+  comparison: Comparison,
+  ours: Payment,
+  theirs: ProviderPayment,
+): Promise<boolean> {
+  if (!isSurplusHold(ours, theirs)) return false
+  return await follow(comparison, comparisonOfSurplus(ours, theirs, comparison.parts.clock.now()))
 }
 
 async function actOnMissing(

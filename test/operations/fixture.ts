@@ -27,6 +27,7 @@ const WITHOUT_FIXTURE: Readonly<Record<string, string>> = {
   'payment.follow': 'no client begins it: test/operations/follow-payment',
   'refund.follow': 'no client begins it: test/operations/follow-refund',
   'dispute.follow': 'no client begins it: test/operations/follow-dispute',
+  'hold.release': 'no client begins it: test/operations/release-hold',
 }
 
 export interface FixtureOfOperation extends OperationFixture {

@@ -26,6 +26,7 @@ const NOT_MODELLED: Readonly<Record<string, string>> = {
   'payment.follow': 'events are not modelled',
   'refund.follow': 'events are not modelled',
   'dispute.follow': 'events are not modelled',
+  'hold.release': 'events are not modelled',
 }
 
 test('the model has each operation, or says why not', () => {
@@ -40,6 +41,7 @@ const NOT_SIMULATED: Readonly<Record<string, string>> = {
   'payment.follow': 'no client begins it',
   'refund.follow': 'no client begins it',
   'dispute.follow': 'no client begins it',
+  'hold.release': 'no client begins it',
 }
 
 test('the simulation sends each operation, or says why not', () => {

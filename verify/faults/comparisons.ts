@@ -1,14 +1,12 @@
-// The scenario of a reconciliation: a partial capture, a refund, and money that moved without either,
-// compared with the provider by several runs at once and once more. Its faults are the runs that
-// compete; a crash in the middle is a case of test/reconciliation/.
-import { setTimeout as wait } from 'node:timers/promises'
-import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import { RECONCILIATIONS_QUEUE } from '../../src/db/queue/queues.ts'
-import { createJobWaker } from '../../src/db/connection/notifications.ts'
+// The scenarios in which a reconciliation compares, without other faults. The first: a partial capture,
+// a refund, and money that moved without either, compared by several runs at once and once more. A
+// crash in the middle is a case of test/reconciliation/.
 import type { Case } from './case.ts'
 import type { Lane } from './lane.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
+import { releaseLateHold } from './late-holds.ts'
+import type { Merchant } from './merchant.ts'
 import { MANUAL } from './payments.ts'
+import { compare, hoursFrom, windowStart } from './reconcile.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -19,6 +17,7 @@ export const comparisons: readonly Scenario[] = [
     act: moveAndCompare,
     check: checkComparison,
   },
+  releaseLateHold,
 ]
 
 const TIMES = 5
@@ -30,14 +29,8 @@ export function planComparisons({ quick }: { readonly quick: boolean }): Case[] 
   ).flat()
 }
 
-const HOUR_MS = 60 * 60 * 1_000
-/** The times of the provider's records are in whole seconds. */
-const SECOND_MS = 1_000
-
 async function moveAndCompare(merchant: Merchant, id: string): Promise<void> {
-  // So that the fees of the bystander are not compared: nothing of its data may change.
-  await wait(SECOND_MS, undefined, { signal: merchant.signal })
-  const from = new Date(Math.floor(Date.now() / SECOND_MS) * SECOND_MS)
+  const from = await windowStart(merchant)
   await merchant.capture(id, 1_500)
   await merchant.refund(id, 500)
   const charge = await findCharge(merchant)
@@ -51,39 +44,12 @@ async function moveAndCompare(merchant: Merchant, id: string): Promise<void> {
   await compare(merchant, [{ from, to: hoursFrom(4) }])
 }
 
-const hoursFrom = (hours: number) => new Date(Date.now() + hours * HOUR_MS)
-
 async function findCharge({ lane, tenant }: Merchant): Promise<string> {
   const [row] = await lane.owner.sql<{ intent: string }[]>`
     select provider_payment_id as intent from payments where tenant_id = ${tenant.id}
   `
   const intent = await lane.provider.control('GET', `objects/${row?.intent}`)
   return (intent as { latest_charge: string }).latest_charge
-}
-
-const POLL_MS = 40
-
-/** Has the worker carry out the runs at once. */
-async function compare(
-  { lane, signal, violations }: Merchant,
-  windows: readonly { readonly from: Date; readonly to: Date }[],
-): Promise<void> {
-  const { sql } = lane.owner
-  const request = { provider: 'stripe', requestedBy: 'fault suite' }
-  const runs = await Promise.all(
-    windows.map((window) => requestReconciliation(sql, { ...request, ...window })),
-  )
-  const ids = runs.map((run) => run.id)
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  while (performance.now() < endsAt) {
-    createJobWaker(sql, () => {}, RECONCILIATIONS_QUEUE)()
-    const open = await sql`
-      select from reconciliation_runs where id = any(${ids}) and status <> 'completed'
-    `
-    if (open.length === 0) return
-    await wait(POLL_MS, undefined, { signal })
-  }
-  violations.push({ invariant: 7, what: 'a reconciliation did not end' })
 }
 
 interface BalanceTransaction {

@@ -121,7 +121,7 @@ export const faults: readonly Fault[] = [
   ...['reset_late', 'hang_late'].map((fault) => standInFault(fault, () => WITHIN_SETTLING_MS)),
   // The provider keeps a 500, and completes the call at any time.
   standInFault('error_500_late', ({ name }) =>
-    // A later authorization is a second hold, which only reconciliation finds.
+    // A later authorization is a second hold: see the scenario `hold.release.late`.
     name === AUTHORIZATION ? WITHIN_SETTLING_MS : AFTER_SETTLING_MS,
   ),
   ...outages,

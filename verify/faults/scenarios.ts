@@ -9,6 +9,7 @@ import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
 import { expire } from './expired-actions.ts'
 import { expireHold } from './expired-holds.ts'
+import { releaseHold } from './late-holds.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
@@ -45,6 +46,7 @@ export const scenarios: readonly Scenario[] = [
   follow,
   followFailedRefund,
   followDispute,
+  releaseHold,
   expire,
   expireHold,
   ...fixtures.filter(({ operation }) => !OWN_SCENARIOS.includes(operation)).map(scenarioOf),

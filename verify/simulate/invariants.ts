@@ -70,8 +70,10 @@ function checkAuthorizations({ records }: Facts) {
     authorizations,
     ({ metadata, id }) => metadata[LABEL_FIELD] ?? metadata['atomic_payment'] ?? id,
   )
+  const released = new Set(ofKind(records.executed, 'payment_intent.cancel').map(({ id }) => id))
   const broken = [...byIntention.values()].flatMap((own) => {
-    if (own.length === 1) return []
+    // A hold that the provider completed late is released: see `hold.release`.
+    if (own.length === 1 || own.filter(({ id }) => !released.has(id)).length === 1) return []
     return [`${own[0]?.metadata['atomic_payment'] ?? 'unknown payment'}: ${showAll(own)}`]
   })
   return { checked: byIntention.size, broken }
@@ -100,7 +102,7 @@ function isUnpaid({ status, amount_captured: captured }: Payment, executed: read
   // A cancel before the authentication releases nothing.
   const released = canceled.filter(({ amount }) => amount > 0).length
   if (moved.length > 0 || captured > 0) return false
-  if (status === 'requires_capture') return held === 1 && released === 0
+  if (status === 'requires_capture') return held - released === 1
   // A payment that has ended holds nothing.
   return status === 'canceled' || status === 'declined' ? held === released : true
 }

@@ -5,7 +5,7 @@ import type {
   Payment,
   PaymentRequest,
 } from '../../domain/payments/payment.ts'
-import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
+import { finalStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
@@ -129,6 +129,27 @@ export function markProcessingIfIn(
       where payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
         and payments.status = any(${[...statuses]}::text[]) and ${condition}
       returning payments.*
+    )
+  `
+}
+
+/**
+ * The part `resource` of an intent statement: the payment of the operation in `reserved`, unchanged,
+ * if it uses another payment of the provider than this one, or is final and uses none.
+ */
+export function selectPaymentWithSurplus(sql: Sql, providerPaymentId: string): Fragment {
+  return sql`
+    resource as (
+      select (
+        jsonb_populate_record(payments, jsonb_build_object('previous_status', payments.status))
+      ).*
+      from payments
+      join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
+      where payments.provider_payment_id is distinct from ${providerPaymentId}
+        and (
+          payments.provider_payment_id is not null
+          or payments.status = any(${finalStatuses}::text[])
+        )
     )
   `
 }

@@ -72,6 +72,15 @@ export function comparisonOf(payment: Payment, standing: string, now: Date): Pro
   }
 }
 
+/** An internal event: reconciliation found a hold that names the payment, which does not use it. */
+export function comparisonOfSurplus(
+  payment: Payment,
+  { providerPaymentId }: { providerPaymentId: string },
+  now: Date,
+): ProviderEvent {
+  return comparisonOf({ ...payment, providerPaymentId }, providerPaymentId, now)
+}
+
 /** An internal event: reconciliation found that the provider's refund is further along than ours. */
 export function comparisonOfRefund(
   { tenantId, id, paymentId, providerRefundId }: Refund,
@@ -124,6 +133,11 @@ export function keyOfProviderEvent({ id }: ProviderEventRef): string {
 /** The idempotency key of the operation that cancels a payment whose cardholder did not act. */
 export function keyOfExpiry({ id }: Pick<Payment, 'id'>): string {
   return `§action-expired:${id}`
+}
+
+/** The idempotency key of the operation that releases a hold which no payment uses. */
+export function keyOfRelease(providerPaymentId: string): string {
+  return `§hold:${providerPaymentId}`
 }
 
 /** Whether the service itself created the operation. Its key is never shown to clients. */

@@ -48,6 +48,8 @@ export function isFinal(status: PaymentStatus): boolean {
   return paymentTransitions[status].length === 0
 }
 
+export const finalStatuses = paymentStatuses.filter((status) => isFinal(status))
+
 /** The statuses in which a payment waits for its client, the cardholder or the provider. */
 export const waitingStatuses = ['requires_capture', 'requires_action'] as const
 export type WaitingStatus = (typeof waitingStatuses)[number]

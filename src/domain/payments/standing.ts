@@ -1,6 +1,11 @@
 // The standing of a payment: its state at the provider. Decides which status of our payment
 // follows.
-import { waitingStatuses, type PaymentStatus, type WaitingStatus } from './payment-status.ts'
+import {
+  isFinal,
+  waitingStatuses,
+  type PaymentStatus,
+  type WaitingStatus,
+} from './payment-status.ts'
 import type { Cancellation, Failure, Hold, Payment } from './payment.ts'
 
 /**
@@ -46,4 +51,27 @@ export function statusAfter(
 /** Whether a payment in this status follows changes at the provider. */
 export function isFollowed(status: PaymentStatus): status is WaitingStatus {
   return (waitingStatuses as readonly PaymentStatus[]).includes(status)
+}
+
+/**
+ * Whether a payment of the provider that names ours holds money, or may hold it once its cardholder
+ * acts, while ours uses another one and will never use this one. A payment that is not final and uses
+ * none may still find it. Once true, it stays true until the hold ends.
+ */
+export function isSurplusHold(
+  ours: Payment,
+  theirs: {
+    readonly providerPaymentId: string
+    readonly amountMinor: number
+    readonly currency: string
+    readonly standing: Standing | undefined
+  },
+): boolean {
+  const usesOther =
+    ours.providerPaymentId === null
+      ? isFinal(ours.status)
+      : ours.providerPaymentId !== theirs.providerPaymentId
+  const isSame = theirs.amountMinor === ours.amountMinor && theirs.currency === ours.currency
+  const isOpen = theirs.standing?.status === 'held' || theirs.standing?.status === 'undecided'
+  return usesOther && isSame && isOpen
 }

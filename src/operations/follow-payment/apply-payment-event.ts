@@ -21,6 +21,7 @@ import {
 import type { Engine } from '../../engine/engine.ts'
 import { cancelPayment, type CancelParameters } from '../cancel-payment/phases.ts'
 import { applyRefundEvent } from '../follow-refund/apply-refund-event.ts'
+import { applySurplusEvent } from '../release-hold/apply-surplus-event.ts'
 import { pursue, reopen, reserve, type EventResult } from '../operations-of-events.ts'
 import { followPayment } from './phases.ts'
 
@@ -29,7 +30,8 @@ export async function applyPaymentEvent(
   engine: Engine,
   event: StoredProviderEvent,
 ): Promise<EventResult> {
-  if (event.providerPaymentId === null) return 'ignored'
+  const { providerPaymentId } = event
+  if (providerPaymentId === null) return 'ignored'
   const payment = await findSubject(engine, event)
   if (payment === undefined) return 'unmatched'
   if (await requestCheck(engine, payment)) return 'pending'
@@ -42,7 +44,9 @@ export async function applyPaymentEvent(
   }
   // Too early: the provider's id of the payment is not recorded yet.
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
-  if (payment.providerPaymentId !== event.providerPaymentId) return 'unmatched'
+  if (payment.providerPaymentId !== providerPaymentId) {
+    return await applySurplusEvent(engine, { ...event, providerPaymentId }, payment)
+  }
   const refund = await findRefundOfObject(engine.store.sql, payment, event.objectId)
   if (refund !== undefined) return await applyRefundEvent(engine, event, refund)
   if (isFinal(payment.status)) return 'ignored'

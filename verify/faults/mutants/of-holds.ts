@@ -29,6 +29,20 @@ export const mutantsOfHolds: readonly Mutant[] = [
     shownBy: ['payment.capture.refused'],
   },
   {
+    name: 'second-hold-kept',
+    breaks: 'A hold that the provider completes late stays until it ends by itself.',
+    patches: [
+      {
+        file: 'src/operations/release-hold/apply-surplus-event.ts',
+        text: "if (theirs === undefined || !isSurplusHold(payment, theirs)) return 'unmatched'",
+        replacement:
+          "if (theirs !== undefined || isSurplusHold(payment, theirs)) return 'unmatched'",
+      },
+    ],
+    caughtBy: 7,
+    shownBy: ['hold.release'],
+  },
+  {
     name: 'expired-action-not-canceled',
     breaks: 'A payment whose cardholder never authenticates waits for ever.',
     patches: [

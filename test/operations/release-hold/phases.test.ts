@@ -1,0 +1,243 @@
+// Tests what becomes of a hold that the provider completed after its payment went on without it: the
+// service releases it, whoever tells of it first, and never touches the hold that the payment uses.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
+import { showPaymentId } from '../../../src/domain/payments/payment.ts'
+import { keyOfRelease, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
+import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
+import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
+import { withoutRetries } from '../../support/engine-doubles.ts'
+import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
+import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { eventsOf, postingsOf } from '../../support/records.ts'
+import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
+import { asked, captured, held } from '../made-payments.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterEach(() => expectLedgerBalanced(t.engine.store))
+afterAll(() => t.stop())
+
+/** A second authorization of the payment, as the provider completes one under an earlier key. */
+async function authorizeAgain(ref: PaymentRef, paymentMethod = 'pm_card_visa'): Promise<string> {
+  const payment = { ...(await t.readPayment(ref)), paymentMethod }
+  const identity = { providerKey: `late_${ref.paymentId}`, operationId: ref.paymentId }
+  const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
+  return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
+}
+
+const eventOf = ({ tenantId, paymentId }: PaymentRef, intentId: string): ProviderEvent =>
+  eventAbout({ tenantId, id: paymentId, providerPaymentId: intentId })
+
+async function statusAtProvider(intentId: string): Promise<string> {
+  const object = await t.provider.control('GET', `/objects/${intentId}`)
+  return String((object as { status: unknown }).status)
+}
+
+/** What the merchant and the books see of a payment. */
+async function stateOf(ref: PaymentRef) {
+  const { store } = t.engine
+  const shown = showPaymentId(ref.paymentId)
+  const postings = await postingsOf(store, shown)
+  return {
+    payment: await t.readPayment(ref),
+    ledger: postings.map(({ kind, amount }) => `${kind} ${amount}`),
+    events: await eventsOf(store, shown),
+  }
+}
+
+/** The calls that release a hold at the provider. */
+async function releases(intentId: string): Promise<number> {
+  const calls = await t.provider.executed()
+  return calls.filter(({ id, kind }) => id === intentId && kind === 'payment_intent.cancel').length
+}
+
+const uses = [
+  ['a captured payment', captured],
+  ['a payment whose money is held', held],
+  ['a payment whose cardholder must authenticate', asked],
+] as const
+
+describe.each(uses)('a second hold of %s', (_, made) => {
+  test('is released, and the payment stays as it is', async () => {
+    const ref = await made(t)
+    const before = await stateOf(ref)
+    const surplus = await authorizeAgain(ref)
+
+    expect(await deliver(t.engine, eventOf(ref, surplus))).toBe('pending')
+    await runWaiting(t)
+
+    expect(await statusAtProvider(surplus)).toBe('canceled')
+    expect(await statusAtProvider(before.payment.providerPaymentId ?? '')).not.toBe('canceled')
+    expect(await stateOf(ref)).toEqual(before)
+  })
+
+  test('is released once, whatever events tell of it', async () => {
+    const ref = await made(t)
+    const surplus = await authorizeAgain(ref)
+    const [one, other] = [eventOf(ref, surplus), eventOf(ref, surplus)]
+
+    await Promise.all([deliver(t.engine, one), deliver(t.engine, other)])
+
+    expect(await applyAll(t, [one, other])).toEqual(['applied', 'applied'])
+    expect(await releases(surplus)).toBe(1)
+  })
+})
+
+test('the hold of a declined payment is released', async () => {
+  const accepted = await t.accept({ paymentMethod: 'pm_card_chargeDeclined' })
+  await runOperation(t.engine, accepted)
+  const surplus = await authorizeAgain(accepted)
+  const event = eventOf(accepted, surplus)
+
+  await deliver(t.engine, event)
+
+  expect(await applyAll(t, [event])).toEqual(['applied'])
+  expect(await statusAtProvider(surplus)).toBe('canceled')
+})
+
+test('a second hold that asks its cardholder to authenticate is released', async () => {
+  const ref = await captured(t)
+  const surplus = await authorizeAgain(ref, 'pm_card_threeDSecureRequired')
+  const event = eventOf(ref, surplus)
+
+  await deliver(t.engine, event)
+
+  expect(await applyAll(t, [event])).toEqual(['applied'])
+  expect(await statusAtProvider(surplus)).toBe('canceled')
+})
+
+test('a hold that a payment in progress may still use is left alone', async () => {
+  const accepted = await t.accept({})
+  const early = await authorizeAgain(accepted)
+
+  expect(await deliver(t.engine, eventOf(accepted, early))).toBe('pending')
+
+  expect(await statusAtProvider(early)).toBe('requires_capture')
+})
+
+test('a hold of another amount is left to a person', async () => {
+  const ref = await captured(t)
+  const { amountMinor } = await t.readPayment(ref)
+  const payment = { ...(await t.readPayment(ref)), amountMinor: amountMinor + 1 }
+  const identity = { providerKey: `other_${ref.paymentId}`, operationId: ref.paymentId }
+  const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
+  const { providerPaymentId } = (outcome as { value: { providerPaymentId: string } }).value
+
+  expect(await deliver(t.engine, eventOf(ref, providerPaymentId))).toBe('unmatched')
+
+  expect(await statusAtProvider(providerPaymentId)).toBe('requires_capture')
+})
+
+test('a second intent that was captured is left to a person', async () => {
+  const ref = await captured(t)
+  const surplus = await authorizeAgain(ref)
+  const payment = { ...(await t.readPayment(ref)), providerPaymentId: surplus }
+  const identity = { providerKey: `captured_${surplus}`, operationId: ref.paymentId }
+  await t.engine.provider.calls.capture.execute({ payment }, identity)
+
+  expect(await deliver(t.engine, eventOf(ref, surplus))).toBe('unmatched')
+
+  expect(await statusAtProvider(surplus)).toBe('succeeded')
+})
+
+/** A second hold of a captured payment, its event, and the operation that is to release it. */
+async function releasing() {
+  const ref = await captured(t)
+  const surplus = await authorizeAgain(ref)
+  const event = eventOf(ref, surplus)
+  await deliver(t.engine, event)
+  const [operation] = await t.engine.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where key = ${keyOfRelease(surplus)}
+  `
+  const match = { method: 'POST', path: `/v1/payment_intents/${surplus}/cancel` } as const
+  return { surplus, event, match, operation: { ...ref, id: operation?.id ?? '' } }
+}
+
+describe('a release', () => {
+  test('whose answers are lost is looked up, and not repeated', async () => {
+    const { surplus, event, match, operation } = await releasing()
+    await t.provider.addFault({ match, fault: 'nonsense_body', times: 3 })
+    expect(await runOperation(withoutRetries(t.engine), operation)).toBe('gave_up')
+    expect(await applyProviderEvent(t.engine, event)).toBe('pending')
+    await t.letTimePass(operation, 5)
+
+    await resolveDue(t.engine)
+
+    expect(await applyProviderEvent(t.engine, event)).toBe('applied')
+    expect(await releases(surplus)).toBe(1)
+  })
+
+  test('that was not executed is made again when the event is applied again', async () => {
+    const { surplus, event, match, operation } = await releasing()
+    await t.provider.addFault({ match, fault: 'rate_limited', times: 3 })
+    expect(await runOperation(withoutRetries(t.engine), operation)).toBe('gave_up')
+
+    expect(await applyAll(t, [event])).toEqual(['applied'])
+
+    expect(await releases(surplus)).toBe(1)
+  })
+
+  test('that the provider refuses leaves the hold to a person', async () => {
+    const { surplus, event, operation } = await releasing()
+    const payment = { ...(await t.readPayment(operation)), providerPaymentId: surplus }
+    const identity = { providerKey: `captured_${surplus}`, operationId: operation.id }
+    await t.engine.provider.calls.capture.execute({ payment }, identity)
+
+    expect(await applyAll(t, [event])).toEqual(['applied'])
+
+    expect(await statusAtProvider(surplus)).toBe('succeeded')
+    expect(await t.readPayment(operation)).toMatchObject({ status: 'succeeded' })
+  })
+})
+
+describe('a reconciliation', () => {
+  const DAY_MS = 24 * 60 * 60 * 1_000
+
+  async function compare() {
+    const from = new Date(Date.now() - DAY_MS)
+    const to = new Date(Date.now() + DAY_MS)
+    const { sql } = t.engine.store
+    const run = await insertRun(sql, { provider: 'stripe', requestedBy: 'test', from, to })
+    return await carryOutRun(t.engine, run.id)
+  }
+
+  const findingsAbout = async (objectId: string) =>
+    await t.engine.store.sql`
+      select kind from reconciliation_findings where object_id = ${objectId}
+    `
+
+  test('has a second hold released whose events were lost', async () => {
+    const ref = await captured(t)
+    const surplus = await authorizeAgain(ref)
+
+    await compare()
+    const [stored] = await t.engine.store.sql<{ provider: string; id: string }[]>`
+      select provider, id from provider_events where provider_payment_id = ${surplus}
+    `
+    await applyProviderEvent(t.engine, stored ?? { provider: '', id: '' })
+    await runWaiting(t)
+
+    expect(await statusAtProvider(surplus)).toBe('canceled')
+    expect(await findingsAbout(surplus)).toEqual([])
+  })
+
+  test('reports a hold that could not be released', async () => {
+    const ref = await captured(t)
+    const surplus = await authorizeAgain(ref)
+    await compare()
+    await t.engine.store.sql`
+      update provider_events set status = 'applied', settled_at = now()
+      where provider_payment_id = ${surplus}
+    `
+
+    await compare()
+
+    expect(await findingsAbout(surplus)).toEqual([{ kind: 'held_twice' }])
+  })
+})

@@ -1,0 +1,112 @@
+// The scenarios of a hold that the provider completed after its payment went on without it. Only an
+// event or a reconciliation tells the service, which has to release the hold.
+import { setTimeout as wait } from 'node:timers/promises'
+import { EventRelay } from './event-relay.ts'
+import { EVENT_LIMIT_MS, findPayment, readIntentStatus, until } from './event-scenarios.ts'
+import type { Merchant } from './merchant.ts'
+import { AUTOMATIC } from './payments.ts'
+import { compare, hoursFrom, windowStart } from './reconcile.ts'
+import type { Violation } from './results.ts'
+import type { Scenario } from './scenario.ts'
+
+/** Its points are covered like those of every other operation. */
+export const releaseHold: Scenario = {
+  name: 'hold.release',
+  prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+  act: holdAgain,
+  check: checkPaid,
+}
+
+/** The events are lost, and the provider completes the authorization after the settling time. */
+export const releaseLateHold: Scenario = {
+  name: 'hold.release.late',
+  act: payWithLateHold,
+  check: checkPaid,
+}
+
+const HELD = 'payment_intent.amount_capturable_updated'
+
+/** The provider holds the money again, as for a call under an earlier key. */
+async function holdAgain(merchant: Merchant): Promise<void> {
+  const { lane, history } = merchant
+  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: [HELD] })
+  try {
+    const late = await authorizeAgain(merchant)
+    await relay.untilAccepted(HELD, EVENT_LIMIT_MS)
+    await untilReleased(merchant, late)
+  } finally {
+    await relay.close()
+  }
+}
+
+async function authorizeAgain(merchant: Merchant): Promise<string> {
+  const { lane } = merchant
+  const { intentId } = await findPayment(merchant)
+  const { amount, currency, metadata } = (await lane.provider.control(
+    'GET',
+    `objects/${intentId}`,
+  )) as { amount: number; currency: string; metadata: Record<string, string> }
+  const parameters = new URLSearchParams({
+    amount: String(amount),
+    currency,
+    confirm: 'true',
+    capture_method: 'manual',
+    payment_method: AUTOMATIC.payment_method,
+    'payment_method_types[]': 'card',
+  })
+  for (const [name, value] of Object.entries(metadata)) {
+    parameters.set(`metadata[${name}]`, value)
+  }
+  const answer = await fetch(`${lane.providerUrl}/v1/payment_intents`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${lane.secrets[0]}` },
+    body: parameters,
+  })
+  const { id } = (await answer.json()) as { id?: string }
+  if (id === undefined) throw new Error(`the provider answered ${answer.status}`)
+  return id
+}
+
+async function untilReleased(merchant: Merchant, intentId: string): Promise<void> {
+  const isReleased = async () => (await readIntentStatus(merchant, intentId)) === 'canceled'
+  await until(merchant, isReleased, 'the second hold was not released')
+}
+
+/** More than `PROVIDER_SETTLE_SECONDS` of a lane. */
+const LATE_MS = 3_000
+const POLL_MS = 40
+
+async function payWithLateHold(merchant: Merchant): Promise<void> {
+  const { lane, signal } = merchant
+  const from = await windowStart(merchant)
+  const match = { method: 'POST', path: '/v1/payment_intents' } as const
+  const fault = 'error_500_late'
+  await lane.provider.plantFault({ match, fault, times: 1, delay_ms: LATE_MS })
+  await merchant.pay(AUTOMATIC)
+  const { intentId } = await findPayment(merchant)
+  let late: string | undefined
+  while (late === undefined) {
+    await wait(POLL_MS, undefined, { signal })
+    late = (await findHolds(merchant)).find((id) => id !== intentId)
+  }
+  await compare(merchant, [{ from, to: hoursFrom(1) }])
+  await untilReleased(merchant, late)
+}
+
+/** The provider's ids of what it authorized for the run. */
+async function findHolds({ lane, history }: Merchant): Promise<string[]> {
+  const log = await lane.provider.listExecuted()
+  return log
+    .filter(({ kind }) => kind === 'payment_intent.confirm' || kind === 'payment_intent.create')
+    .filter(({ metadata }) => Object.values(metadata).includes(history.run))
+    .map(({ id }) => id)
+}
+
+/** The hold that the payment uses was captured, and its payment stays as it was. */
+async function checkPaid(merchant: Merchant): Promise<Violation[]> {
+  const { status, intentId } = await findPayment(merchant)
+  const theirs = await readIntentStatus(merchant, intentId)
+  return status === 'succeeded' && theirs === 'succeeded'
+    ? []
+    : [{ invariant: 5, what: `the payment is ${status}, its intent is ${theirs}` }]
+}
