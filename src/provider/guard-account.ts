@@ -50,7 +50,12 @@ export function guardAccount(
       const reason = await objection()
       if (reason === undefined) return await call.find(request, trace)
       const { answered, ...exchange } = exchangeOf(name, reason)
-      return { outcome: 'unknown', ...exchange, answered: { ...answered, looked: false } }
+      return {
+        outcome: 'unknown',
+        ...exchange,
+        answered: { ...answered, looked: false },
+        notSent: true,
+      }
     },
   })
 

@@ -47,7 +47,7 @@ export interface Unknown extends Exchange {
   readonly keptFailure?: 'possible' | 'certain'
   /** As of `NotExecuted`. */
   readonly asksToWait?: true
-  /** Of a look-up: too many others waited, so it was not made. */
+  /** Of a look-up: it was not made, because too many others waited or the account is not checked. */
   readonly notSent?: true
 }
 
