@@ -117,6 +117,8 @@ export class EventRelay {
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request)
+    // The provider left before it had sent all of it; it sends the event again.
+    if (!request.complete || body === '') return void response.destroy()
     const { type } = JSON.parse(body) as { type: string }
     const event = { type, body, signature: String(request.headers['stripe-signature']) }
     const { run, intentId, deliversOnArrival } = this.#options
