@@ -14,6 +14,8 @@ const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
 const count = z.coerce.number().int().min(1).max(1_000)
 /** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(1_000_000)
+/** 0 means for ever. */
+const days = z.coerce.number().int().min(0).max(36_500)
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
 /**
@@ -117,6 +119,10 @@ const environmentSchema = z
       .int()
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(365 * DAY_SECONDS),
+    DELIVERY_RETENTION_DAYS: days.default(30),
+    TIMELINE_RETENTION_DAYS: days.default(180),
+    EVENT_RETENTION_DAYS: days.default(0),
+    AUDIT_RETENTION_DAYS: days.default(0),
     REAP_INTERVAL_MS: milliseconds.default(10_000),
     REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(250),
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),

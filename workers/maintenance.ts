@@ -6,6 +6,7 @@ import type { Config } from '../src/config.ts'
 import { MAINTENANCE_QUEUE, type MaintenanceJob } from '../src/db/queue/queues.ts'
 import { endStalledSessions } from '../src/db/connection/stalled-sessions.ts'
 import { resolveDue } from '../src/recovery/outcome-resolver.ts'
+import { prune } from '../src/recovery/prune.ts'
 import { reap } from '../src/recovery/reaper.ts'
 import { watchHolds } from '../src/recovery/expiring-holds.ts'
 import type { Engine } from '../src/engine/engine.ts'
@@ -24,6 +25,8 @@ export interface MaintenanceTask {
 }
 
 const EVERY_MINUTE = '* * * * *'
+
+const PRUNE_PER_REAP = 6
 
 /** From 3 am UTC: by then yesterday is over on every clock, and its late outcomes are known. */
 const EVERY_HOUR_FROM_THREE = '0 3-23 * * *'
@@ -53,6 +56,13 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     cron: EVERY_MINUTE,
     intervalMs: (settings) => settings.REAP_INTERVAL_MS,
     run: ({ engine, settings }) => reap(engine, settings),
+  },
+  {
+    name: 'prune',
+    cron: EVERY_MINUTE,
+    // Each round looks at every tenant.
+    intervalMs: (settings) => PRUNE_PER_REAP * settings.REAP_INTERVAL_MS,
+    run: ({ engine, settings }) => prune(engine, settings),
   },
   {
     name: 'watch',

@@ -13,6 +13,7 @@ import {
   operatorExamples,
   queueExamples,
   reconciliationExamples,
+  retentionExamples,
 } from './sql/examples-service.ts'
 import { tenantExamples, webhookExamples } from './sql/examples-tenants.ts'
 import { recordStatements } from './sql/record-statements.ts'
@@ -43,6 +44,7 @@ export const examples: readonly Example[] = [
   ...disputeExamples,
   ...queueExamples,
   ...reconciliationExamples,
+  ...retentionExamples,
   ...tenantExamples,
   ...webhookExamples,
 ]

@@ -37,7 +37,7 @@ export const definitions = {
   operations_given_back_total: { kind: 'counter', labels: ['status'],
     help: 'Runs that ended without a final outcome, by the status in which they left the operation.' },
   maintenance_total: { kind: 'counter', labels: ['task', 'what'],
-    help: 'Results of the maintenance tasks: sweeper ("sweep"), outcome resolver ("check"), reconciliation ("reconcile"), reaper ("reap"), ends of holds ("watch"), stalled sessions ("disconnect").' },
+    help: 'Results of the maintenance tasks: sweeper ("sweep"), outcome resolver ("check"), reconciliation ("reconcile"), reaper ("reap"), retention ("prune"), ends of holds ("watch"), stalled sessions ("disconnect").' },
   maintenance_duration_seconds: { kind: 'histogram', labels: ['task'],
     help: 'Time of one run of a maintenance task, including failed runs.' },
   maintenance_failures_total: { kind: 'counter', labels: ['task'],

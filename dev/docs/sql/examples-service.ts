@@ -67,12 +67,19 @@ import {
   walkOpenDisputes,
   walkWaitingRefunds,
 } from '../../../src/db/reconciliation/waiting-records.ts'
+import {
+  deleteOldAdminActions,
+  deleteOldDeliveries,
+  deleteOldEvents,
+  deleteOldPhaseRuns,
+} from '../../../src/db/retention/old-records.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
 const MATCHED = [{ objectId: 'pi_1', named: REF }]
+const OLD = { before: NOW, limit: LIMIT }
 const RUN = { answers: [[{ run: {} }]] }
 /** One tenant, and one page of its rows. */
 const WALKED = {
@@ -116,6 +123,13 @@ export const queueExamples: readonly Example[] = [
     requeueProviderEventUnlessApplied(sql, { provider: PROVIDER, id: ID }, PROVIDER_EVENTS_QUEUE),
   ),
   example(requeueRunUnlessCompleted, (sql) => requeueRunUnlessCompleted(sql, ID)),
+]
+
+export const retentionExamples: readonly Example[] = [
+  example(deleteOldDeliveries, (sql) => deleteOldDeliveries(sql, OLD)),
+  example(deleteOldPhaseRuns, (sql) => deleteOldPhaseRuns(sql, OLD)),
+  example(deleteOldEvents, (sql) => deleteOldEvents(sql, OLD)),
+  example(deleteOldAdminActions, (sql) => deleteOldAdminActions(sql, OLD)),
 ]
 
 export const operatorExamples: readonly Example[] = [

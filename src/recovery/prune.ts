@@ -1,0 +1,53 @@
+// Deletes records after their retention period, so that growth has an end. Payments, refunds, disputes
+// and the ledger have none: they are money.
+import type { Config } from '../config.ts'
+import {
+  deleteOldAdminActions,
+  deleteOldDeliveries,
+  deleteOldEvents,
+  deleteOldPhaseRuns,
+  type Old,
+} from '../db/retention/old-records.ts'
+import type { Sql } from '../db/connection/client.ts'
+import type { Engine } from '../engine/engine.ts'
+import { inFullBatches } from './batches.ts'
+
+export type PruneParts = Pick<Engine, 'store' | 'clock'>
+
+export type PruneSettings = Pick<
+  Config,
+  | 'DELIVERY_RETENTION_DAYS'
+  | 'TIMELINE_RETENTION_DAYS'
+  | 'EVENT_RETENTION_DAYS'
+  | 'AUDIT_RETENTION_DAYS'
+  | 'REAP_BATCH_SIZE'
+>
+
+/** How many records of each kind one round deleted. */
+export interface PruneCounts extends Record<string, number> {
+  readonly deliveries: number
+  readonly timeline_entries: number
+  readonly events: number
+  readonly audit_records: number
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** Runs one round. Concurrent rounds, in this and in other processes, are harmless. */
+export async function prune(
+  { store, clock }: PruneParts,
+  settings: PruneSettings,
+): Promise<PruneCounts> {
+  const limit = settings.REAP_BATCH_SIZE
+  const prunes = async (days: number, deleteOld: (sql: Sql, old: Old) => Promise<number>) => {
+    if (days === 0) return 0
+    const before = new Date(clock.now().getTime() - days * DAY_MS)
+    return await inFullBatches(limit, () => deleteOld(store.sql, { before, limit }))
+  }
+  return {
+    deliveries: await prunes(settings.DELIVERY_RETENTION_DAYS, deleteOldDeliveries),
+    timeline_entries: await prunes(settings.TIMELINE_RETENTION_DAYS, deleteOldPhaseRuns),
+    events: await prunes(settings.EVENT_RETENTION_DAYS, deleteOldEvents),
+    audit_records: await prunes(settings.AUDIT_RETENTION_DAYS, deleteOldAdminActions),
+  }
+}

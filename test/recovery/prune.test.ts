@@ -1,0 +1,172 @@
+// Tests what is deleted after its retention period, and what stays however old it is.
+import { randomUUIDv7 } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { appendAdminAction } from '../../src/db/operators/admin-actions.ts'
+import { firstIdAt } from '../../src/db/reconciliation/missing-records.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { prune, type PruneSettings } from '../../src/recovery/prune.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+
+const settings: PruneSettings = {
+  DELIVERY_RETENTION_DAYS: 30,
+  TIMELINE_RETENTION_DAYS: 30,
+  EVENT_RETENTION_DAYS: 30,
+  AUDIT_RETENTION_DAYS: 30,
+  REAP_BATCH_SIZE: 2,
+}
+const nothing = { deliveries: 0, timeline_entries: 0, events: 0, audit_records: 0 }
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterAll(() => t.stop())
+
+const round = (over: Partial<PruneSettings> = {}) => prune(t.engine, { ...settings, ...over })
+
+/** An id of that age, which sorts before those of today. */
+function idFrom(daysAgo: number): string {
+  const time = firstIdAt(Date.now() - daysAgo * DAY_MS).slice(0, 13)
+  return `${time}${randomUUIDv7().slice(13)}`
+}
+
+/** Replaces the ids of the rows, so that they are as old. */
+async function age(table: 'events' | 'phase_runs' | 'admin_actions', daysAgo: number) {
+  const { sql } = t.engine.store
+  const rows = await sql<{ id: string }[]>`select id from ${sql(table)}`
+  for (const { id } of rows) {
+    await sql`update ${sql(table)} set id = ${idFrom(daysAgo)} where id = ${id}`
+  }
+  return rows.length
+}
+
+async function finished(): Promise<Accepted> {
+  const ref = await t.accept()
+  await runOperation(t.engine, ref)
+  return ref
+}
+
+async function countIn(table: string): Promise<number> {
+  const { sql } = t.engine.store
+  return (await sql`select from ${sql(table)}`).count
+}
+
+let slot = 0
+
+/** A delivery of an event of the payment, with an attempt. */
+async function delivery({ tenantId, paymentId }: Accepted, status: string, daysAgo: number) {
+  const { sql } = t.engine.store
+  const endpointId = randomUUIDv7()
+  const id = idFrom(daysAgo)
+  await sql`
+    insert into webhook_endpoints (tenant_id, id, slot, url, event_types, secret)
+    values (${tenantId}, ${endpointId}, ${(slot += 1)}, 'https://shop.example/hook', '{"*"}', 'whsec_a')
+  `
+  const [event] = await sql<{ id: string }[]>`
+    select id from events where payment_id = ${paymentId} order by id limit 1
+  `
+  await sql`
+    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, status, next_attempt_at)
+    values (
+      ${tenantId}, ${id}, ${event?.id ?? null}, ${endpointId}, ${status},
+      case when ${status} = 'pending' then now() end
+    )
+  `
+  await sql`
+    insert into webhook_attempts (
+      tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
+    )
+    values (${tenantId}, ${randomUUIDv7()}, ${id}, 1, now(), 10, 500)
+  `
+  return id
+}
+
+describe('a round', () => {
+  test('deletes nothing that is younger', async () => {
+    await delivery(await finished(), 'failed', 29)
+
+    expect(await round()).toEqual(nothing)
+  })
+
+  test('deletes timelines in batches, and no money', async () => {
+    const { paymentId } = await finished()
+    const entries = await age('phase_runs', 31)
+
+    expect(await round()).toEqual({ ...nothing, timeline_entries: entries })
+
+    expect(entries).toBeGreaterThan(settings.REAP_BATCH_SIZE)
+    expect(await countIn('phase_runs')).toBe(0)
+    expect(await t.readPayment({ tenantId: '', paymentId })).toMatchObject({ status: 'succeeded' })
+    expect(await countIn('ledger_postings')).toBeGreaterThan(0)
+    await expectLedgerBalanced(t.engine.store)
+  })
+
+  test('keeps the timeline of an operation that has no final answer', async () => {
+    const ref = await t.accept()
+    const entries = await age('phase_runs', 31)
+
+    expect(await round()).toEqual(nothing)
+    expect(await countIn('phase_runs')).toBe(entries)
+
+    await runOperation(t.engine, ref)
+    const all = await age('phase_runs', 31)
+    expect(await round()).toEqual({ ...nothing, timeline_entries: all })
+  })
+
+  test('deletes ended deliveries with their attempts, and keeps pending ones', async () => {
+    const ref = await finished()
+    await delivery(ref, 'failed', 31)
+    await delivery(ref, 'succeeded', 31)
+    const waiting = await delivery(ref, 'pending', 31)
+    const before = await countIn('webhook_attempts')
+
+    expect(await round()).toMatchObject({ deliveries: 2 })
+
+    expect(await countIn('webhook_attempts')).toBe(before - 2)
+    const { sql } = t.engine.store
+    expect(await sql`select from webhook_deliveries where id = ${waiting}`).toHaveLength(1)
+  })
+
+  test('deletes events once no delivery is left of them', async () => {
+    const { sql } = t.engine.store
+    await sql`truncate webhook_endpoints, webhook_deliveries, webhook_attempts, events`
+    const ref = await finished()
+    const events = await age('events', 31)
+    await delivery(ref, 'failed', 1)
+
+    expect(await round()).toMatchObject({ events: events - 1 })
+    await sql`truncate webhook_deliveries, webhook_attempts`
+    expect(await round()).toMatchObject({ events: 1 })
+  })
+
+  test('deletes audit records', async () => {
+    const { sql } = t.engine.store
+    const action = { actor: 'ann', action: 'tenant.create', subject: null, details: {} }
+    await appendAdminAction(sql, action)
+    await age('admin_actions', 31)
+    await appendAdminAction(sql, action)
+
+    expect(await round()).toMatchObject({ audit_records: 1 })
+    expect(await countIn('admin_actions')).toBe(1)
+  })
+
+  test('of several workers deletes each record once', async () => {
+    await finished()
+    const entries = await age('phase_runs', 31)
+
+    const rounds = await Promise.all([round(), round(), round()])
+
+    const deleted = rounds.reduce((sum, { timeline_entries: count }) => sum + count, 0)
+    expect(deleted).toBe(entries)
+  })
+})
+
+test('0 days keep everything for ever', async () => {
+  await finished()
+  await age('phase_runs', 36_000)
+
+  expect(await round({ TIMELINE_RETENTION_DAYS: 0 })).toMatchObject({ timeline_entries: 0 })
+})
