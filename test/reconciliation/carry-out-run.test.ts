@@ -84,12 +84,11 @@ const planted: [string, (booked: Taker) => Promise<Expected> | Expected][] = [
     },
   ],
   [
-    'a second intent that names the same operation, of another amount',
+    'a second intent that names the same operation, in another currency',
     ({ take }) => {
       const booked = take('succeeded')
-      const amount = booked.amount + 1
-      const intent = newIntent('requires_capture', amount, booked.at, metadataOf(booked))
-      books.theirs.objects.save(intent)
+      const intent = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
+      books.theirs.objects.save({ ...intent, currency: 'eur' })
       return { kind: 'held_twice', objectId: intent.id, tenantId: booked.tenantId }
     },
   ],
@@ -625,8 +624,8 @@ describe('a run', () => {
 
   test('finds the movement of a surplus hold that was captured a day later', async () => {
     const booked = takeFrom(await books.fill(60)).take('succeeded')
-    const amount = booked.amount + 1
-    const hold = newIntent('requires_capture', amount, booked.at, metadataOf(booked))
+    const intent = newIntent('requires_capture', booked.amount, booked.at, metadataOf(booked))
+    const hold = { ...intent, currency: 'eur' }
     books.theirs.objects.save(hold)
     await carryOutRun(books.parts, (await books.newRun()).id)
     const capturedAt = new Date(booked.at.getTime() + DAY_MS)

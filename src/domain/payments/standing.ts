@@ -62,7 +62,6 @@ export function isSurplusHold(
   ours: Payment,
   theirs: {
     readonly providerPaymentId: string
-    readonly amountMinor: number
     readonly currency: string
     readonly standing: Standing | undefined
   },
@@ -71,7 +70,6 @@ export function isSurplusHold(
     ours.providerPaymentId === null
       ? isFinal(ours.status)
       : ours.providerPaymentId !== theirs.providerPaymentId
-  const isSame = theirs.amountMinor === ours.amountMinor && theirs.currency === ours.currency
   const isOpen = theirs.standing?.status === 'held' || theirs.standing?.status === 'undecided'
-  return usesOther && isSame && isOpen
+  return usesOther && isOpen && theirs.currency === ours.currency
 }

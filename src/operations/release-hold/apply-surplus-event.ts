@@ -24,7 +24,13 @@ export async function applySurplusEvent(
   if (started !== undefined) return await pursue(engine, started, payment)
   const theirs = await engine.provider.readPayment(providerPaymentId)
   if (theirs === undefined || !isSurplusHold(payment, theirs)) return 'unmatched'
-  const parameters = { providerPaymentId } satisfies ReleaseParameters
+  const { amountMinor } = theirs
+  if (amountMinor !== payment.amountMinor) {
+    // One answer may be wrong: another amount counts only if a second look shows it too.
+    const again = await engine.provider.readPayment(providerPaymentId)
+    if (again?.amountMinor !== amountMinor) return 'pending'
+  }
+  const parameters = { providerPaymentId, amountMinor } satisfies ReleaseParameters
   const releasing = { key, operation: releaseHold.name, parameters }
   const resource = selectPaymentWithSurplus(sql, providerPaymentId)
   return await reserve(engine, { ...releasing, tenantId, paymentId, refundId: null }, resource)

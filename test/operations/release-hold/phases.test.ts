@@ -2,7 +2,7 @@
 // service releases it, whoever tells of it first, and never touches the hold that the payment uses.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
-import { showPaymentId } from '../../../src/domain/payments/payment.ts'
+import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { keyOfRelease, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
@@ -121,17 +121,45 @@ test('a hold that a payment in progress may still use is left alone', async () =
   expect(await statusAtProvider(early)).toBe('requires_capture')
 })
 
-test('a hold of another amount is left to a person', async () => {
-  const ref = await captured(t)
-  const { amountMinor } = await t.readPayment(ref)
-  const payment = { ...(await t.readPayment(ref)), amountMinor: amountMinor + 1 }
+/** A second authorization with other terms than those of the payment. */
+async function authorizeOther(ref: PaymentRef, terms: Partial<Payment>): Promise<string> {
+  const payment = { ...(await t.readPayment(ref)), ...terms }
   const identity = { providerKey: `other_${ref.paymentId}`, operationId: ref.paymentId }
   const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
-  const { providerPaymentId } = (outcome as { value: { providerPaymentId: string } }).value
+  return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
+}
 
-  expect(await deliver(t.engine, eventOf(ref, providerPaymentId))).toBe('unmatched')
+test('a second hold of another amount is released: the payment was adjusted since', async () => {
+  const ref = await captured(t)
+  const surplus = await authorizeOther(ref, { amountMinor: 500 })
+  const event = eventOf(ref, surplus)
 
-  expect(await statusAtProvider(providerPaymentId)).toBe('requires_capture')
+  await deliver(t.engine, event)
+
+  expect(await applyAll(t, [event])).toEqual(['applied'])
+  expect(await statusAtProvider(surplus)).toBe('canceled')
+})
+
+test('an amount that only one answer shows is not believed', async () => {
+  const ref = await captured(t)
+  const surplus = await authorizeAgain(ref)
+  const match = { method: 'GET', path: `/v1/payment_intents/${surplus}` } as const
+  await t.provider.addFault({ match, fault: 'wrong_amount', times: 1 })
+  const event = eventOf(ref, surplus)
+
+  expect(await deliver(t.engine, event)).toBe('pending')
+
+  expect(await applyAll(t, [event])).toEqual(['applied'])
+  expect(await statusAtProvider(surplus)).toBe('canceled')
+})
+
+test('a hold in another currency is left to a person', async () => {
+  const ref = await captured(t)
+  const other = await authorizeOther(ref, { currency: 'eur' })
+
+  expect(await deliver(t.engine, eventOf(ref, other))).toBe('unmatched')
+
+  expect(await statusAtProvider(other)).toBe('requires_capture')
 })
 
 test('a second intent that was captured is left to a person', async () => {
