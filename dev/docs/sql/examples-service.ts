@@ -68,6 +68,11 @@ import {
   walkWaitingRefunds,
 } from '../../../src/db/reconciliation/waiting-records.ts'
 import {
+  countOpenPayments,
+  eraseCustomer,
+  releaseCustomer,
+} from '../../../src/db/retention/erased-customers.ts'
+import {
   deleteOldAdminActions,
   deleteOldDeliveries,
   deleteOldEvents,
@@ -79,6 +84,7 @@ import { finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './exampl
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
 const MATCHED = [{ objectId: 'pi_1', named: REF }]
+const TENANT_CUSTOMER = { tenantId: ID, provider: PROVIDER, customer: 'cus_1' }
 const OLD = { before: NOW, limit: LIMIT }
 const RUN = { answers: [[{ run: {} }]] }
 /** One tenant, and one page of its rows. */
@@ -130,6 +136,12 @@ export const retentionExamples: readonly Example[] = [
   example(deleteOldPhaseRuns, (sql) => deleteOldPhaseRuns(sql, OLD)),
   example(deleteOldEvents, (sql) => deleteOldEvents(sql, OLD)),
   example(deleteOldAdminActions, (sql) => deleteOldAdminActions(sql, OLD)),
+  example(releaseCustomer, (sql) => releaseCustomer(sql, TENANT_CUSTOMER)),
+  example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),
+  example(eraseCustomer, (sql) => eraseCustomer(sql, TENANT_CUSTOMER, 'ietf'), {
+    answers: [[], [{ ids: [ID] }], []],
+    variant: 'The responses of the operations that the last statement finds are dropped.',
+  }),
 ]
 
 export const operatorExamples: readonly Example[] = [

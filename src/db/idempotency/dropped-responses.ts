@@ -12,10 +12,16 @@ import { seesTenant } from '../connection/row-security.ts'
 /** `already_dropped`: another request dropped it first, and nothing changed. */
 export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
 
+/** The operation whose response is dropped. */
+export type AnsweredOperation = Pick<
+  OperationOverview,
+  'tenantId' | 'id' | 'status' | 'paymentId' | 'refundId'
+>
+
 /** Replaces the stored response of a completed operation. */
 export async function dropResponseIfCompleted(
   tx: Transaction,
-  operation: OperationOverview,
+  operation: AnsweredOperation,
   flavor: Flavor,
 ): Promise<DropResult> {
   if (operation.status !== 'completed') return 'not_completed'
@@ -36,7 +42,7 @@ export async function dropResponseIfCompleted(
 /** The path of the resource that the response named. */
 async function findLocation(
   tx: Transaction,
-  { tenantId, id }: OperationOverview,
+  { tenantId, id }: AnsweredOperation,
 ): Promise<string | undefined> {
   const [row] = await tx<{ location: string }[]>`
     select response_headers ->> 'location' as location from idempotency_keys
@@ -46,7 +52,7 @@ async function findLocation(
   return row?.location
 }
 
-function locationOf({ refundId, paymentId }: OperationOverview): string | null {
+function locationOf({ refundId, paymentId }: AnsweredOperation): string | null {
   if (refundId !== null) return refundPath(refundId)
   return paymentId === null ? null : paymentPath(paymentId)
 }

@@ -5,6 +5,7 @@ import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
 import { addCustomers, listOwned, listUnowned } from './customers.ts'
+import { erase } from './erase.ts'
 import {
   addKey,
   create,
@@ -43,6 +44,9 @@ add-customers <tenant> <customer>... [--from <tenant>]
                                      Lets a tenant charge customers of the provider.
                                      One of another tenant moves only from the tenant
                                      that --from names.
+erase <tenant> <customer>            Removes a customer's personal data from the ended
+                                     payments of a tenant, and everything about them
+                                     but the ledger. It reads all payments.
 unowned-customers                    Lists the customers that payments have named and
                                      that belong to no tenant. It reads all payments.
 
@@ -88,6 +92,7 @@ const commands: Readonly<Record<string, Entry>> = {
   'revoke-key': { about: key, options: [], read: revokeKey },
   customers: { about: tenant, options: [], read: listOwned },
   'add-customers': { about: tenantAndCustomers, options: ['from'], read: addCustomers },
+  erase: { about: tenantAndCustomers, options: [], read: erase },
   'unowned-customers': { about: null, options: [], read: () => listUnowned },
 }
 

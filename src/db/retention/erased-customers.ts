@@ -1,0 +1,145 @@
+// Removes what is personal of a customer from a tenant's payments: who paid, with which card, and what
+// the client wrote about it. Amounts, states, the provider's ids and the ledger stay.
+import type { Flavor } from '../../domain/problems/flavor.ts'
+import { finalStatuses } from '../../domain/payments/payment-status.ts'
+import type { Transaction } from '../connection/client.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import {
+  dropResponseIfCompleted,
+  type AnsweredOperation,
+} from '../idempotency/dropped-responses.ts'
+
+/** A customer of the provider, as the payments of a tenant name it. */
+export interface TenantCustomer {
+  readonly tenantId: string
+  readonly provider: string
+  readonly customer: string
+}
+
+/** Stands in for a payment method that was erased. */
+const ERASED = 'erased'
+
+/** How many rows were changed. */
+export interface ErasedCounts {
+  readonly payments: number
+  readonly refunds: number
+  readonly events: number
+  readonly timelineEntries: number
+  readonly responses: number
+}
+
+/** It reads all payments of the tenant: there is no index on the customer. */
+async function allowLongStatements(tx: Transaction): Promise<void> {
+  await tx`select set_config('statement_timeout', '15min', true)`
+}
+
+/** Takes the customer from the tenant, so that no new payment can name it. */
+export async function releaseCustomer(
+  tx: Transaction,
+  { tenantId, provider, customer }: TenantCustomer,
+): Promise<void> {
+  await tx`
+    delete from provider_customers
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+      and id = ${customer}
+  `
+}
+
+/** The number of payments of the customer that an operation may still change. */
+export async function countOpenPayments(
+  tx: Transaction,
+  { tenantId, provider, customer }: TenantCustomer,
+): Promise<number> {
+  await allowLongStatements(tx)
+  const [row] = await tx<{ open: number }[]>`
+    select count(*)::int as open from payments
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+      and customer = ${customer} and (
+        status <> all(${finalStatuses}::text[])
+        or exists (
+          select from idempotency_keys
+          where idempotency_keys.tenant_id = payments.tenant_id
+            and idempotency_keys.payment_id = payments.id
+            and idempotency_keys.status <> 'completed'
+        )
+      )
+  `
+  return row?.open ?? 0
+}
+
+/**
+ * Erases the customer from its payments, their refunds, events and timelines, and drops the stored
+ * responses about them. Their idempotency keys stay used.
+ */
+export async function eraseCustomer(
+  tx: Transaction,
+  { tenantId, provider, customer }: TenantCustomer,
+  flavor: Flavor,
+): Promise<ErasedCounts> {
+  await allowLongStatements(tx)
+  const ofPayment = { customer: null, description: null, metadata: {}, client_secret: null }
+  const [row] = await tx<(Omit<ErasedCounts, 'responses'> & { ids: string[] })[]>`
+    with erased as (
+      update payments set
+        customer = null, description = null, metadata = '{}', client_secret = null,
+        payment_method = ${ERASED}
+      where tenant_id = ${tenantId} and provider = ${provider} and customer = ${customer}
+      returning id
+    ),
+    refund as (
+      update refunds set metadata = '{}' from erased
+      where refunds.tenant_id = ${tenantId} and refunds.payment_id = erased.id
+      returning refunds.id
+    ),
+    event as (
+      update events set object = object || case
+          when object ? 'payment_method'
+          then ${JSON.stringify({ ...ofPayment, payment_method: ERASED })}::jsonb
+          when object ? 'metadata' then '{"metadata": {}}'::jsonb
+          else '{}'::jsonb
+        end
+      from erased
+      where events.tenant_id = ${tenantId} and events.payment_id = erased.id
+      returning events.id
+    ),
+    entry as (
+      update phase_runs
+      set asked = asked || ${JSON.stringify({ payment_method: ERASED })}::jsonb
+      from erased
+      where phase_runs.tenant_id = ${tenantId} and phase_runs.payment_id = erased.id
+        and asked ? 'payment_method'
+      returning phase_runs.id
+    )
+    select
+      (select count(*)::int from erased) as payments,
+      (select count(*)::int from refund) as refunds,
+      (select count(*)::int from event) as events,
+      (select count(*)::int from entry) as "timelineEntries",
+      coalesce((select array_agg(id) from erased), '{}') as ids
+    where ${seesTenant(tx, tenantId)}
+  `
+  if (row === undefined) throw new Error('the statement returned no row')
+  const { ids, ...counts } = row
+  return { ...counts, responses: await dropResponses(tx, tenantId, ids, flavor) }
+}
+
+/** Drops the responses about payments, and returns how many these were. */
+async function dropResponses(
+  tx: Transaction,
+  tenantId: string,
+  paymentIds: readonly string[],
+  flavor: Flavor,
+): Promise<number> {
+  const operations = await tx<AnsweredOperation[]>`
+    select tenant_id as "tenantId", id, status, payment_id as "paymentId", refund_id as "refundId"
+    from idempotency_keys
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and status = 'completed'
+      and payment_id = any(${[...paymentIds]}::uuid[])
+  `
+  let dropped = 0
+  for (const operation of operations) {
+    const result = await dropResponseIfCompleted(tx, operation, flavor)
+    if (result === 'dropped') dropped += 1
+  }
+  return dropped
+}
