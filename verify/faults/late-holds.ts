@@ -1,5 +1,6 @@
 // The scenarios of a hold that the provider completed after its payment went on without it. Only an
 // event or a reconciliation tells the service, which has to release the hold.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { EventRelay } from './event-relay.ts'
 import { EVENT_LIMIT_MS, findPayment, readIntentStatus, until } from './event-scenarios.ts'
@@ -57,14 +58,25 @@ async function authorizeAgain(merchant: Merchant): Promise<string> {
   for (const [name, value] of Object.entries(metadata)) {
     parameters.set(`metadata[${name}]`, value)
   }
-  const answer = await fetch(`${lane.providerUrl}/v1/payment_intents`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${lane.secrets[0]}` },
-    body: parameters,
-  })
-  const { id } = (await answer.json()) as { id?: string }
-  if (id === undefined) throw new Error(`the provider answered ${answer.status}`)
-  return id
+  return await send(merchant, parameters)
+}
+
+/** Longer than a usual answer. A kind of provider may leave the first request without one. */
+const ANSWER_LIMIT_MS = 1_000
+
+/** Repeats the request under one provider key until it has an answer, and returns the id in it. */
+async function send({ lane, signal }: Merchant, body: URLSearchParams): Promise<string> {
+  const headers = { authorization: `Bearer ${lane.secrets[0]}`, 'idempotency-key': randomUUID() }
+  for (;;) {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)])
+    const request = { method: 'POST', headers, body, signal: limit }
+    const answer = await fetch(`${lane.providerUrl}/v1/payment_intents`, request)
+      .then(async (response) => (await response.json()) as { id?: string })
+      .catch(() => undefined)
+    signal.throwIfAborted()
+    if (answer?.id !== undefined) return answer.id
+    if (answer !== undefined) throw new Error('the provider refused the second hold')
+  }
 }
 
 async function untilReleased(merchant: Merchant, intentId: string): Promise<void> {
