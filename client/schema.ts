@@ -349,7 +349,11 @@ export interface paths {
          */
         get: operations["getWebhookEndpoint"];
         put?: never;
-        post?: never;
+        /**
+         * Update a webhook endpoint
+         * @description Changes the fields that the request names, and keeps the others. With `disabled`, it disables the endpoint or enables it again. Waiting deliveries are sent to the new URL. The secret stays the same.
+         */
+        post: operations["updateWebhookEndpoint"];
         /**
          * Delete a webhook endpoint
          * @description Deletes a webhook endpoint. No more events are sent to its URL.
@@ -1546,6 +1550,19 @@ export interface components {
             event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
             /** @description Free text, for people. */
             description?: string | null;
+        };
+        UpdateWebhookEndpoint: {
+            /**
+             * @description The URL to send events to. It must use https and resolve to an address on the public internet.
+             * @example https://merchant.example/webhooks
+             */
+            url?: string;
+            /** @description The types of events to send. They replace the previous ones. `*` stands for every type, including types of later versions. */
+            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
+            /** @description Free text, for people. */
+            description?: string | null;
+            /** @description Whether the endpoint is disabled. No events are sent to a disabled endpoint, and deliveries that wait for it fail when their next attempt is due. */
+            disabled?: boolean;
         };
         CreateTenant: {
             /** @description A name for people. It does not have to be unique. */
@@ -3681,7 +3698,7 @@ export interface components {
         };
         /**
          * The webhook endpoint is disabled
-         * @description The endpoint of this delivery is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Create a new endpoint, and read the missed events from `/v1/events`.
+         * @description The endpoint of this delivery is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Enable the endpoint, and read the missed events from `/v1/events`.
          * @example {
          *       "type": "/problems/webhook-endpoint-disabled",
          *       "title": "The webhook endpoint is disabled",
@@ -4563,8 +4580,8 @@ export interface components {
              * @enum {string}
              */
             status: "enabled" | "disabled";
-            /** @description Why the service disabled the endpoint. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. */
-            disabled_reason: ("gone" | "failing") | null;
+            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
+            disabled_reason: ("gone" | "failing" | "requested") | null;
             /**
              * Format: date-time
              * @description When the webhook endpoint was created.
@@ -4615,8 +4632,8 @@ export interface components {
              * @enum {string}
              */
             status: "enabled" | "disabled";
-            /** @description Why the service disabled the endpoint. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. */
-            disabled_reason: ("gone" | "failing") | null;
+            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
+            disabled_reason: ("gone" | "failing" | "requested") | null;
             /**
              * Format: date-time
              * @description When the webhook endpoint was created.
@@ -7762,6 +7779,65 @@ export interface operations {
             429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Request-Timestamp"?: string;
+            };
+            path: {
+                /** @description The id of the webhook endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "disabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateWebhookEndpoint"];
+            };
+        };
+        responses: {
+            /** @description The webhook endpoint, without its secret. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["LocalKey-BadRequest"];
+            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["LocalKey-ScopeMissing"];
+            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
+            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            413: components["responses"]["LocalKey-BodyTooLarge"];
+            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["LocalKey-UnprocessableEntity"];
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            500: components["responses"]["LocalKey-InternalError"];
+            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
     };

@@ -36,6 +36,7 @@ import {
   insertEndpoint,
   listEndpoints,
   rotateSecret,
+  updateEndpoint,
 } from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
@@ -113,6 +114,7 @@ export const webhookExamples: readonly Example[] = [
   example(insertEndpoint, (sql) => insertEndpoint(sql, newEndpoint)),
   example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
   example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE), { variant: LATER_PAGE }),
+  example(updateEndpoint, (sql) => updateEndpoint(sql, REF, { disabled: true })),
   example(rotateSecret, (sql) => rotateSecret(sql, REF, 'whsec_1')),
   example(deleteEndpoint, (sql) => deleteEndpoint(sql, REF)),
 ]

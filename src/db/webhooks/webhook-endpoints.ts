@@ -1,4 +1,4 @@
-// Creates, reads, rotates and deletes webhook endpoints. Rows that the API shows never contain a
+// Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never contain a
 // secret.
 import {
   ENDPOINTS_MAX,
@@ -117,6 +117,46 @@ export async function listEndpoints(
     fromRow: endpointFromRow,
   }
   return await readPage(sql, list, request)
+}
+
+/** What a tenant changes; an absent member stays as it is. */
+export interface EndpointChanges {
+  readonly url?: string | undefined
+  readonly description?: string | null | undefined
+  readonly eventTypes?: readonly string[] | undefined
+  readonly disabled?: boolean | undefined
+}
+
+/**
+ * Changes an endpoint. An endpoint that the service has disabled keeps that reason when its tenant
+ * disables it too. Another URL, and being enabled again, end the record of its failures. Undefined
+ * when there is no such endpoint.
+ */
+export async function updateEndpoint(
+  tx: Transaction,
+  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  { url, description, eventTypes, disabled }: EndpointChanges,
+): Promise<WebhookEndpoint | undefined> {
+  const requested: DisabledReason = 'requested'
+  const wantedStatus: EndpointStatus | null =
+    disabled === undefined ? null : disabled ? 'disabled' : 'enabled'
+  const newUrl = tx`coalesce(${url ?? null}::text, url)`
+  const newStatus = tx`coalesce(${wantedStatus}::text, status)`
+  const [row] = await tx<EndpointRow[]>`
+    update webhook_endpoints set
+      url = ${newUrl},
+      description = case
+        when ${description !== undefined} then ${description ?? null}::text else description end,
+      event_types = coalesce(${eventTypes ? [...eventTypes] : null}::text[], event_types),
+      status = ${newStatus},
+      disabled_reason = case
+        when ${newStatus} = 'disabled' then coalesce(disabled_reason, ${requested}::text) end,
+      failing_since = case
+        when ${newUrl} = url and ${newStatus} = status then failing_since end
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    returning ${shownColumns(tx)}
+  `
+  return row && endpointFromRow(row)
 }
 
 /**

@@ -54,7 +54,10 @@ export const operationMoves: readonly OperationMove[] = [
  */
 export const localOperations = [
   'webhook_endpoint.create',
+  'webhook_endpoint.update',
   'webhook_endpoint.rotate_secret',
+  'webhook_endpoint.replay',
+  'webhook_endpoint.test',
   'webhook_endpoint.delete',
   'webhook_delivery.redeliver',
 ] as const

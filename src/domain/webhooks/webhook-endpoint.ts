@@ -10,8 +10,11 @@ import { parseId, showId } from '../resource-id.ts'
 export const endpointStatuses = ['enabled', 'disabled', 'deleted'] as const
 export type EndpointStatus = (typeof endpointStatuses)[number]
 
-/** `gone`: it answered 410. `failing`: every attempt has failed for a long time. */
-export const disabledReasons = ['gone', 'failing'] as const
+/**
+ * `gone`: it answered 410. `failing`: every attempt has failed for a long time. `requested`: its
+ * tenant disabled it.
+ */
+export const disabledReasons = ['gone', 'failing', 'requested'] as const
 export type DisabledReason = (typeof disabledReasons)[number]
 
 /** Stands for every event type, including types of later versions. */

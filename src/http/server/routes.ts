@@ -39,6 +39,7 @@ import { operationEndpoints } from '../../operations/index.ts'
 import { receiveProviderEvent } from '../events/provider-events-receive.ts'
 import { redeliverWebhook } from '../webhooks/webhook-deliveries-redeliver.ts'
 import { rotateWebhookSecret } from '../webhooks/webhook-endpoints-rotate-secret.ts'
+import { updateWebhookEndpoint } from '../webhooks/webhook-endpoints-update.ts'
 
 export interface Route {
   readonly path: string
@@ -81,6 +82,7 @@ const ownRoutes: readonly Route[] = [
   {
     path: '/v1/webhook-endpoints/:id',
     get: tenant(getWebhookEndpoint, 'webhooks:read'),
+    post: tenant(updateWebhookEndpoint, 'webhooks:write'),
     delete: tenant(deleteWebhookEndpoint, 'webhooks:write'),
   },
   {

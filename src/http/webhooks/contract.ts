@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { createWebhookEndpointBody } from './webhook-endpoints-create.ts'
+import { updateWebhookEndpointBody } from './webhook-endpoints-update.ts'
 import { listOf } from '../contracts/fields.ts'
 import {
   deletedWebhookEndpointSchema,
@@ -56,6 +57,27 @@ export const webhookContracts: Contracts = {
     description: 'Returns a webhook endpoint, without its secret.',
     path: endpointInPath,
     answers: { 200: { description: 'The webhook endpoint.', schema: webhookEndpointSchema } },
+  },
+  'POST /v1/webhook-endpoints/:id': {
+    operationId: 'updateWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Update a webhook endpoint',
+    description:
+      'Changes the fields that the request names, and keeps the others. With `disabled`, it disables the endpoint or enables it again. Waiting deliveries are sent to the new URL. The secret stays the same.',
+    path: endpointInPath,
+    keyed: 'local',
+    body: {
+      schema: updateWebhookEndpointBody.meta({ id: 'UpdateWebhookEndpoint' }),
+      example: { disabled: true },
+    },
+    answers: {
+      200: {
+        description: 'The webhook endpoint, without its secret.',
+        schema: webhookEndpointSchema,
+        headers: ['Location'],
+      },
+    },
+    problems: ['webhook-url-refused'],
   },
   'DELETE /v1/webhook-endpoints/:id': {
     operationId: 'deleteWebhookEndpoint',

@@ -28,7 +28,7 @@ const endpointShape = z.object({
     .meta({ description: 'The status of the endpoint. No events are sent to a disabled one.' }),
   disabled_reason: z.enum(disabledReasons).nullable().meta({
     description:
-      'Why the service disabled the endpoint. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time.',
+      'Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it.',
   }),
   created_at: timeField('When the webhook endpoint was created.'),
 })

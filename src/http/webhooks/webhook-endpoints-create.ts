@@ -9,38 +9,24 @@ import {
   endpointPath,
   EVERY_EVENT,
   presentEndpointWithSecret,
-  wantedEventTypes,
 } from '../../domain/webhooks/webhook-endpoint.ts'
-import { checkWebhookUrl } from '../../domain/webhooks/webhook-url.ts'
-import { textField } from '../requests/body-fields.ts'
-import type { ApiParts } from '../endpoint.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import { validateBody } from '../requests/validate-body.ts'
+import {
+  descriptionField,
+  eventTypesField,
+  refuseBadUrl,
+  urlField,
+} from './webhook-endpoint-fields.ts'
 import { makeWebhookSecret } from './webhook-secret.ts'
 
-const URL_LENGTH_MAX = 2048
-
 export const createWebhookEndpointBody = z.strictObject({
-  url: z
-    .string()
-    .min(1)
-    .max(URL_LENGTH_MAX)
-    .meta({
-      description:
-        'The URL to send events to. It must use https and resolve to an address on the public internet.',
-      examples: ['https://merchant.example/webhooks'],
-    }),
-  event_types: z
-    .array(z.enum(wantedEventTypes))
-    .min(1)
-    .max(wantedEventTypes.length)
-    .refine((types) => new Set(types).size === types.length, { error: 'A type is repeated' })
-    .default([EVERY_EVENT])
-    .meta({
-      description:
-        'The types of events to send. The default, `*`, stands for every type, including types of later versions.',
-    }),
-  description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
+  url: urlField,
+  event_types: eventTypesField.default([EVERY_EVENT]).meta({
+    description:
+      'The types of events to send. The default, `*`, stands for every type, including types of later versions.',
+  }),
+  description: descriptionField,
 })
 
 export const createWebhookEndpoint = keyedLocally({
@@ -73,10 +59,3 @@ export const createWebhookEndpoint = keyedLocally({
     )
   },
 })
-
-function refuseBadUrl({ settings }: ApiParts, url: string): void {
-  const checked = checkWebhookUrl(url, { allowInsecure: settings.WEBHOOK_ALLOW_INSECURE })
-  if ('url' in checked) return
-  const errors = [{ pointer: '/url', detail: checked.refusal }]
-  throw new ProblemError('webhook-url-refused', { detail: checked.refusal, errors })
-}

@@ -462,6 +462,7 @@ describe('the delivery of an event', () => {
       ...[endpoint, flip(endpoint), 'nonsense'].flatMap((id) => [
         get(service.apiUrl, other, `${ENDPOINTS}/${id}`),
         remove(service.apiUrl, other, `${ENDPOINTS}/${id}`),
+        post(service.apiUrl, other, `${ENDPOINTS}/${id}`, { disabled: true }),
         post(service.apiUrl, other, `${ENDPOINTS}/${id}/rotate-secret`),
       ]),
       ...[delivery, flip(delivery), 'nonsense'].flatMap((id) => [

@@ -56,6 +56,7 @@ const table: Table = {
     'ledger scope, for events': get('/v1/events', withKeys('Bearer {{ledger-key}}')),
     'ledger scope, for a capture': post('/v1/payments/{{held-payment}}/capture', null, withKeys('Bearer {{ledger-key}}')),
     'ledger scope, for a new endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, withKeys('Bearer {{ledger-key}}')),
+    'ledger scope, for a change of an endpoint': post('/v1/webhook-endpoints/{{webhook-endpoint}}', {}, withKeys('Bearer {{ledger-key}}')),
     'ledger scope, for the rotation of a secret': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', null, withKeys('Bearer {{ledger-key}}')),
     'reported before all other errors': payment({ headers: { authorization: 'Bearer {{events-key}}', 'idempotency-key': null, 'content-type': 'text/plain' }, body: 'nonsense' }),
     'events scope, for an idempotency key': get('/v1/idempotency-keys/{{used-key}}', withKeys('Bearer {{events-key}}')),

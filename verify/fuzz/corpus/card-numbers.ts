@@ -62,6 +62,7 @@ const table: Table = {
     'as the amount of a capture': post('/v1/payments/{{held-payment}}/capture', { amount: Number(VISA) }),
     'as the cancellation reason': post('/v1/payments/{{held-payment}}/cancel', { reason: VISA }),
     'in the URL of an endpoint': post('/v1/webhook-endpoints', { url: `https://fuzz.invalid/${VISA}` }),
+    'in the description of a changed endpoint': post('/v1/webhook-endpoints/{{webhook-endpoint}}', { description: VISA }),
     'in the description of an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/', description: VISA }),
     'in the name of a tenant': adminPost('/admin/tenants', { name: VISA }),
     'in the note on a finding': adminPost('/admin/findings/{{finding}}/resolve', { note: `seen ${VISA}` }),

@@ -11,6 +11,7 @@ const refund = (body: object) => post('/v1/payments/{{payment}}/refunds', body)
 const capture = (body: object | string) => post('/v1/payments/{{held-payment}}/capture', body)
 const cancel = (body: object) => post('/v1/payments/{{held-payment}}/cancel', body)
 const endpoint = (body: object) => post('/v1/webhook-endpoints', body)
+const change = (body: object | null) => post('/v1/webhook-endpoints/{{webhook-endpoint}}', body)
 const URL = 'https://fuzz.invalid/'
 
 // prettier-ignore
@@ -141,6 +142,10 @@ const table: Table = {
     'the same event type twice': endpoint({ url: URL, event_types: ['*', '*'] }),
     'event types that are not an array': endpoint({ url: URL, event_types: '*' }),
     'null as the event types': endpoint({ url: URL, event_types: null }),
+    'an empty URL for a change of an endpoint': change({ url: '' }),
+    'no event types for a change of an endpoint': change({ event_types: [] }),
+    'null as the URL for a change of an endpoint': change({ url: null }),
+    'a string that says whether an endpoint is disabled': change({ disabled: 'true' }),
     'thousands of event types': endpoint({ url: URL, event_types: Array(3_000).fill('*') }),
   },
   'unknown-field': {
@@ -153,6 +158,8 @@ const table: Table = {
     'a currency for a capture': capture({ currency: 'eur' }),
     'an amount for a cancellation': cancel({ amount: 1 }),
     'a chosen secret for an endpoint': endpoint({ url: URL, secret: 'whsec_mine' }),
+    'a chosen secret for a change of an endpoint': change({ secret: 'whsec_mine' }),
+    'a status for a change of an endpoint': change({ status: 'enabled' }),
     'a field in a delete': post('/v1/webhook-endpoints/{{webhook-endpoint}}', { force: true }, { method: 'DELETE' }),
     'a chosen secret for a rotation': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', { secret: 'x' }),
     'a URL for a redelivery': post('/v1/webhook-deliveries/{{webhook-delivery}}/redeliver', { url: URL }),

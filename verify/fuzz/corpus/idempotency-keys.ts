@@ -13,6 +13,7 @@ const table: Table = {
     'missing for a cancellation': post('/v1/payments/{{held-payment}}/cancel', {}, unkeyed),
     'missing for a refund': post('/v1/payments/{{payment}}/refunds', {}, unkeyed),
     'missing for an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, unkeyed),
+    'missing for a change of an endpoint': post('/v1/webhook-endpoints/{{webhook-endpoint}}', {}, unkeyed),
     'missing for the deletion of an endpoint': post('/v1/webhook-endpoints/{{webhook-endpoint}}', null, { method: 'DELETE', ...unkeyed }),
     'missing for the rotation of a secret': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', null, unkeyed),
     'missing for a redelivery': post('/v1/webhook-deliveries/{{webhook-delivery}}/redeliver', null, unkeyed),

@@ -70,6 +70,8 @@ const table: Table = {
     "to cancel another tenant's payment": post('/v1/payments/{{other-payment}}/cancel', {}),
     "to refund another tenant's payment": post('/v1/payments/{{other-payment}}/refunds', {}),
     'to refund a refund': post('/v1/payments/{{refund}}/refunds', {}),
+    'to change an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}`, {}),
+    'to change a deleted endpoint': post('/v1/webhook-endpoints/{{deleted-endpoint}}', {}),
     'to delete an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}`, null, by('DELETE')),
     'to delete a deleted endpoint': post('/v1/webhook-endpoints/{{deleted-endpoint}}', null, by('DELETE')),
     'to rotate the secret of an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}/rotate-secret`, null),

@@ -101,6 +101,8 @@ const table: Table = {
     'a private network of IPv6': endpointAt('https://[fd00::1]/'),
     'an invalid address': endpointAt('https://256.256.256.256/'),
     'an invalid port': endpointAt('https://fuzz.invalid:99999/'),
+    'a change to the metadata service of a cloud': post('/v1/webhook-endpoints/{{webhook-endpoint}}', { url: 'https://169.254.169.254/' }),
+    'a change to http': post('/v1/webhook-endpoints/{{webhook-endpoint}}', { url: 'http://fuzz.invalid/' }),
     'no host': endpointAt('https:///'),
     'a space in the host': endpointAt('https://fuzz invalid/'),
   },

@@ -1,0 +1,185 @@
+// Operations on webhook endpoints: to change one, to disable it, and to enable it again.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { Webhook } from 'standardwebhooks'
+import { get, post, postPayment, remove, type ApiResponse } from '../../support/client.ts'
+import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
+import { startService, type OwnService, type Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
+import { expectProblem, expectReplay } from '../payments.ts'
+
+const ENDPOINTS = '/v1/webhook-endpoints'
+const DELIVERIES = '/v1/webhook-deliveries'
+
+let service: OwnService
+let tenant: Tenant
+let receiver: Receiver
+let secret: string
+/** The path of the tenant's endpoint. */
+let endpoint: string
+
+beforeAll(async () => {
+  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
+})
+beforeEach(async () => {
+  tenant = await service.createTenant()
+  receiver = await startReceiver()
+  const { json } = await send(ENDPOINTS, { url: receiver.url, event_types: ['payment.created'] })
+  secret = String(json['secret'])
+  endpoint = `${ENDPOINTS}/${String(json['id'])}`
+})
+afterEach(() => receiver.stop())
+afterAll(() => service.stop())
+
+const send = (path: string, body?: unknown, key = randomUUID()): Promise<ApiResponse> =>
+  post(service.apiUrl, tenant, path, body, { key })
+const read = async (path: string) => (await get(service.apiUrl, tenant, path)).json
+const deliveries = async () => (await read(DELIVERIES))['data'] as Record<string, unknown>[]
+
+/** Makes a payment, and returns its delivery once it has this status. */
+async function deliver(expected: string): Promise<Record<string, unknown>> {
+  const known = new Set((await deliveries()).map(({ id }) => id))
+  await postPayment(service.apiUrl, tenant)
+  return await until(async () => {
+    const [delivery] = (await deliveries()).filter(({ id }) => !known.has(id))
+    return delivery?.['status'] === expected && delivery
+  })
+}
+
+describe('POST /v1/webhook-endpoints/:id', () => {
+  test('changes what the request names, and keeps the rest', async () => {
+    const before = await read(endpoint)
+    const described = await send(endpoint, { description: 'books' })
+    const changed = await send(endpoint, { event_types: ['refund.created', 'payment.failed'] })
+    const cleared = await send(endpoint, { description: null })
+
+    expect(described.status).toBe(200)
+    expect(described.json).toEqual({ ...before, description: 'books' })
+    expect(described.headers.get('location')).toBe(endpoint)
+    const eventTypes = { event_types: ['refund.created', 'payment.failed'] }
+    expect(changed.json).toEqual({ ...before, ...eventTypes, description: 'books' })
+    expect(cleared.json).toEqual({ ...before, ...eventTypes })
+    expect(await read(endpoint)).toEqual(cleared.json)
+    expect((await send(endpoint, {})).json).toEqual(cleared.json)
+  })
+
+  test('sends the next events to the new URL, with the same secret', async () => {
+    const { json } = await send(endpoint, { url: `${receiver.url}/new` })
+    await deliver('succeeded')
+
+    expect(json['url']).toBe(`${receiver.url}/new`)
+    const [request] = receiver.received
+    expect(request?.path).toBe('/webhooks/new')
+    expect(() =>
+      new Webhook(secret).verify(request?.body ?? '', request?.headers ?? {}),
+    ).not.toThrow()
+  })
+
+  test('returns the same bytes to a retry', async () => {
+    const key = randomUUID()
+    const first = await send(endpoint, { disabled: true }, key)
+    await send(endpoint, { disabled: false })
+
+    expectReplay(await send(endpoint, { disabled: true }, key), first)
+    expect(await read(endpoint)).toMatchObject({ status: 'enabled' })
+  })
+
+  test.each<[string, unknown]>([
+    ['an empty URL', { url: '' }],
+    ['no URL', { url: null }],
+    ['an unknown event type', { event_types: ['payment.exploded'] }],
+    ['no event types', { event_types: [] }],
+    ['a repeated event type', { event_types: ['*', '*'] }],
+    ['a description that is too long', { description: 'x'.repeat(1001) }],
+    ['a string instead of a boolean', { disabled: 'true' }],
+  ])('refuses %s', async (_, body) => {
+    const before = await read(endpoint)
+
+    expectProblem(await send(endpoint, body), 'invalid-field')
+    expect(await read(endpoint)).toEqual(before)
+  })
+
+  test.each(['secret', 'status', 'disabled_reason', 'id'])('refuses the field %s', async (name) => {
+    expectProblem(await send(endpoint, { [name]: 'enabled' }), 'unknown-field')
+  })
+
+  test.each(['https://10.0.0.1/', 'https://169.254.169.254/', 'ftp://merchant.example/'])(
+    'refuses the URL %s, and keeps the old one',
+    async (url) => {
+      const answer = await send(endpoint, { url })
+
+      expectProblem(answer, 'webhook-url-refused')
+      expect(answer.json['errors']).toEqual([{ pointer: '/url', detail: expect.any(String) }])
+      expect(await read(endpoint)).toMatchObject({ url: receiver.url })
+    },
+  )
+
+  test('does not find a deleted endpoint', async () => {
+    await remove(service.apiUrl, tenant, endpoint)
+
+    expectProblem(await send(endpoint, { disabled: false }), 'resource-not-found')
+  })
+})
+
+describe('a disabled endpoint', () => {
+  test('receives no events, and the next ones again when it is enabled', async () => {
+    const disabled = await send(endpoint, { disabled: true })
+    await postPayment(service.apiUrl, tenant)
+    expect(disabled.json).toMatchObject({ status: 'disabled', disabled_reason: 'requested' })
+    expect(await deliveries()).toEqual([])
+
+    const enabled = await send(endpoint, { disabled: false })
+    expect(enabled.json).toMatchObject({ status: 'enabled', disabled_reason: null })
+    await deliver('succeeded')
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('keeps the reason for which the service disabled it, until it is enabled', async () => {
+    receiver.answer = status(410)
+    await deliver('failed')
+    expect((await send(endpoint, { disabled: true })).json).toMatchObject({
+      disabled_reason: 'gone',
+    })
+
+    receiver.answer = status(204)
+    await send(endpoint, { disabled: false })
+    await deliver('succeeded')
+  })
+})
+
+describe('the failures of an endpoint', () => {
+  const failingSince = async () => {
+    const [row] = await service.store.sql`
+      select failing_since from webhook_endpoints where tenant_id = ${tenant.id}
+    `
+    return row?.['failing_since'] as unknown
+  }
+  beforeEach(async () => {
+    await service.store.sql`
+      update webhook_endpoints set failing_since = now() where tenant_id = ${tenant.id}
+    `
+  })
+
+  test.each<[string, (url: string) => unknown]>([
+    ['another description', () => ({ description: 'books' })],
+    ['the same URL', (url) => ({ url })],
+    ['being enabled while it is enabled', () => ({ disabled: false })],
+  ])('are still known after %s', async (_, bodyOf) => {
+    await send(endpoint, bodyOf(receiver.url))
+
+    expect(await failingSince()).not.toBeNull()
+  })
+
+  test('are forgotten with another URL', async () => {
+    await send(endpoint, { url: `${receiver.url}/new` })
+
+    expect(await failingSince()).toBeNull()
+  })
+
+  test('are forgotten when it is disabled and enabled', async () => {
+    await send(endpoint, { disabled: true })
+    await send(endpoint, { disabled: false })
+
+    expect(await failingSince()).toBeNull()
+  })
+})
