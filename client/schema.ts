@@ -4557,6 +4557,7 @@ export interface components {
          *       ],
          *       "status": "enabled",
          *       "disabled_reason": null,
+         *       "paused_until": null,
          *       "created_at": "2026-01-31T12:00:00.000Z",
          *       "secret": "whsec_c2VjcmV0LW9mLXRoZS1lbmRwb2ludC0tLS0tLS0="
          *     }
@@ -4582,6 +4583,7 @@ export interface components {
             status: "enabled" | "disabled";
             /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
             disabled_reason: ("gone" | "failing" | "requested") | null;
+            paused_until: string | null;
             /**
              * Format: date-time
              * @description When the webhook endpoint was created.
@@ -4610,6 +4612,7 @@ export interface components {
          *       ],
          *       "status": "enabled",
          *       "disabled_reason": null,
+         *       "paused_until": null,
          *       "created_at": "2026-01-31T12:00:00.000Z"
          *     }
          */
@@ -4634,6 +4637,7 @@ export interface components {
             status: "enabled" | "disabled";
             /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
             disabled_reason: ("gone" | "failing" | "requested") | null;
+            paused_until: string | null;
             /**
              * Format: date-time
              * @description When the webhook endpoint was created.

@@ -5,13 +5,16 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { WebhookJob } from '../db/queue/queues.ts'
+import { claimTestIfHalfOpen } from '../db/webhooks/endpoint-health.ts'
 import {
   failIfDue,
   findDueDelivery,
+  postponeIfDue,
   recordAttemptIfDue,
   type DueDelivery,
   type NewAttempt,
 } from '../db/webhooks/webhook-attempts.ts'
+import { FIRST_PAUSE_SECONDS } from '../domain/webhooks/endpoint-circuit.ts'
 import { presentEvent, showEventId } from '../domain/events/event.ts'
 import { judgeReply, retryDelaySeconds } from '../domain/webhooks/webhook-delivery.ts'
 import type { SendWebhook } from './send-webhook.ts'
@@ -21,7 +24,10 @@ import { signatureHeaders } from './sign-webhook.ts'
 export interface WebhookParts {
   readonly store: Store
   readonly send: SendWebhook
-  readonly settings: Pick<Config, 'WEBHOOK_DISABLE_AFTER_SECONDS'>
+  readonly settings: Pick<
+    Config,
+    'WEBHOOK_DISABLE_AFTER_SECONDS' | 'WEBHOOK_TIMEOUT_MS' | 'STORE_TIMEOUT_MS'
+  >
   readonly clock: { now(): Date; monotonicMs(): number }
   /** A number from 0 up to 1, for jitter. */
   readonly random: () => number
@@ -31,9 +37,15 @@ export interface WebhookParts {
 /**
  * The result of an attempt. `retrying`: it failed, and the next one is scheduled. `gave_up`: it
  * failed and was the last one of the schedule. `refused`: the endpoint is disabled or gone.
- * `nothing_to_do`: the attempt was already made.
+ * `postponed`: the circuit of the endpoint is open. `nothing_to_do`: the attempt was already made.
  */
-export type DeliveryResult = 'succeeded' | 'retrying' | 'gave_up' | 'refused' | 'nothing_to_do'
+export type DeliveryResult =
+  | 'succeeded'
+  | 'retrying'
+  | 'gave_up'
+  | 'refused'
+  | 'postponed'
+  | 'nothing_to_do'
 
 /** Makes the attempt that a job names. */
 export async function deliverWebhook(
@@ -47,10 +59,26 @@ export async function deliverWebhook(
     await failIfDue(sql, job)
     return 'refused'
   }
+  if (!(await admits(parts, job, due))) {
+    // The attempt that tests the endpoint goes ahead, and the others do not arrive all at once.
+    await postponeIfDue(sql, job, parts.random() * FIRST_PAUSE_SECONDS)
+    return 'postponed'
+  }
   const attempt = await makeAttempt(parts, due)
   const recorded = await recordAttemptIfDue(sql, job, attempt)
   logAttempt(parts, job, attempt)
   return recorded ? resultOf(attempt) : 'nothing_to_do'
+}
+
+/** Whether the circuit of the endpoint lets this attempt through. */
+async function admits(
+  { store, settings }: WebhookParts,
+  job: WebhookJob,
+  { circuit, endpointId }: DueDelivery,
+): Promise<boolean> {
+  if (circuit !== 'half_open') return circuit === 'closed'
+  const longestAttemptMs = settings.WEBHOOK_TIMEOUT_MS + 2 * settings.STORE_TIMEOUT_MS
+  return await claimTestIfHalfOpen(store.sql, job, endpointId, longestAttemptMs / 1_000)
 }
 
 async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAttempt> {
@@ -69,6 +97,7 @@ async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAt
     reply,
     verdict,
     retryInSeconds: retryInSeconds ?? null,
+    failuresBefore: due.consecutiveFailures,
     disableAfterSeconds: settings.WEBHOOK_DISABLE_AFTER_SECONDS,
   }
 }

@@ -20,9 +20,11 @@ import {
   setTenantDisabled,
   setTenantFees,
 } from '../../../src/db/tenants/tenants.ts'
+import { claimTestIfHalfOpen } from '../../../src/db/webhooks/endpoint-health.ts'
 import {
   failIfDue,
   findDueDelivery,
+  postponeIfDue,
   recordAttemptIfDue,
 } from '../../../src/db/webhooks/webhook-attempts.ts'
 import {
@@ -57,6 +59,7 @@ const attempt = {
   latencyMs: 12,
   reply: { httpStatus: 500 },
   retryInSeconds: 5,
+  failuresBefore: 0,
   disableAfterSeconds: 60,
 }
 
@@ -103,6 +106,8 @@ export const webhookExamples: readonly Example[] = [
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'succeeded' }),
     { variant: 'For an attempt that succeeded.' },
   ),
+  example(claimTestIfHalfOpen, (sql) => claimTestIfHalfOpen(sql, webhookJob, ID, 20)),
+  example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15)),
   example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
   example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
   example(

@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm'
 import {
   check,
   index,
+  integer,
   pgTable,
   primaryKey,
   smallint,
@@ -41,6 +42,10 @@ export const webhookEndpoints = pgTable(
     disabledReason: text('disabled_reason', { enum: disabledReasons }),
     /** The first failed attempt since the last success. */
     failingSince: moment('failing_since'),
+    /** The failures since the last success that the circuit breaker has counted. */
+    consecutiveFailures: integer('consecutive_failures').notNull().default(0),
+    /** Until then no attempt is made; null while the circuit is closed. */
+    pausedUntil: moment('paused_until'),
     createdAt: moment('created_at').notNull().defaultNow(),
   },
   (table) => [

@@ -2,18 +2,24 @@
 // the number of the attempt, so that no attempt counts twice.
 import type { Event } from '../../domain/events/event.ts'
 import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
-import type { DisabledReason, EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
+import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
+import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { insertDeliveryJobs } from '../events/event-records.ts'
 import type { WebhookJob } from '../queue/queues.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { judgeEndpoint, type JudgedAttempt } from './endpoint-health.ts'
 
 /** A delivery whose next attempt is due. */
 export interface DueDelivery {
   readonly event: Event
+  readonly endpointId: string
   readonly url: string
   readonly endpointStatus: EndpointStatus
+  readonly circuit: CircuitState
+  /** The failures of the endpoint when the attempt begins. */
+  readonly consecutiveFailures: number
   /**
    * The signing secrets: the current one and, for some hours after a rotation, the previous one.
    */
@@ -23,8 +29,11 @@ export interface DueDelivery {
 
 interface DueRow {
   event: EventRow
+  endpoint_id: string
   url: string
   status: EndpointStatus
+  circuit: CircuitState
+  consecutive_failures: number
   secrets: string[]
   schedule_step: number
 }
@@ -33,7 +42,10 @@ interface DueRow {
 export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDelivery | undefined> {
   const [row] = await sql<DueRow[]>`
     select
-      to_jsonb(events) as event, endpoint.url, endpoint.status, delivery.schedule_step,
+      to_jsonb(events) as event, endpoint.id as endpoint_id, endpoint.url, endpoint.status,
+      endpoint.consecutive_failures, delivery.schedule_step,
+      case when endpoint.paused_until is null then 'closed'
+        when endpoint.paused_until > now() then 'open' else 'half_open' end as circuit,
       array_remove(
         array[
           endpoint.secret,
@@ -50,8 +62,11 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
   return (
     row && {
       event: eventFromRow(row.event),
+      endpointId: row.endpoint_id,
       url: row.url,
       endpointStatus: row.status,
+      circuit: row.circuit,
+      consecutiveFailures: row.consecutive_failures,
       secrets: row.secrets,
       scheduleStep: row.schedule_step,
     }
@@ -65,15 +80,12 @@ const isDue = (sql: Sql, { tenantId, deliveryId, attempt }: WebhookJob): Fragmen
 `
 
 /** The result of an attempt, and the delay of the next one; null when there is none. */
-export interface NewAttempt {
+export interface NewAttempt extends JudgedAttempt {
   readonly id: string
   readonly startedAt: Date
   readonly latencyMs: number
   readonly reply: Reply
-  readonly verdict: Verdict
   readonly retryInSeconds: number | null
-  /** How long an endpoint may fail before it is disabled. */
-  readonly disableAfterSeconds: number
 }
 
 /**
@@ -124,31 +136,27 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
   return verdict === 'succeeded' ? 'succeeded' : 'failed'
 }
 
-/** A part of a statement: updates the endpoint of the row in `delivery` after the attempt. */
-function judgeEndpoint(sql: Sql, { verdict, disableAfterSeconds }: NewAttempt): Fragment {
-  const ofDelivery = sql`
-    from delivery
-    where endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
-  `
-  if (verdict === 'succeeded') {
-    return sql`
-      update webhook_endpoints as endpoint set failing_since = null
-      ${ofDelivery} and failing_since is not null
-    `
-  }
-  const gone: DisabledReason = 'gone'
-  const failing: DisabledReason = 'failing'
-  const patience = sql`${disableAfterSeconds}::int * interval '1 second'`
-  const reason = sql`
-    case when ${verdict === 'gone'} then ${gone}::text
-      when failing_since < now() - ${patience} then ${failing}::text end
-  `
-  return sql`
-    update webhook_endpoints as endpoint set
-      failing_since = coalesce(failing_since, now()),
-      disabled_reason = ${reason},
-      status = case when ${reason} is null then endpoint.status else 'disabled' end
-    ${ofDelivery} and endpoint.status = 'enabled'
+/**
+ * Makes a delivery wait until the pause of its endpoint is over, and some seconds more, with a job
+ * for the same attempt. A second job for this attempt finds that it is not due, and adds no third.
+ */
+export async function postponeIfDue(sql: Sql, job: WebhookJob, seconds: number): Promise<void> {
+  await sql`
+    with delivery as (
+      update webhook_deliveries as delivery set
+        next_attempt_at =
+          greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second'
+      from webhook_endpoints as endpoint
+      where ${isDue(sql, job)} and delivery.next_attempt_at <= now()
+        and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+      returning delivery.*
+    )
+    ${insertDeliveryJobs(sql, {
+      from: 'delivery',
+      attempt: sql`attempts + 1`,
+      startAfter: sql`next_attempt_at`,
+    })}
+    where ${seesTenant(sql, job.tenantId)}
   `
 }
 

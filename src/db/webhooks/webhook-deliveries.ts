@@ -10,6 +10,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertDeliveryJobs } from '../events/event-records.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { endPause } from './endpoint-health.ts'
 
 interface DeliveryRow {
   tenant_id: string
@@ -115,8 +116,8 @@ export async function listDeliveries(
 }
 
 /**
- * Starts a delivery again, at once and with the full schedule, if its endpoint is enabled. A
- * waiting job for the same attempt finds the attempt made. False when there is no such delivery, or
+ * Starts a delivery again, at once and with the full schedule, if its endpoint is enabled, whose
+ * pause ends: the client may know that the receiver works again. A waiting job for the same attempt finds the attempt made. False when there is no such delivery, or
  * when its endpoint is disabled or deleted.
  */
 export async function redeliverIfEnabled(
@@ -133,7 +134,8 @@ export async function redeliverIfEnabled(
         and webhook_endpoints.id = webhook_deliveries.endpoint_id
         and webhook_endpoints.status = 'enabled'
       returning webhook_deliveries.*
-    )
+    ),
+    endpoint as (${endPause(tx, 'delivery')})
     ${insertDeliveryJobs(tx, { from: 'delivery', attempt: tx`attempts + 1` })}
     where ${seesTenant(tx, tenantId)}
   `

@@ -20,11 +20,13 @@ interface EndpointRow {
   event_types: string[]
   status: EndpointStatus
   disabled_reason: DisabledReason | null
+  paused_until: string | null
   created_at: string
 }
 
 const shownColumns = (sql: Sql | Transaction): Fragment => sql`
-  tenant_id, id, url, description, event_types, status, disabled_reason, created_at
+  tenant_id, id, url, description, event_types, status, disabled_reason,
+  case when paused_until > now() then paused_until end as paused_until, created_at
 `
 
 function endpointFromRow(row: EndpointRow): WebhookEndpoint {
@@ -36,6 +38,7 @@ function endpointFromRow(row: EndpointRow): WebhookEndpoint {
     eventTypes: row.event_types,
     status: row.status,
     disabledReason: row.disabled_reason,
+    pausedUntil: row.paused_until === null ? null : new Date(row.paused_until),
     createdAt: new Date(row.created_at),
   }
 }
@@ -142,6 +145,7 @@ export async function updateEndpoint(
     disabled === undefined ? null : disabled ? 'disabled' : 'enabled'
   const newUrl = tx`coalesce(${url ?? null}::text, url)`
   const newStatus = tx`coalesce(${wantedStatus}::text, status)`
+  const isSameReceiver = tx`(${newUrl} = url and ${newStatus} = status)`
   const [row] = await tx<EndpointRow[]>`
     update webhook_endpoints set
       url = ${newUrl},
@@ -151,8 +155,9 @@ export async function updateEndpoint(
       status = ${newStatus},
       disabled_reason = case
         when ${newStatus} = 'disabled' then coalesce(disabled_reason, ${requested}::text) end,
-      failing_since = case
-        when ${newUrl} = url and ${newStatus} = status then failing_since end
+      failing_since = case when ${isSameReceiver} then failing_since end,
+      consecutive_failures = case when ${isSameReceiver} then consecutive_failures else 0 end,
+      paused_until = case when ${isSameReceiver} then paused_until end
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
     returning ${shownColumns(tx)}
   `

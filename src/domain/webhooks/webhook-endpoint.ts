@@ -42,6 +42,8 @@ export interface WebhookEndpoint {
   readonly eventTypes: readonly string[]
   readonly status: EndpointStatus
   readonly disabledReason: DisabledReason | null
+  /** The end of the pause, while the circuit of the endpoint is open. */
+  readonly pausedUntil: Date | null
   readonly createdAt: Date
 }
 
@@ -63,6 +65,7 @@ export function presentEndpoint(endpoint: WebhookEndpoint): Record<string, unkno
     event_types: endpoint.eventTypes,
     status: endpoint.status,
     disabled_reason: endpoint.disabledReason,
+    paused_until: endpoint.pausedUntil?.toISOString() ?? null,
     created_at: endpoint.createdAt.toISOString(),
   }
 }

@@ -12,6 +12,7 @@ const exampleEndpoint = {
   event_types: ['*'],
   status: 'enabled',
   disabled_reason: null,
+  paused_until: null,
   created_at: EXAMPLE_TIME,
 }
 
@@ -30,6 +31,9 @@ const endpointShape = z.object({
     description:
       'Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it.',
   }),
+  paused_until: timeField(
+    'Until when the service leaves the endpoint alone after repeated failures. Its deliveries wait, and use up no attempts. Null when attempts are made.',
+  ).nullable(),
   created_at: timeField('When the webhook endpoint was created.'),
 })
 

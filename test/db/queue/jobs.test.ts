@@ -192,6 +192,7 @@ describe('the job of a webhook delivery', () => {
       reply: { httpStatus: 500 },
       verdict: 'failed',
       retryInSeconds: 300,
+      failuresBefore: 0,
       disableAfterSeconds: 86_400,
     })
     const ours = await readJobs()

@@ -52,6 +52,7 @@ describe('POST /v1/webhook-endpoints', () => {
       event_types: ['*'],
       status: 'enabled',
       disabled_reason: null,
+      paused_until: null,
       created_at: expect.any(String),
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
     })

@@ -1,0 +1,102 @@
+// Keeps the record of an endpoint's failures, which opens its circuit for a while and disables it in
+// the end. It is a part of the endpoint's row, so that all worker processes know it at once.
+import {
+  FAILURES_TO_OPEN,
+  FIRST_PAUSE_SECONDS,
+  LONGEST_PAUSE_SECONDS,
+} from '../../domain/webhooks/endpoint-circuit.ts'
+import type { Verdict } from '../../domain/webhooks/webhook-delivery.ts'
+import type { DisabledReason } from '../../domain/webhooks/webhook-endpoint.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import type { WebhookJob } from '../queue/queues.ts'
+
+/** What the record of an endpoint has to know of an attempt. */
+export interface JudgedAttempt {
+  readonly verdict: Verdict
+  /** The failures of the endpoint when the attempt began. */
+  readonly failuresBefore: number
+  /** How long an endpoint may fail before it is disabled. */
+  readonly disableAfterSeconds: number
+}
+
+/**
+ * A part of a statement: updates the endpoint of the row in `delivery` after the attempt.
+ *
+ * Many attempts that began together may fail together. Once the circuit is open, only the attempt
+ * that tested the endpoint counts, so that they do not lengthen the pause.
+ */
+export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
+  const { verdict, failuresBefore, disableAfterSeconds } = attempt
+  const ofDelivery = sql`
+    from delivery
+    where endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+  `
+  if (verdict === 'succeeded') {
+    return sql`
+      update webhook_endpoints as endpoint
+      set failing_since = null, consecutive_failures = 0, paused_until = null
+      ${ofDelivery} and (failing_since is not null or consecutive_failures > 0)
+    `
+  }
+  const gone: DisabledReason = 'gone'
+  const failing: DisabledReason = 'failing'
+  const patience = sql`${disableAfterSeconds}::int * interval '1 second'`
+  const reason = sql`
+    case when ${verdict === 'gone'} then ${gone}::text
+      when failing_since < now() - ${patience} then ${failing}::text end
+  `
+  const counts = sql`
+    (consecutive_failures < ${FAILURES_TO_OPEN} or consecutive_failures = ${failuresBefore}::int)
+  `
+  return sql`
+    update webhook_endpoints as endpoint set
+      failing_since = coalesce(failing_since, now()),
+      consecutive_failures = consecutive_failures + case when ${counts} then 1 else 0 end,
+      paused_until = case
+        when ${reason} is not null then null
+        when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
+        then now() + ${pauseAfter(sql, sql`consecutive_failures + 1`)}
+        else paused_until end,
+      disabled_reason = ${reason},
+      status = case when ${reason} is null then endpoint.status else 'disabled' end
+    ${ofDelivery} and endpoint.status = 'enabled'
+  `
+}
+
+/** The pause after so many failures. The exponent is limited, because the power could overflow. */
+const pauseAfter = (sql: Sql, failures: Fragment): Fragment => sql`
+  least(
+    ${FIRST_PAUSE_SECONDS} * 2 ^ least(${failures} - ${FAILURES_TO_OPEN}, 10),
+    ${LONGEST_PAUSE_SECONDS}
+  ) * interval '1 second'
+`
+
+/**
+ * Lets the caller alone test an endpoint whose pause is over. For the others, the pause goes on for
+ * as long as the attempt can take, so that another one follows if the worker dies.
+ */
+export async function claimTestIfHalfOpen(
+  sql: Sql,
+  { tenantId }: WebhookJob,
+  endpointId: string,
+  seconds: number,
+): Promise<boolean> {
+  const { count } = await sql`
+    update webhook_endpoints set paused_until = now() + ${seconds}::float8 * interval '1 second'
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${endpointId}
+      and paused_until <= now()
+  `
+  return count === 1
+}
+
+/** A part of a statement: the next attempt tests the endpoint of the deliveries in this CTE. */
+export function endPause(tx: Transaction, deliveries: string): Fragment {
+  const delivery = tx(deliveries)
+  return tx`
+    update webhook_endpoints as endpoint set paused_until = now()
+    from ${delivery}
+    where endpoint.tenant_id = ${delivery}.tenant_id and endpoint.id = ${delivery}.endpoint_id
+      and endpoint.paused_until > now()
+  `
+}
