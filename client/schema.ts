@@ -1476,6 +1476,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "webhook_endpoint.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.disabled
+         * @description Sent when the event `webhook_endpoint.disabled` happens to a webhook endpoint.
+         */
+        post: operations["onWebhookEndpointDisabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -1547,7 +1567,7 @@ export interface components {
              *       "*"
              *     ]
              */
-            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
+            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
             /** @description Free text, for people. */
             description?: string | null;
         };
@@ -1558,7 +1578,7 @@ export interface components {
              */
             url?: string;
             /** @description The types of events to send. They replace the previous ones. `*` stands for every type, including types of later versions. */
-            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
+            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
             /** @description Free text, for people. */
             description?: string | null;
             /** @description Whether the endpoint is disabled. No events are sent to a disabled endpoint, and deliveries that wait for it fail when their next attempt is due. */
@@ -2068,6 +2088,73 @@ export interface components {
             /**
              * Format: date-time
              * @description When the service learned of it.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+        };
+        /**
+         * @description An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `data.object` has no URL.
+         * @example {
+         *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "object": "event",
+         *       "type": "webhook_endpoint.disabled",
+         *       "data": {
+         *         "object": {
+         *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *           "object": "webhook_endpoint",
+         *           "description": null,
+         *           "status": "disabled",
+         *           "disabled_reason": "failing",
+         *           "failing_since": "2026-01-31T12:00:00.000Z"
+         *         }
+         *       },
+         *       "request": {
+         *         "idempotency_key": null
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000Z"
+         *     }
+         */
+        WebhookEndpointEvent: {
+            /**
+             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
+             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "event";
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "webhook_endpoint.disabled";
+            data: {
+                object: {
+                    /**
+                     * @description The id of the webhook endpoint.
+                     * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                     */
+                    id: string;
+                    /** @constant */
+                    object: "webhook_endpoint";
+                    /** @description Free text, for people. */
+                    description: string | null;
+                    /**
+                     * @description The status of the endpoint.
+                     * @enum {string}
+                     */
+                    status: "enabled" | "disabled";
+                    /** @description Why the endpoint is disabled. Null while it is enabled. */
+                    disabled_reason: ("gone" | "failing" | "requested") | null;
+                    failing_since: string | null;
+                };
+            };
+            request: {
+                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
+                idempotency_key: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the event happened.
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
@@ -4545,7 +4632,7 @@ export interface components {
             /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
-        Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"];
+        Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"] | components["schemas"]["WebhookEndpointEvent"];
         /**
          * @example {
          *       "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
@@ -4575,7 +4662,7 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
@@ -4629,7 +4716,7 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed")[];
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
@@ -7588,7 +7675,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed";
+                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled";
                 payment?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
@@ -11075,6 +11162,70 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["DisputeEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookEndpointDisabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "webhook_endpoint.disabled",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "webhook_endpoint",
+                 *           "description": null,
+                 *           "status": "disabled",
+                 *           "disabled_reason": "failing",
+                 *           "failing_since": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEndpointEvent"];
             };
         };
         responses: {

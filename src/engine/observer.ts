@@ -1,6 +1,6 @@
 // The observer to which the engine reports its work, for metrics. An observer must not change what
 // the engine does, and no report names a tenant, a key or a payment.
-import { eventTypes } from '../domain/events/event.ts'
+import { eventTypes } from '../domain/events/event-types.ts'
 import type { OperationStatus } from '../domain/operations/operation.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
 
@@ -37,10 +37,13 @@ export interface EngineObserver {
 /**
  * The types of the events that are reported. A reservation inserts the first event of a payment and
  * of a refund, and a run without a final outcome inserts the others: these have reports of their own.
+ * Deliveries insert those of webhook endpoints.
  */
 export const observedEvents: readonly string[] = eventTypes.filter(
   (type) =>
-    !/^(payment|refund)\.(created|unknown)$|^payment\.failed$|^refund\.processing$/.test(type),
+    !/^(payment|refund)\.(created|unknown)$|^payment\.failed$|^refund\.processing$|^webhook_endpoint\./.test(
+      type,
+    ),
 )
 
 const ignore = (): void => {}

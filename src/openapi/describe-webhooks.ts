@@ -2,10 +2,11 @@
 // receiver.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import { eventTypes } from '../domain/events/event.ts'
+import { eventTypes } from '../domain/events/event-types.ts'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
 import {
   disputeEventSchema,
+  endpointEventSchema,
   exampleEvent,
   paymentEventSchema,
   refundEventSchema,
@@ -57,6 +58,7 @@ const schemas = {
   payment: paymentEventSchema,
   refund: refundEventSchema,
   dispute: disputeEventSchema,
+  webhook_endpoint: endpointEventSchema,
 }
 
 function describeWebhook(type: string) {
@@ -65,7 +67,7 @@ function describeWebhook(type: string) {
     operationId: `on${pascalCase(type.replaceAll(/[._]/g, '-'))}`,
     tags: ['Webhooks'],
     summary: type,
-    description: `Sent when the event \`${type}\` happens to a ${resource}.`,
+    description: `Sent when the event \`${type}\` happens to a ${resource.replace('_', ' ')}.`,
     security: [],
     requestParams: { header: headers },
     requestBody: {

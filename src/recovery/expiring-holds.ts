@@ -2,7 +2,7 @@
 // worker look at the provider, in case the provider's events are lost. It calls no provider itself.
 import type { Config } from '../config.ts'
 import { announceIfExpiring, lookIfExpired } from '../db/payments/expiring-payments.ts'
-import { AUTHORIZATION_EXPIRING } from '../domain/events/event.ts'
+import { AUTHORIZATION_EXPIRING } from '../domain/events/event-types.ts'
 import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
 

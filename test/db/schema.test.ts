@@ -286,6 +286,7 @@ describe('inserts a valid row:', () => {
     ['a posting of a capture', 'ledger_postings', {}],
     ['a fee for a capture', 'ledger_postings', providerFee],
     ['an event of a payment', 'events', {}],
+    ['an event of an endpoint', 'events', { payment_id: null, endpoint_id: endpointId }],
     ['a disabled endpoint', 'webhook_endpoints', disabled],
     ['a deleted endpoint', 'webhook_endpoints', deleted],
     ['an endpoint with a rotated secret', 'webhook_endpoints', rotated],
@@ -711,6 +712,8 @@ describe('a check constraint refuses', () => {
     ['disputes_status', 'an invalid status', 'disputes', { status: 'gone' }],
     ['disputes_amounts', 'an amount of zero', 'disputes', { amount_minor: 0 }],
     ['disputes_amounts', 'less than nothing withdrawn', 'disputes', { withdrawn_minor: -1 }],
+    ['events_resource_named', 'an event about nothing', 'events', { payment_id: null }],
+    ['events_resource_named', 'an event of both', 'events', { endpoint_id: endpointId }],
     ['disputes_fee', 'a fee without a currency', 'disputes', { fee_minor: 1 }],
     ['provider_events_about', 'an unknown subject', 'provider_events', { about: 'weather' }],
     [

@@ -1,6 +1,6 @@
 // Tests that the events that workers report for the metrics are those in the table of events.
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event.ts'
+import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
 import { observedEvents, silentObserver } from '../../src/engine/observer.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { watchHolds } from '../../src/recovery/expiring-holds.ts'

@@ -10,7 +10,9 @@ import type { Store } from '../../src/db/connection/client.ts'
 import { findPayment } from '../../src/db/payments/payments.ts'
 import { changePayment } from '../../src/db/payments/payment-changes.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../../src/db/queue/queues.ts'
-import { findEvent } from '../../src/db/events/events.ts'
+import { findEvent, listEvents } from '../../src/db/events/events.ts'
+import { ENDPOINT_DISABLED } from '../../src/domain/events/event-types.ts'
+import { showEndpointId } from '../../src/domain/webhooks/webhook-endpoint.ts'
 import {
   findDelivery,
   listDeliveries,
@@ -423,6 +425,79 @@ describe('an endpoint', () => {
       attempts: [{ httpStatus: 410 }],
     })
     expect(await queuedJobs()).toEqual([])
+  })
+
+  test.each([
+    ['failing', 500],
+    ['gone', 410],
+  ] as const)(
+    'that is disabled as %s tells the other endpoints of its tenant',
+    async (reason, code) => {
+      const { id, secret } = await makeEndpoint({ description: 'books' })
+      await makePayment()
+      const other = await makeEndpoint({ url: `${receiver.url}/other` })
+      await makeEndpoint({ eventTypes: ['payment.created'] })
+      await makeEndpoint({ tenantId: await makeTenant(store) })
+      await store.sql`
+      update webhook_endpoints set failing_since = now() - interval '6 days' where id = ${id}
+    `
+      receiver.answer = status(code)
+      await runNextJob()
+
+      const [event, ...others] =
+        (await listEvents(store.sql, tenantId, {}, { limit: 10 }))?.items ?? []
+      expect(others.map(({ type }) => type)).toEqual(['payment.created'])
+      expect(event && presentEvent(event)).toEqual({
+        id: expect.stringMatching(/^evt_/),
+        object: 'event',
+        type: 'webhook_endpoint.disabled',
+        data: {
+          object: {
+            id: showEndpointId(id),
+            object: 'webhook_endpoint',
+            description: 'books',
+            status: 'disabled',
+            disabled_reason: reason,
+            failing_since: expect.any(String),
+          },
+        },
+        request: { idempotency_key: null },
+        created_at: expect.any(String),
+      })
+      const [row] = await store.sql`select object::text from events where id = ${event?.id ?? ''}`
+      expect(String(row?.['object'])).not.toContain(receiver.url)
+      expect(String(row?.['object'])).not.toContain(secret)
+      const told = (await deliveries()).filter(({ eventId }) => eventId === event?.id)
+      expect(told.map(({ endpointId }) => endpointId)).toEqual([other.id])
+
+      receiver.answer = status(204)
+      const [retryOrNews, ...more] = (await queuedJobs()).filter(
+        ({ data }) => data.deliveryId === told[0]?.id,
+      )
+      expect(more).toEqual([])
+      await work({ id: 'job', data: retryOrNews?.data })
+      const request = receiver.received.at(-1)
+      expect(request?.path).toBe('/webhooks/other')
+      expect(request && verify(other.secret, request)).toEqual(event && presentEvent(event))
+    },
+  )
+
+  test('that two attempts disable together tells so once', async () => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    await makePayment()
+    await store.sql`
+      update webhook_endpoints set failing_since = now() - interval '6 days' where id = ${id}
+    `
+    const held: (() => void)[] = []
+    receiver.answer = (response) => void held.push(() => response.writeHead(500).end())
+    const both = [runNextJob(), runNextJob()]
+    await receiver.waitFor(2)
+    held.forEach((release) => release())
+    await Promise.all(both)
+
+    const found = await listEvents(store.sql, tenantId, { type: ENDPOINT_DISABLED }, { limit: 10 })
+    expect(found?.items).toHaveLength(1)
   })
 
   test('that was deleted receives no pending deliveries', async () => {

@@ -1,7 +1,7 @@
 // The scenario of a hold that is not captured, and whose events of the provider are lost: its end
 // is announced once, and the service finds it canceled at the provider.
 import { setTimeout as wait } from 'node:timers/promises'
-import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event.ts'
+import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
 import { EXPIRY } from '../../src/domain/events/provider-event.ts'
 import { findPayment, forgetReminders, retryWhileDown } from './event-scenarios.ts'
 import { checkCanceled, remindNow, untilCanceled } from './expired-actions.ts'

@@ -1,5 +1,5 @@
 // Announces early fraud warnings to the tenant, each once.
-import { EARLY_FRAUD_WARNING } from '../../domain/events/event.ts'
+import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql } from '../connection/client.ts'

@@ -72,9 +72,39 @@ export function insertEventsOfTypes(
   `
 }
 
-function deliverEvents(sql: Sql | Transaction): Fragment {
+/**
+ * The same parts for an event of this type about each endpoint in a CTE.
+ *
+ * @param to the endpoints that receive it, out of the enabled ones of the tenant.
+ */
+export function insertEventOfEndpoint(
+  sql: Sql | Transaction,
+  { endpoints, type, to }: { endpoints: string; type: string; to: Fragment },
+): Fragment {
   return sql`
-    delivery as (${insertDeliveries(sql)} returning tenant_id, id),
+    event as (
+      insert into events (tenant_id, id, type, endpoint_id, object)
+      select
+        tenant_id, ${randomUUIDv7()}::uuid, ${type}::text, id,
+        jsonb_build_object(
+          'id', id, 'description', description, 'status', status,
+          'disabled_reason', disabled_reason, 'failing_since', failing_since
+        )
+      from ${sql(endpoints)}
+      returning tenant_id, id, type, endpoint_id
+    ),
+    ${deliverEvents(sql, to)}
+  `
+}
+
+/** The endpoints that subscribed to the event. */
+export const subscribed = (sql: Sql | Transaction): Fragment => sql`
+  webhook_endpoints.event_types && array[${EVERY_EVENT}::text, event.type]
+`
+
+function deliverEvents(sql: Sql | Transaction, to = subscribed(sql)): Fragment {
+  return sql`
+    delivery as (${insertDeliveries(sql, to)} returning tenant_id, id),
     delivery_job as (${insertDeliveryJobs(sql, { from: 'delivery', attempt: sql`1` })})
   `
 }
@@ -112,7 +142,7 @@ function idsOf(sql: Sql | Transaction, kind: ChangedRow['kind']): Fragment {
 }
 
 /** The id of a delivery is a UUIDv7: the time of the event's id, and random bits. */
-function insertDeliveries(sql: Sql | Transaction): Fragment {
+function insertDeliveries(sql: Sql | Transaction, to: Fragment): Fragment {
   return sql`
     insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
     select
@@ -121,8 +151,7 @@ function insertDeliveries(sql: Sql | Transaction): Fragment {
       event.id, webhook_endpoints.id, now()
     from event
     join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id
-    where webhook_endpoints.status = 'enabled'
-      and webhook_endpoints.event_types && array[${EVERY_EVENT}::text, event.type]
+    where webhook_endpoints.status = 'enabled' and ${to}
   `
 }
 

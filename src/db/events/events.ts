@@ -1,5 +1,6 @@
 // Reads events. The statements that insert them are built in event-records.ts.
 import type { Event } from '../../domain/events/event.ts'
+import type { DisabledReason, EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Sql } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
@@ -12,12 +13,22 @@ export interface EventRow {
   tenant_id: string
   id: string
   type: string
-  payment_id: string
+  payment_id: string | null
   refund_id: string | null
   dispute_id: string | null
-  object: PaymentRow | RefundRow | DisputeRow
+  endpoint_id: string | null
+  object: PaymentRow | RefundRow | DisputeRow | EventEndpointRow
   idempotency_key: string | null
   created_at: string
+}
+
+/** The columns of an endpoint that its events have. */
+interface EventEndpointRow {
+  id: string
+  description: string | null
+  status: EndpointStatus
+  disabled_reason: DisabledReason | null
+  failing_since: string | null
 }
 
 export function eventFromRow(row: EventRow): Event {
@@ -31,10 +42,21 @@ export function eventFromRow(row: EventRow): Event {
   }
 }
 
-function subjectFromRow({ object, refund_id, dispute_id }: EventRow): Event['subject'] {
+function subjectFromRow(row: EventRow): Event['subject'] {
+  const { object, refund_id, dispute_id, endpoint_id } = row
+  if (endpoint_id !== null) return endpointFromObject(object as EventEndpointRow)
   if (dispute_id !== null) return { kind: 'dispute', dispute: disputeFromRow(object as DisputeRow) }
   if (refund_id !== null) return { kind: 'refund', refund: refundFromRow(object as RefundRow) }
   return { kind: 'payment', payment: paymentFromRow(object as PaymentRow) }
+}
+
+function endpointFromObject(object: EventEndpointRow): Event['subject'] {
+  const { id, description, status, disabled_reason: disabledReason, failing_since } = object
+  const failingSince = failing_since === null ? null : new Date(failing_since)
+  return {
+    kind: 'webhook_endpoint',
+    endpoint: { id, description, status, disabledReason, failingSince },
+  }
 }
 
 /** Finds an event of a tenant. */

@@ -2,7 +2,7 @@
 // look whether the provider has released the money. Each write repeats its condition, so that
 // several workers may run it at once, and each hold is announced once. The steps are literals
 // because the index names them.
-import { AUTHORIZATION_EXPIRING } from '../../domain/events/event.ts'
+import { AUTHORIZATION_EXPIRING } from '../../domain/events/event-types.ts'
 import { EXPIRY } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'

@@ -1,5 +1,6 @@
 // Keeps the record of an endpoint's failures, which opens its circuit for a while and disables it in
 // the end. It is a part of the endpoint's row, so that all worker processes know it at once.
+import { ENDPOINT_DISABLED } from '../../domain/events/event-types.ts'
 import {
   FAILURES_TO_OPEN,
   FIRST_PAUSE_SECONDS,
@@ -9,6 +10,7 @@ import type { Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import type { DisabledReason } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { insertEventOfEndpoint, subscribed } from '../events/event-records.ts'
 import type { WebhookJob } from '../queue/queues.ts'
 
 /** What the record of an endpoint has to know of an attempt. */
@@ -21,7 +23,9 @@ export interface JudgedAttempt {
 }
 
 /**
- * A part of a statement: updates the endpoint of the row in `delivery` after the attempt.
+ * Parts of a statement: the part `endpoint` updates the endpoint of the row in `attempted` after the
+ * attempt. If it disables the endpoint, the others write the event and its deliveries to the other
+ * endpoints of the tenant.
  *
  * Many attempts that began together may fail together. Once the circuit is open, only the attempt
  * that tested the endpoint counts, so that they do not lengthen the pause.
@@ -29,14 +33,16 @@ export interface JudgedAttempt {
 export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
   const { verdict, failuresBefore, disableAfterSeconds } = attempt
   const ofDelivery = sql`
-    from delivery
-    where endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+    from attempted
+    where endpoint.tenant_id = attempted.tenant_id and endpoint.id = attempted.endpoint_id
   `
   if (verdict === 'succeeded') {
     return sql`
-      update webhook_endpoints as endpoint
-      set failing_since = null, consecutive_failures = 0, paused_until = null
-      ${ofDelivery} and (failing_since is not null or consecutive_failures > 0)
+      endpoint as (
+        update webhook_endpoints as endpoint
+        set failing_since = null, consecutive_failures = 0, paused_until = null
+        ${ofDelivery} and (failing_since is not null or consecutive_failures > 0)
+      )
     `
   }
   const gone: DisabledReason = 'gone'
@@ -49,18 +55,24 @@ export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
   const counts = sql`
     (consecutive_failures < ${FAILURES_TO_OPEN} or consecutive_failures = ${failuresBefore}::int)
   `
+  const others = sql`${subscribed(sql)} and webhook_endpoints.id <> event.endpoint_id`
   return sql`
-    update webhook_endpoints as endpoint set
-      failing_since = coalesce(failing_since, now()),
-      consecutive_failures = consecutive_failures + case when ${counts} then 1 else 0 end,
-      paused_until = case
-        when ${reason} is not null then null
-        when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
-        then now() + ${pauseAfter(sql, sql`consecutive_failures + 1`)}
-        else paused_until end,
-      disabled_reason = ${reason},
-      status = case when ${reason} is null then endpoint.status else 'disabled' end
-    ${ofDelivery} and endpoint.status = 'enabled'
+    endpoint as (
+      update webhook_endpoints as endpoint set
+        failing_since = coalesce(failing_since, now()),
+        consecutive_failures = consecutive_failures + case when ${counts} then 1 else 0 end,
+        paused_until = case
+          when ${reason} is not null then null
+          when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
+          then now() + ${pauseAfter(sql, sql`consecutive_failures + 1`)}
+          else paused_until end,
+        disabled_reason = ${reason},
+        status = case when ${reason} is null then endpoint.status else 'disabled' end
+      ${ofDelivery} and endpoint.status = 'enabled'
+      returning endpoint.*
+    ),
+    disabled as (select * from endpoint where status = 'disabled'),
+    ${insertEventOfEndpoint(sql, { endpoints: 'disabled', type: ENDPOINT_DISABLED, to: others })}
   `
 }
 

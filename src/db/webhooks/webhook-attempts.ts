@@ -101,7 +101,7 @@ export async function recordAttemptIfDue(
   const { reply, retryInSeconds } = attempt
   const status = retryInSeconds === null ? endOf(attempt.verdict) : 'pending'
   const { count } = await sql`
-    with delivery as (
+    with attempted as (
       update webhook_deliveries as delivery set
         status = ${status},
         attempts = attempts + 1,
@@ -118,16 +118,16 @@ export async function recordAttemptIfDue(
         tenant_id, ${attempt.id}::uuid, id, attempts, ${attempt.startedAt.toISOString()}::timestamptz,
         ${attempt.latencyMs}::int, ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
         ${'error' in reply ? reply.error : null}::text
-      from delivery
+      from attempted
     ),
-    endpoint as (${judgeEndpoint(sql, attempt)}),
-    retry as (select * from delivery where status = 'pending'),
+    ${judgeEndpoint(sql, attempt)},
+    retry as (select * from attempted where status = 'pending'),
     retry_job as (${insertDeliveryJobs(sql, {
       from: 'retry',
       attempt: sql`attempts + 1`,
       startAfter: sql`next_attempt_at`,
     })})
-    select from delivery where ${seesTenant(sql, job.tenantId)}
+    select from attempted where ${seesTenant(sql, job.tenantId)}
   `
   return count === 1
 }

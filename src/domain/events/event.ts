@@ -1,46 +1,21 @@
-// Defines the events of payments, refunds and disputes, and renders them. The API and the webhooks send the
-// same rendering.
+// Defines the events of payments, refunds, disputes and webhook endpoints, and renders them. The API
+// and the webhooks send the same rendering.
 import { presentPayment, type Payment } from '../payments/payment.ts'
-import { paymentStatuses } from '../payments/payment-status.ts'
-import { presentRefund, refundStatuses, type Refund } from '../payments/refund.ts'
+import { presentRefund, type Refund } from '../payments/refund.ts'
 import { presentDispute, type Dispute } from '../payments/dispute.ts'
 import { parseId, showId } from '../resource-id.ts'
-
-/** Sent once before a hold ends: the client can still capture the payment. */
-export const AUTHORIZATION_EXPIRING = 'payment.authorization_expiring'
-
-/** The event of a payment that its bank suspects to be fraud. The status stays as it is. */
-export const EARLY_FRAUD_WARNING = 'payment.early_fraud_warning'
-
-/**
- * Every event type: one per status of a payment or refund, and one for its creation; the two above;
- * and those of disputes.
- */
-export const eventTypes: readonly string[] = [
-  ...typesOf('payment', paymentStatuses),
-  AUTHORIZATION_EXPIRING,
-  EARLY_FRAUD_WARNING,
-  ...typesOf('refund', refundStatuses),
-  'dispute.created',
-  'dispute.updated',
-  'dispute.funds_withdrawn',
-  'dispute.funds_reinstated',
-  'dispute.closed',
-]
-
-function typesOf(resource: 'payment' | 'refund', statuses: readonly string[]): string[] {
-  return ['created', ...statuses].map((change) => `${resource}.${change}`)
-}
+import { presentEventEndpoint, type EventEndpoint } from '../webhooks/webhook-endpoint.ts'
 
 export interface Event {
   readonly tenantId: string
   readonly id: string
   readonly type: string
-  /** The payment, the refund or the dispute as it was when the event happened. */
+  /** The resource as it was when the event happened. */
   readonly subject:
     | { readonly kind: 'payment'; readonly payment: Payment }
     | { readonly kind: 'refund'; readonly refund: Refund }
     | { readonly kind: 'dispute'; readonly dispute: Dispute }
+    | { readonly kind: 'webhook_endpoint'; readonly endpoint: EventEndpoint }
   /** The idempotency key of the request that caused the event; null when no request did. */
   readonly idempotencyKey: string | null
   readonly createdAt: Date
@@ -70,5 +45,7 @@ function presentSubject(subject: Event['subject']): Record<string, unknown> {
       return presentRefund(subject.refund)
     case 'dispute':
       return presentDispute(subject.dispute)
+    case 'webhook_endpoint':
+      return presentEventEndpoint(subject.endpoint)
   }
 }

@@ -1,6 +1,6 @@
 // Defines webhook endpoints, and renders them for the API. The type contains no secrets, so a
 // secret can only be shown where it is created.
-import { eventTypes } from '../events/event.ts'
+import { eventTypes } from '../events/event-types.ts'
 import { parseId, showId } from '../resource-id.ts'
 
 /**
@@ -70,7 +70,30 @@ export function presentEndpoint(endpoint: WebhookEndpoint): Record<string, unkno
   }
 }
 
-/** The same with its new secret, for the one response that shows it. */
+/**
+ * An endpoint as its events show it. Events go to the other endpoints of the tenant, too, so they
+ * do not have its URL, which may contain a credential.
+ */
+export type EventEndpoint = Pick<
+  WebhookEndpoint,
+  'id' | 'description' | 'status' | 'disabledReason'
+> & {
+  readonly failingSince: Date | null
+}
+
+/** Renders the endpoint for an event; times in ISO 8601. */
+export function presentEventEndpoint(endpoint: EventEndpoint): Record<string, unknown> {
+  return {
+    id: showEndpointId(endpoint.id),
+    object: 'webhook_endpoint',
+    description: endpoint.description,
+    status: endpoint.status,
+    disabled_reason: endpoint.disabledReason,
+    failing_since: endpoint.failingSince?.toISOString() ?? null,
+  }
+}
+
+/** Renders the endpoint with its new secret, for the one response that shows it. */
 export function presentEndpointWithSecret(
   endpoint: WebhookEndpoint,
   secret: string,

@@ -1,6 +1,6 @@
 // Contracts of the endpoints for events.
 import { z } from 'zod'
-import { eventTypes } from '../../domain/events/event.ts'
+import { eventTypes } from '../../domain/events/event-types.ts'
 import { anyEventSchema } from './schema.ts'
 import { listOf } from '../contracts/fields.ts'
 import type { Contracts } from '../contracts/contract.ts'

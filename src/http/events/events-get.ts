@@ -1,6 +1,7 @@
 // GET /v1/events and GET /v1/events/:id: list and return events.
 import { listEvents as readEvents, findEvent } from '../../db/events/events.ts'
-import { eventTypes, parseEventId, presentEvent } from '../../domain/events/event.ts'
+import { eventTypes } from '../../domain/events/event-types.ts'
+import { parseEventId, presentEvent } from '../../domain/events/event.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { oneOfFilter, paymentFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'

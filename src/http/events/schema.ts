@@ -1,11 +1,12 @@
 // Describes the JSON of events, in `/v1/events` and in webhooks, for openapi.yaml.
 import { z } from 'zod'
-import { eventTypes } from '../../domain/events/event.ts'
+import { eventTypes } from '../../domain/events/event-types.ts'
 import { disputeSchema, exampleDispute } from '../disputes/schema.ts'
+import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
 
-type Kind = 'payment' | 'refund' | 'dispute'
+type Kind = 'payment' | 'refund' | 'dispute' | 'webhook_endpoint'
 
 const eventTypesOf = (kind: Kind): string[] =>
   eventTypes.filter((type) => type.startsWith(`${kind}.`))
@@ -38,15 +39,37 @@ export function exampleEvent(type: string): Record<string, unknown> {
     object: 'event',
     type,
     data: { object: exampleOf(type) },
-    request: { idempotency_key: type.startsWith('dispute') ? null : 'order-1042' },
+    request: { idempotency_key: /^(dispute|webhook_endpoint)\./.test(type) ? null : 'order-1042' },
     created_at: EXAMPLE_TIME,
   }
 }
 
 function exampleOf(type: string): Record<string, unknown> {
   if (type.startsWith('dispute')) return exampleDispute
+  if (type.startsWith('webhook_endpoint')) return exampleEndpoint
   return type.startsWith('refund') ? exampleRefund : examplePayment
 }
+
+const exampleEndpoint = {
+  id: exampleId('we'),
+  object: 'webhook_endpoint',
+  description: null,
+  status: 'disabled',
+  disabled_reason: 'failing',
+  failing_since: EXAMPLE_TIME,
+}
+
+const endpointOfEvent = z.object({
+  id: idField('we', 'The id of the webhook endpoint.'),
+  object: z.literal('webhook_endpoint'),
+  description: z.string().nullable().meta({ description: 'Free text, for people.' }),
+  status: z.enum(['enabled', 'disabled']).meta({ description: 'The status of the endpoint.' }),
+  disabled_reason: z
+    .enum(disabledReasons)
+    .nullable()
+    .meta({ description: 'Why the endpoint is disabled. Null while it is enabled.' }),
+  failing_since: timeField('When the first attempt since the last success failed.').nullable(),
+})
 
 export const paymentEventSchema = eventSchema('payment', paymentSchema).meta({
   id: 'PaymentEvent',
@@ -69,6 +92,13 @@ export const disputeEventSchema = eventSchema('dispute', disputeSchema).meta({
   examples: [exampleEvent('dispute.created')],
 })
 
+export const endpointEventSchema = eventSchema('webhook_endpoint', endpointOfEvent).meta({
+  id: 'WebhookEndpointEvent',
+  description:
+    'An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `data.object` has no URL.',
+  examples: [exampleEvent('webhook_endpoint.disabled')],
+})
+
 export const anyEventSchema = z
-  .union([paymentEventSchema, refundEventSchema, disputeEventSchema])
+  .union([paymentEventSchema, refundEventSchema, disputeEventSchema, endpointEventSchema])
   .meta({ id: 'Event' })

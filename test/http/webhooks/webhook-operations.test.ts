@@ -126,6 +126,7 @@ describe('a disabled endpoint', () => {
     const disabled = await send(endpoint, { disabled: true })
     await postPayment(service.apiUrl, tenant)
     expect(disabled.json).toMatchObject({ status: 'disabled', disabled_reason: 'requested' })
+    expect((await read('/v1/events?type=webhook_endpoint.disabled'))['data']).toEqual([])
     expect(await deliveries()).toEqual([])
 
     const enabled = await send(endpoint, { disabled: false })
@@ -137,6 +138,10 @@ describe('a disabled endpoint', () => {
   test('keeps the reason for which the service disabled it, until it is enabled', async () => {
     receiver.answer = status(410)
     await deliver('failed')
+    const { data: events } = await read('/v1/events?type=webhook_endpoint.disabled')
+    expect(events).toMatchObject([
+      { data: { object: { id: endpoint.split('/').at(-1), disabled_reason: 'gone' } } },
+    ])
     expect((await send(endpoint, { disabled: true })).json).toMatchObject({
       disabled_reason: 'gone',
     })

@@ -5,7 +5,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
 import { insertEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
-import { AUTHORIZATION_EXPIRING } from '../../../src/domain/events/event.ts'
+import { AUTHORIZATION_EXPIRING } from '../../../src/domain/events/event-types.ts'
 import {
   presentPayment,
   showPaymentId,

@@ -1,0 +1,33 @@
+// Lists the types of events.
+import { paymentStatuses } from '../payments/payment-status.ts'
+import { refundStatuses } from '../payments/refund.ts'
+
+/** Sent once before a hold ends: the client can still capture the payment. */
+export const AUTHORIZATION_EXPIRING = 'payment.authorization_expiring'
+
+/** The event of a payment that its bank suspects to be fraud. The status stays as it is. */
+export const EARLY_FRAUD_WARNING = 'payment.early_fraud_warning'
+
+/** The service has disabled an endpoint, which its tenant has not requested. */
+export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled'
+
+/**
+ * Every event type: one per status of a payment or refund, and one for its creation; the three above;
+ * and those of disputes.
+ */
+export const eventTypes: readonly string[] = [
+  ...typesOf('payment', paymentStatuses),
+  AUTHORIZATION_EXPIRING,
+  EARLY_FRAUD_WARNING,
+  ...typesOf('refund', refundStatuses),
+  'dispute.created',
+  'dispute.updated',
+  'dispute.funds_withdrawn',
+  'dispute.funds_reinstated',
+  'dispute.closed',
+  ENDPOINT_DISABLED,
+]
+
+function typesOf(resource: 'payment' | 'refund', statuses: readonly string[]): string[] {
+  return ['created', ...statuses].map((change) => `${resource}.${change}`)
+}
