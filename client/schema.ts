@@ -384,6 +384,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhook-endpoints/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay failed webhooks
+         * @description Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to 500 deliveries. Events that happened while the endpoint was disabled have no delivery: read them from `/v1/events`.
+         */
+        post: operations["replayWebhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhook-deliveries": {
         parameters: {
             query?: never;
@@ -1583,6 +1603,14 @@ export interface components {
             description?: string | null;
             /** @description Whether the endpoint is disabled. No events are sent to a disabled endpoint, and deliveries that wait for it fail when their next attempt is due. */
             disabled?: boolean;
+        };
+        ReplayWebhooks: {
+            /**
+             * Format: date-time
+             * @description Only deliveries of events that happened at this time or later. A time in RFC 3339.
+             * @example 2026-01-31T12:00:00Z
+             */
+            since: string;
         };
         CreateTenant: {
             /** @description A name for people. It does not have to be unique. */
@@ -3785,7 +3813,7 @@ export interface components {
         };
         /**
          * The webhook endpoint is disabled
-         * @description The endpoint of this delivery is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Enable the endpoint, and read the missed events from `/v1/events`.
+         * @description The endpoint is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Enable the endpoint, and read the missed events from `/v1/events`.
          * @example {
          *       "type": "/problems/webhook-endpoint-disabled",
          *       "title": "The webhook endpoint is disabled",
@@ -4742,6 +4770,34 @@ export interface components {
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
+        };
+        /**
+         * @example {
+         *       "object": "webhook_replay",
+         *       "endpoint": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "since": "2026-01-31T12:00:00.000Z",
+         *       "deliveries": 42,
+         *       "has_more": false
+         *     }
+         */
+        WebhookReplay: {
+            /** @constant */
+            object: "webhook_replay";
+            /**
+             * @description The webhook endpoint.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            endpoint: string;
+            /**
+             * Format: date-time
+             * @description The time of the request.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            since: string;
+            /** @description How many deliveries are pending again. */
+            deliveries: number;
+            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
+            has_more: boolean;
         };
         WebhookDeliveryList: {
             /** @constant */
@@ -8048,6 +8104,84 @@ export interface operations {
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
+            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            413: components["responses"]["LocalKey-BodyTooLarge"];
+            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
+            422: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            500: components["responses"]["LocalKey-InternalError"];
+            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    replayWebhooks: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Request-Timestamp"?: string;
+            };
+            path: {
+                /** @description The id of the webhook endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "2026-01-31T12:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhooks"];
+            };
+        };
+        responses: {
+            /** @description The deliveries are pending again. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+            400: components["responses"]["LocalKey-BadRequest"];
+            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["LocalKey-ScopeMissing"];
+            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
+            409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];

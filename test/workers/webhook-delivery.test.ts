@@ -17,6 +17,7 @@ import {
   findDelivery,
   listDeliveries,
   redeliverIfEnabled,
+  replayFailedDeliveries,
 } from '../../src/db/webhooks/webhook-deliveries.ts'
 import {
   deleteEndpoint,
@@ -856,5 +857,55 @@ describe('the circuit of an endpoint', () => {
     await store.sql.begin((tx) => updateEndpoint(tx, { tenantId, id }, { url }))
 
     expect(await readEndpoint(id)).toMatchObject({ failures: 0, pause: null })
+  })
+})
+
+describe('a replay', () => {
+  const replay = (endpoint: NewEndpoint, limit: number) =>
+    store.sql.begin((tx) =>
+      replayFailedDeliveries(tx, endpoint, new Date(Date.now() - 60_000), limit),
+    )
+  async function failDeliveries(times: number): Promise<NewEndpoint> {
+    const endpoint = await makeEndpoint()
+    for (let delivery = 0; delivery < times; delivery += 1) await makePayment()
+    await store.sql`
+      update webhook_deliveries set status = 'failed', next_attempt_at = null
+      where tenant_id = ${tenantId}
+    `
+    await store.sql`delete from pgboss.job`
+    return endpoint
+  }
+
+  test('starts the oldest deliveries, up to the limit, each with one job', async () => {
+    const endpoint = await failDeliveries(5)
+
+    expect(await replay(endpoint, 3)).toBe(3)
+    const oldestFirst = (await deliveries()).toReversed()
+    const [started, left] = [oldestFirst.slice(0, 3), oldestFirst.slice(3)]
+    expect(started.map(({ status: is }) => is)).toEqual(['pending', 'pending', 'pending'])
+    expect(left.map(({ status: is }) => is)).toEqual(['failed', 'failed'])
+    const jobs = await queuedJobs()
+    expect(jobs.map(({ data }) => data.deliveryId).toSorted()).toEqual(
+      started.map(({ id }) => id).toSorted(),
+    )
+    expect(await replay(endpoint, 3)).toBe(2)
+    expect(await replay(endpoint, 3)).toBe(0)
+  })
+
+  test('of two requests at once starts each delivery once', async () => {
+    const endpoint = await failDeliveries(4)
+    const counts = await Promise.all([replay(endpoint, 10), replay(endpoint, 10)])
+
+    expect(counts.toSorted()).toEqual([0, 4])
+    expect(await queuedJobs()).toHaveLength(4)
+  })
+
+  test('leaves another endpoint and another tenant alone', async () => {
+    await failDeliveries(1)
+    const other = await makeEndpoint()
+
+    expect(await replay(other, 10)).toBe(0)
+    expect(await replay({ ...other, tenantId: await makeTenant(store) }, 10)).toBe(0)
+    expect(await queuedJobs()).toEqual([])
   })
 })

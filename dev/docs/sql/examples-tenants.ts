@@ -31,6 +31,7 @@ import {
   findDelivery,
   listDeliveries,
   redeliverIfEnabled,
+  replayFailedDeliveries,
 } from '../../../src/db/webhooks/webhook-deliveries.ts'
 import {
   deleteEndpoint,
@@ -44,6 +45,7 @@ import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.
 import {
   apiKey,
   ID,
+  LIMIT,
   newEndpoint,
   NOW,
   PAGE,
@@ -116,6 +118,7 @@ export const webhookExamples: readonly Example[] = [
     { variant: FILTERED },
   ),
   example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF)),
+  example(replayFailedDeliveries, (sql) => replayFailedDeliveries(sql, REF, NOW, LIMIT)),
   example(insertEndpoint, (sql) => insertEndpoint(sql, newEndpoint)),
   example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
   example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE), { variant: LATER_PAGE }),

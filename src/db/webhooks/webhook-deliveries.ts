@@ -6,6 +6,7 @@ import type {
   WebhookAttempt,
   WebhookDelivery,
 } from '../../domain/webhooks/webhook-delivery.ts'
+import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { insertDeliveryJobs } from '../events/event-records.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
@@ -140,4 +141,46 @@ export async function redeliverIfEnabled(
     where ${seesTenant(tx, tenantId)}
   `
   return count === 1
+}
+
+/**
+ * Starts an endpoint's oldest failed deliveries since a moment again, up to a limit, and ends its
+ * pause. Returns how many. The ids begin with the time of the event, so the index finds the moment;
+ * an hour is for clocks that differ.
+ */
+export async function replayFailedDeliveries(
+  tx: Transaction,
+  { tenantId, id: endpointId }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  since: Date,
+  limit: number,
+): Promise<number> {
+  const { count } = await tx`
+    with failed as (
+      select id from webhook_deliveries
+      where tenant_id = ${tenantId} and endpoint_id = ${endpointId} and status = 'failed'
+        and id >= ${firstIdSince(new Date(since.getTime() - HOUR_MS))}
+        and created_at >= ${since.toISOString()}::timestamptz
+      order by id limit ${limit}
+      for update
+    ),
+    delivery as (
+      update webhook_deliveries as delivery
+      set status = 'pending', next_attempt_at = now(), schedule_step = 0
+      from failed
+      where delivery.tenant_id = ${tenantId} and delivery.id = failed.id
+      returning delivery.*
+    ),
+    endpoint as (${endPause(tx, 'delivery')})
+    ${insertDeliveryJobs(tx, { from: 'delivery', attempt: tx`attempts + 1` })}
+    where ${seesTenant(tx, tenantId)}
+  `
+  return count
+}
+
+const HOUR_MS = 60 * 60 * 1_000
+
+/** The lowest UUIDv7 of a moment. */
+function firstIdSince(moment: Date): string {
+  const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }

@@ -94,7 +94,7 @@ export const problems = {
   'webhook-endpoint-disabled': invalid(
     409,
     'The webhook endpoint is disabled',
-    'The endpoint of this delivery is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Enable the endpoint, and read the missed events from `/v1/events`.',
+    'The endpoint is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Enable the endpoint, and read the missed events from `/v1/events`.',
   ),
   'refund-exceeds-capture': invalid(
     409,

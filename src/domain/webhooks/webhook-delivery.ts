@@ -42,6 +42,9 @@ export const RETRY_DELAYS_SECONDS = [
   24 * HOUR_SECONDS,
 ] as const
 
+/** How many deliveries one replay starts again: enough for one statement. */
+export const REPLAY_MAX = 500
+
 /**
  * The random variation of a delay, so that deliveries that failed together are not retried
  * together.

@@ -39,6 +39,7 @@ import { operationEndpoints } from '../../operations/index.ts'
 import { receiveProviderEvent } from '../events/provider-events-receive.ts'
 import { redeliverWebhook } from '../webhooks/webhook-deliveries-redeliver.ts'
 import { rotateWebhookSecret } from '../webhooks/webhook-endpoints-rotate-secret.ts'
+import { replayWebhooks } from '../webhooks/webhook-endpoints-replay.ts'
 import { updateWebhookEndpoint } from '../webhooks/webhook-endpoints-update.ts'
 
 export interface Route {
@@ -88,6 +89,10 @@ const ownRoutes: readonly Route[] = [
   {
     path: '/v1/webhook-endpoints/:id/rotate-secret',
     post: tenant(rotateWebhookSecret, 'webhooks:write'),
+  },
+  {
+    path: '/v1/webhook-endpoints/:id/replay',
+    post: tenant(replayWebhooks, 'webhooks:write'),
   },
   { path: '/v1/webhook-deliveries', get: tenant(listWebhookDeliveries, 'webhooks:read') },
   { path: '/v1/webhook-deliveries/:id', get: tenant(getWebhookDelivery, 'webhooks:read') },

@@ -3,12 +3,15 @@ import { z } from 'zod'
 import { deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { createWebhookEndpointBody } from './webhook-endpoints-create.ts'
+import { replayWebhooksBody } from './webhook-endpoints-replay.ts'
+import { REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
 import { updateWebhookEndpointBody } from './webhook-endpoints-update.ts'
 import { listOf } from '../contracts/fields.ts'
 import {
   deletedWebhookEndpointSchema,
   webhookDeliverySchema,
   webhookEndpointSchema,
+  webhookReplaySchema,
   webhookEndpointWithSecretSchema,
 } from './schema.ts'
 import type { Contracts } from '../contracts/contract.ts'
@@ -110,6 +113,22 @@ export const webhookContracts: Contracts = {
         headers: ['Location'],
       },
     },
+  },
+  'POST /v1/webhook-endpoints/:id/replay': {
+    operationId: 'replayWebhooks',
+    tag: 'Webhooks',
+    summary: 'Replay failed webhooks',
+    description: `Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to ${REPLAY_MAX} deliveries. Events that happened while the endpoint was disabled have no delivery: read them from \`/v1/events\`.`,
+    path: endpointInPath,
+    keyed: 'local',
+    body: {
+      schema: replayWebhooksBody.meta({ id: 'ReplayWebhooks' }),
+      example: { since: '2026-01-31T12:00:00Z' },
+    },
+    answers: {
+      202: { description: 'The deliveries are pending again.', schema: webhookReplaySchema },
+    },
+    problems: ['webhook-endpoint-disabled'],
   },
   'GET /v1/webhook-deliveries': {
     operationId: 'listWebhookDeliveries',

@@ -65,6 +65,30 @@ export const deletedWebhookEndpointSchema = z
   })
   .meta({ id: 'DeletedWebhookEndpoint' })
 
+export const webhookReplaySchema = z
+  .object({
+    object: z.literal('webhook_replay'),
+    endpoint: idField('we', 'The webhook endpoint.'),
+    since: timeField('The time of the request.'),
+    deliveries: z.int().meta({ description: 'How many deliveries are pending again.' }),
+    has_more: z.boolean().meta({
+      description:
+        'Whether there may be more failed deliveries. Send another request, with a new idempotency key.',
+    }),
+  })
+  .meta({
+    id: 'WebhookReplay',
+    examples: [
+      {
+        object: 'webhook_replay',
+        endpoint: exampleId('we'),
+        since: EXAMPLE_TIME,
+        deliveries: 42,
+        has_more: false,
+      },
+    ],
+  })
+
 export const webhookDeliverySchema = z
   .object({
     id: idField('wd', 'The id of the delivery.'),

@@ -188,3 +188,68 @@ describe('the failures of an endpoint', () => {
     expect(await failingSince()).toBeNull()
   })
 })
+
+describe('POST /v1/webhook-endpoints/:id/replay', () => {
+  /** Makes deliveries that failed, oldest first, and returns their events. */
+  async function fail(times: number): Promise<string[]> {
+    const events: string[] = []
+    for (let time = 0; time < times; time += 1) {
+      receiver.answer = status(410)
+      events.push(String((await deliver('failed'))['event']))
+      receiver.answer = status(204)
+      await send(endpoint, { disabled: false })
+    }
+    return events
+  }
+  const replay = (since: string, key = randomUUID()) => send(`${endpoint}/replay`, { since }, key)
+  const received = () => receiver.received.map(({ headers }) => headers['webhook-id'])
+
+  test('sends what has failed since the moment again, and a retry starts nothing', async () => {
+    const [old = '', ...recent] = await fail(3)
+    const { created_at: since } = await read(`/v1/events/${recent[0] ?? ''}`)
+    await deliver('succeeded')
+    receiver.received.length = 0
+    const key = randomUUID()
+    const answer = await replay(String(since), key)
+
+    expect(answer.status).toBe(202)
+    expect(answer.json).toEqual({
+      object: 'webhook_replay',
+      endpoint: endpoint.split('/').at(-1),
+      since,
+      deliveries: 2,
+      has_more: false,
+    })
+    await receiver.waitFor(2)
+    expect(received().toSorted()).toEqual(recent.toSorted())
+    expectReplay(await replay(String(since), key), answer)
+    await until(async () => {
+      const all = await deliveries()
+      return all.filter(({ status: is }) => is === 'succeeded').length === 3
+    })
+    expect((await replay('2026-01-31T12:00:00+01:00')).json).toMatchObject({ deliveries: 1 })
+    await receiver.waitFor(3)
+    expect(received().at(-1)).toBe(old)
+  })
+
+  test('is refused while the endpoint is disabled', async () => {
+    await send(endpoint, { disabled: true })
+
+    expectProblem(await replay('2026-01-31T12:00:00Z'), 'webhook-endpoint-disabled')
+  })
+
+  test.each<[string, unknown]>([
+    ['no moment', {}],
+    ['a date', { since: '2026-01-31' }],
+    ['a moment without a zone', { since: '2026-01-31T12:00:00' }],
+    ['a number', { since: 0 }],
+  ])('refuses %s', async (_, body) => {
+    expectProblem(await send(`${endpoint}/replay`, body), 'invalid-field')
+  })
+
+  test('refuses a limit', async () => {
+    const body = { since: '2026-01-31T12:00:00Z', limit: 1 }
+
+    expectProblem(await send(`${endpoint}/replay`, body), 'unknown-field')
+  })
+})

@@ -12,6 +12,7 @@ const capture = (body: object | string) => post('/v1/payments/{{held-payment}}/c
 const cancel = (body: object) => post('/v1/payments/{{held-payment}}/cancel', body)
 const endpoint = (body: object) => post('/v1/webhook-endpoints', body)
 const change = (body: object | null) => post('/v1/webhook-endpoints/{{webhook-endpoint}}', body)
+const replay = (body: object) => post('/v1/webhook-endpoints/{{webhook-endpoint}}/replay', body)
 const URL = 'https://fuzz.invalid/'
 
 // prettier-ignore
@@ -146,6 +147,10 @@ const table: Table = {
     'no event types for a change of an endpoint': change({ event_types: [] }),
     'null as the URL for a change of an endpoint': change({ url: null }),
     'a string that says whether an endpoint is disabled': change({ disabled: 'true' }),
+    'no moment for a replay': replay({}),
+    'a date for a replay': replay({ since: '2026-01-31' }),
+    'a number for a replay': replay({ since: 0 }),
+    'a moment without a zone for a replay': replay({ since: '2026-01-31T12:00:00' }),
     'thousands of event types': endpoint({ url: URL, event_types: Array(3_000).fill('*') }),
   },
   'unknown-field': {
@@ -160,6 +165,7 @@ const table: Table = {
     'a chosen secret for an endpoint': endpoint({ url: URL, secret: 'whsec_mine' }),
     'a chosen secret for a change of an endpoint': change({ secret: 'whsec_mine' }),
     'a status for a change of an endpoint': change({ status: 'enabled' }),
+    'a limit for a replay': replay({ since: '2026-01-31T12:00:00Z', limit: 1 }),
     'a field in a delete': post('/v1/webhook-endpoints/{{webhook-endpoint}}', { force: true }, { method: 'DELETE' }),
     'a chosen secret for a rotation': post('/v1/webhook-endpoints/{{webhook-endpoint}}/rotate-secret', { secret: 'x' }),
     'a URL for a redelivery': post('/v1/webhook-deliveries/{{webhook-delivery}}/redeliver', { url: URL }),

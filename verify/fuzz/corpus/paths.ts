@@ -72,6 +72,7 @@ const table: Table = {
     'to refund a refund': post('/v1/payments/{{refund}}/refunds', {}),
     'to change an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}`, {}),
     'to change a deleted endpoint': post('/v1/webhook-endpoints/{{deleted-endpoint}}', {}),
+    'to replay an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}/replay`, { since: '2026-01-31T12:00:00Z' }),
     'to delete an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}`, null, by('DELETE')),
     'to delete a deleted endpoint': post('/v1/webhook-endpoints/{{deleted-endpoint}}', null, by('DELETE')),
     'to rotate the secret of an unknown endpoint': post(`/v1/webhook-endpoints/we_${UNKNOWN_ID}/rotate-secret`, null),
