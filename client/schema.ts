@@ -404,6 +404,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhook-endpoints/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a webhook endpoint
+         * @description Sends the event `webhook_endpoint.test` to this endpoint alone, whichever types it has chosen. Read the delivery of the response to see the result.
+         */
+        post: operations["testWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhook-deliveries": {
         parameters: {
             query?: never;
@@ -1516,6 +1536,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "webhook_endpoint.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * webhook_endpoint.test
+         * @description Sent when the event `webhook_endpoint.test` happens to a webhook endpoint.
+         */
+        post: operations["onWebhookEndpointTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -2121,7 +2161,7 @@ export interface components {
             created_at: string;
         };
         /**
-         * @description An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `data.object` has no URL.
+         * @description An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `webhook_endpoint.test`: you have requested a test. `data.object` has no URL.
          * @example {
          *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
          *       "object": "event",
@@ -2154,7 +2194,7 @@ export interface components {
              * @description What happened.
              * @enum {string}
              */
-            type: "webhook_endpoint.disabled";
+            type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
             data: {
                 object: {
                     /**
@@ -4799,14 +4839,6 @@ export interface components {
             /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
             has_more: boolean;
         };
-        WebhookDeliveryList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["WebhookDelivery"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
         /**
          * @example {
          *       "id": "wd_01k9zq4s5tfexbgc1m6v8w2d3h",
@@ -4880,6 +4912,14 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+        };
+        WebhookDeliveryList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+            has_more: boolean;
         };
         /**
          * @example {
@@ -7731,7 +7771,7 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled";
+                type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled" | "webhook_endpoint.test";
                 payment?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
@@ -8175,6 +8215,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+            400: components["responses"]["LocalKey-BadRequest"];
+            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["LocalKey-ScopeMissing"];
+            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
+            409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
+            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            413: components["responses"]["LocalKey-BodyTooLarge"];
+            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
+            422: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
+            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            500: components["responses"]["LocalKey-InternalError"];
+            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    testWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Request-Timestamp"?: string;
+            };
+            path: {
+                /** @description The id of the webhook endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The delivery of the test event, which is pending. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -11343,6 +11457,70 @@ export interface operations {
                  *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
                  *       "object": "event",
                  *       "type": "webhook_endpoint.disabled",
+                 *       "data": {
+                 *         "object": {
+                 *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *           "object": "webhook_endpoint",
+                 *           "description": null,
+                 *           "status": "disabled",
+                 *           "disabled_reason": "failing",
+                 *           "failing_since": "2026-01-31T12:00:00.000Z"
+                 *         }
+                 *       },
+                 *       "request": {
+                 *         "idempotency_key": null
+                 *       },
+                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookEndpointEvent"];
+            };
+        };
+        responses: {
+            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The event was received. The body of the response is ignored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onWebhookEndpointTest: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *       "object": "event",
+                 *       "type": "webhook_endpoint.test",
                  *       "data": {
                  *         "object": {
                  *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",

@@ -23,6 +23,7 @@ import {
   deleteEndpoint,
   findEndpoint,
   insertEndpoint,
+  insertTestEvent,
   rotateSecret,
   updateEndpoint,
   type NewEndpoint,
@@ -847,6 +848,18 @@ describe('the circuit of an endpoint', () => {
     await runNextJob()
 
     expect(receiver.received).toHaveLength(FAILURES_TO_OPEN + 1)
+  })
+
+  test('lets a test event through at once', async () => {
+    const endpoint = await makeEndpoint()
+    receiver.answer = status(500)
+    await failAttempts(FAILURES_TO_OPEN)
+    receiver.answer = status(204)
+    await store.sql.begin((tx) => insertTestEvent(tx, endpoint))
+    await runNextJob()
+
+    expect(receiver.received).toHaveLength(FAILURES_TO_OPEN + 1)
+    expect(await readEndpoint(endpoint.id)).toMatchObject({ failures: 0, pause: null })
   })
 
   test('is closed by another URL', async () => {

@@ -1,5 +1,6 @@
 // Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never contain a
 // secret.
+import { ENDPOINT_TEST } from '../../domain/events/event-types.ts'
 import {
   ENDPOINTS_MAX,
   PREVIOUS_SECRET_HOURS,
@@ -10,6 +11,7 @@ import {
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { insertEventOfEndpoint } from '../events/event-records.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
 interface EndpointRow {
@@ -202,4 +204,26 @@ export async function deleteEndpoint(
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return count === 1
+}
+
+/**
+ * Inserts a test event, with its delivery to this endpoint alone, whose pause ends. Returns the id
+ * of the delivery; undefined when there is no such endpoint, or when it is disabled.
+ */
+export async function insertTestEvent(
+  tx: Transaction,
+  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+): Promise<string | undefined> {
+  const itself = tx`webhook_endpoints.id = event.endpoint_id`
+  const [row] = await tx<{ id: string }[]>`
+    with tested as (
+      update webhook_endpoints
+      set paused_until = case when paused_until > now() then now() else paused_until end
+      where tenant_id = ${tenantId} and id = ${id} and status = 'enabled'
+      returning *
+    ),
+    ${insertEventOfEndpoint(tx, { endpoints: 'tested', type: ENDPOINT_TEST, to: itself })}
+    select id from delivery where ${seesTenant(tx, tenantId)}
+  `
+  return row?.id
 }

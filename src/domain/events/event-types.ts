@@ -11,8 +11,11 @@ export const EARLY_FRAUD_WARNING = 'payment.early_fraud_warning'
 /** The service has disabled an endpoint, which its tenant has not requested. */
 export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled'
 
+/** Sent to one endpoint, at its tenant's request. */
+export const ENDPOINT_TEST = 'webhook_endpoint.test'
+
 /**
- * Every event type: one per status of a payment or refund, and one for its creation; the three above;
+ * Every event type: one per status of a payment or refund, and one for its creation; the four above;
  * and those of disputes.
  */
 export const eventTypes: readonly string[] = [
@@ -26,6 +29,7 @@ export const eventTypes: readonly string[] = [
   'dispute.funds_reinstated',
   'dispute.closed',
   ENDPOINT_DISABLED,
+  ENDPOINT_TEST,
 ]
 
 function typesOf(resource: 'payment' | 'refund', statuses: readonly string[]): string[] {

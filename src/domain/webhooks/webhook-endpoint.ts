@@ -1,6 +1,6 @@
 // Defines webhook endpoints, and renders them for the API. The type contains no secrets, so a
 // secret can only be shown where it is created.
-import { eventTypes } from '../events/event-types.ts'
+import { ENDPOINT_TEST, eventTypes } from '../events/event-types.ts'
 import { parseId, showId } from '../resource-id.ts'
 
 /**
@@ -20,8 +20,11 @@ export type DisabledReason = (typeof disabledReasons)[number]
 /** Stands for every event type, including types of later versions. */
 export const EVERY_EVENT = '*'
 
-/** The event types that an endpoint can subscribe to. */
-export const wantedEventTypes = [EVERY_EVENT, ...eventTypes]
+/** The event types that an endpoint can subscribe to. A test is sent to whichever it is for. */
+export const wantedEventTypes = [
+  EVERY_EVENT,
+  ...eventTypes.filter((type) => type !== ENDPOINT_TEST),
+]
 
 /**
  * Limited because the transaction that writes an event also inserts a delivery for each endpoint.

@@ -95,7 +95,7 @@ export const disputeEventSchema = eventSchema('dispute', disputeSchema).meta({
 export const endpointEventSchema = eventSchema('webhook_endpoint', endpointOfEvent).meta({
   id: 'WebhookEndpointEvent',
   description:
-    'An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `data.object` has no URL.',
+    'An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `webhook_endpoint.test`: you have requested a test. `data.object` has no URL.',
   examples: [exampleEvent('webhook_endpoint.disabled')],
 })
 

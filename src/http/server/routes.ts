@@ -40,6 +40,7 @@ import { receiveProviderEvent } from '../events/provider-events-receive.ts'
 import { redeliverWebhook } from '../webhooks/webhook-deliveries-redeliver.ts'
 import { rotateWebhookSecret } from '../webhooks/webhook-endpoints-rotate-secret.ts'
 import { replayWebhooks } from '../webhooks/webhook-endpoints-replay.ts'
+import { testWebhookEndpoint } from '../webhooks/webhook-endpoints-test.ts'
 import { updateWebhookEndpoint } from '../webhooks/webhook-endpoints-update.ts'
 
 export interface Route {
@@ -93,6 +94,10 @@ const ownRoutes: readonly Route[] = [
   {
     path: '/v1/webhook-endpoints/:id/replay',
     post: tenant(replayWebhooks, 'webhooks:write'),
+  },
+  {
+    path: '/v1/webhook-endpoints/:id/test',
+    post: tenant(testWebhookEndpoint, 'webhooks:write'),
   },
   { path: '/v1/webhook-deliveries', get: tenant(listWebhookDeliveries, 'webhooks:read') },
   { path: '/v1/webhook-deliveries/:id', get: tenant(getWebhookDelivery, 'webhooks:read') },

@@ -130,6 +130,24 @@ export const webhookContracts: Contracts = {
     },
     problems: ['webhook-endpoint-disabled'],
   },
+  'POST /v1/webhook-endpoints/:id/test': {
+    operationId: 'testWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Test a webhook endpoint',
+    description:
+      'Sends the event `webhook_endpoint.test` to this endpoint alone, whichever types it has chosen. Read the delivery of the response to see the result.',
+    path: endpointInPath,
+    keyed: 'local',
+    body: noBody,
+    answers: {
+      202: {
+        description: 'The delivery of the test event, which is pending.',
+        schema: webhookDeliverySchema,
+        headers: ['Location'],
+      },
+    },
+    problems: ['webhook-endpoint-disabled'],
+  },
   'GET /v1/webhook-deliveries': {
     operationId: 'listWebhookDeliveries',
     tag: 'Webhooks',

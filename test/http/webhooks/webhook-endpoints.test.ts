@@ -465,6 +465,7 @@ describe('the delivery of an event', () => {
         remove(service.apiUrl, other, `${ENDPOINTS}/${id}`),
         post(service.apiUrl, other, `${ENDPOINTS}/${id}`, { disabled: true }),
         post(service.apiUrl, other, `${ENDPOINTS}/${id}/rotate-secret`),
+        post(service.apiUrl, other, `${ENDPOINTS}/${id}/test`),
         post(service.apiUrl, other, `${ENDPOINTS}/${id}/replay`, { since: '2026-01-31T12:00:00Z' }),
       ]),
       ...[delivery, flip(delivery), 'nonsense'].flatMap((id) => [

@@ -221,7 +221,7 @@ describe('POST /v1/webhook-endpoints/:id/replay', () => {
       has_more: false,
     })
     await receiver.waitFor(2)
-    expect(received().toSorted()).toEqual(recent.toSorted())
+    expect(new Set(received())).toEqual(new Set(recent))
     expectReplay(await replay(String(since), key), answer)
     await until(async () => {
       const all = await deliveries()
@@ -251,5 +251,45 @@ describe('POST /v1/webhook-endpoints/:id/replay', () => {
     const body = { since: '2026-01-31T12:00:00Z', limit: 1 }
 
     expectProblem(await send(`${endpoint}/replay`, body), 'unknown-field')
+  })
+})
+
+describe('POST /v1/webhook-endpoints/:id/test', () => {
+  test('sends a test event to this endpoint alone, once', async () => {
+    await send(ENDPOINTS, { url: `${receiver.url}/other` })
+    const key = randomUUID()
+    const answer = await send(`${endpoint}/test`, undefined, key)
+    expectReplay(await send(`${endpoint}/test`, undefined, key), answer)
+
+    expect(answer.status).toBe(202)
+    expect(answer.json).toMatchObject({ event_type: 'webhook_endpoint.test', status: 'pending' })
+    const [request] = await receiver.waitFor(1)
+    expect(request?.path).toBe('/webhooks')
+    const event = new Webhook(secret).verify(request?.body ?? '', request?.headers ?? {})
+    const object = { id: endpoint.split('/').at(-1), object: 'webhook_endpoint', status: 'enabled' }
+    expect(event).toMatchObject({ type: 'webhook_endpoint.test', data: { object } })
+    expect(request?.body).not.toContain(receiver.url)
+    expect(await deliveries()).toHaveLength(1)
+    const path = answer.headers.get('location') ?? ''
+    await until(async () => (await read(path))['status'] === 'succeeded')
+    expect(receiver.received).toHaveLength(1)
+    const [row] = await service.store.sql`
+      select bool_and(paused_until is null) as closed from webhook_endpoints
+      where tenant_id = ${tenant.id}
+    `
+    expect(row).toEqual({ closed: true })
+  })
+
+  test('is refused while the endpoint is disabled', async () => {
+    await send(endpoint, { disabled: true })
+
+    expectProblem(await send(`${endpoint}/test`), 'webhook-endpoint-disabled')
+    expect(await deliveries()).toEqual([])
+  })
+
+  test('accepts no fields, and is no type to subscribe to', async () => {
+    expectProblem(await send(`${endpoint}/test`, { type: 'payment.created' }), 'unknown-field')
+    const body = { event_types: ['webhook_endpoint.test'] }
+    expectProblem(await send(endpoint, body), 'invalid-field')
   })
 })
