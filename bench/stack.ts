@@ -44,6 +44,7 @@ export const UNLIMITED: Settings = {
   RATE_LIMIT_WRITES: '1000000',
   RATE_LIMIT_READS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
+  MAX_STORED_KEYS: '10000000',
 }
 
 /** The processes that complete payments. */

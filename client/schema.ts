@@ -2388,6 +2388,36 @@ export interface components {
             };
         };
         /**
+         * Too many stored idempotency keys
+         * @description The tenant has reached its limit of idempotency keys, which counts finished ones until the end of their retention. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.
+         * @example {
+         *       "type": "/problems/too-many-stored-keys",
+         *       "title": "Too many stored idempotency keys",
+         *       "status": 429,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "too_many_stored_keys",
+         *         "message": "Too many stored idempotency keys"
+         *       }
+         *     }
+         */
+        TooManyStoredKeysProblem: {
+            /** @constant */
+            type: "/problems/too-many-stored-keys";
+            /** @constant */
+            title: "Too many stored idempotency keys";
+            /** @constant */
+            status: 429;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "too_many_stored_keys";
+                message: string;
+            };
+        };
+        /**
          * Too many unfinished operations
          * @description The tenant has reached its limit of unfinished operations. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.
          * @example {
@@ -5798,7 +5828,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-active-keys`. */
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-stored-keys`, `too-many-active-keys`. */
         "ForeignKey-TooManyRequests": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -5816,7 +5846,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyStoredKeysProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6235,8 +6265,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`. */
-        "LocalKey-TooManyInvalidKeysOrRateLimited": {
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-stored-keys`. */
+        "LocalKey-TooManyRequests": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6252,7 +6282,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -7929,7 +7959,7 @@ export interface operations {
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8094,7 +8124,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8167,7 +8197,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8466,7 +8496,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

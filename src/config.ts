@@ -12,8 +12,13 @@ import {
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
 const count = z.coerce.number().int().min(1).max(1_000)
+/** The largest limits. `npm run tenants -- limits` accepts no larger ones either. */
+export const LIMIT_MAX = 1_000_000
+/** Counting more keys would take seconds. */
+export const STORED_KEYS_MAX = 10_000_000
+
 /** 0 means no limit, where it is allowed. */
-const limit = z.coerce.number().int().min(0).max(1_000_000)
+const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)
 /** 0 means for ever. */
 const days = z.coerce.number().int().min(0).max(36_500)
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
@@ -133,8 +138,9 @@ const environmentSchema = z
     MAX_CONNECTIONS: limit.min(1).default(10_000),
     MAX_CONCURRENT_REQUESTS: limit.min(1).default(500),
     MAX_WAITING_REQUESTS: limit.default(5_000),
-    MAX_ACTIVE_KEYS: limit.default(10_000),
-    RATE_LIMIT_WRITES: limit.default(60_000),
+    MAX_ACTIVE_KEYS: limit.default(1_000),
+    MAX_STORED_KEYS: z.coerce.number().int().min(0).max(STORED_KEYS_MAX).default(1_000_000),
+    RATE_LIMIT_WRITES: limit.default(6_000),
     RATE_LIMIT_READS: limit.default(60_000),
     RATE_LIMIT_INVALID_KEYS: limit.default(60),
     RATE_LIMIT_WINDOW_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),

@@ -8,12 +8,12 @@ import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
 import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/queues.ts'
 import { SERVICE_ROLE } from './db/migrations/service-role.ts'
-import { countActiveKeys } from './db/idempotency/active-keys.ts'
+import { countActiveKeys, countStoredKeys } from './db/idempotency/count-keys.ts'
 import { createSharedCount } from './db/tenants/rate-limits.ts'
 import type { ApiLimits, ApiParts } from './http/endpoint.ts'
-import { createActiveKeysLimit } from './http/limits/active-keys.ts'
 import { createPlaces } from './http/limits/concurrency.ts'
 import { createInvalidKeysLimit } from './http/limits/invalid-keys.ts'
+import { activeKeys, createKeysLimit, storedKeys } from './http/limits/keys-limit.ts'
 import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
@@ -70,14 +70,18 @@ function wireTenantLimits(
   log: Logger,
   observe: ApiObserver,
 ): Omit<ApiLimits, 'places'> {
-  const limits = { writes: config.RATE_LIMIT_WRITES, reads: config.RATE_LIMIT_READS }
   const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
   return {
-    rate: createRateLimiter({ limits, windowSeconds }, createSharedCount(sql), log),
+    rate: createRateLimiter(windowSeconds, createSharedCount(sql), log),
     invalidKeys: createInvalidKeysLimit({ limit: config.RATE_LIMIT_INVALID_KEYS, windowSeconds }),
-    activeKeys: createActiveKeysLimit(
-      config.MAX_ACTIVE_KEYS,
-      (tenantId, most) => countActiveKeys(sql, tenantId, most),
+    activeKeys: createKeysLimit(
+      activeKeys,
+      ({ tenantId, most }) => countActiveKeys(sql, tenantId, most),
+      log,
+    ),
+    storedKeys: createKeysLimit(
+      storedKeys,
+      ({ tenantId, most }) => countStoredKeys(sql, tenantId, most),
       log,
     ),
     storeBreaker: createStoreBreaker(

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PgBoss } from 'pg-boss'
 import type { Config } from '../../src/config.ts'
-import { countActiveKeys } from '../../src/db/idempotency/active-keys.ts'
+import { countActiveKeys } from '../../src/db/idempotency/count-keys.ts'
 import { authenticateKey } from '../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../src/db/connection/client.ts'
 import {

@@ -9,9 +9,9 @@ import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
 import type { Answer } from './responses/answer.ts'
-import type { ActiveKeysLimit } from './limits/active-keys.ts'
 import type { Places } from './limits/concurrency.ts'
 import type { InvalidKeysLimit } from './limits/invalid-keys.ts'
+import type { KeysLimit } from './limits/keys-limit.ts'
 import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
@@ -23,7 +23,8 @@ export interface ApiLimits {
   readonly places: Places
   readonly rate: RateLimiter
   readonly invalidKeys: InvalidKeysLimit
-  readonly activeKeys: ActiveKeysLimit
+  readonly activeKeys: KeysLimit
+  readonly storedKeys: KeysLimit
   readonly storeBreaker: StoreBreaker
 }
 
@@ -47,6 +48,7 @@ export interface ApiParts {
   readonly readProviderEvent:
     | ((body: Uint8Array, signature: string | undefined) => ProviderEvent)
     | undefined
+  /** For a request of a tenant, with the limits that the tenant has of its own. */
   readonly settings: Pick<
     Config,
     | 'WAIT_SECONDS'
@@ -66,6 +68,7 @@ export interface ApiParts {
     | 'LEASE_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
     | 'MAX_ACTIVE_KEYS'
+    | 'MAX_STORED_KEYS'
     | 'RATE_LIMIT_WRITES'
     | 'RATE_LIMIT_READS'
     | 'RATE_LIMIT_WINDOW_SECONDS'

@@ -35,6 +35,7 @@ export const refusals = [
   'rate-limited',
   'too-many-invalid-keys',
   'too-many-active-keys',
+  'too-many-stored-keys',
   'overloaded',
   'store-unavailable',
 ] as const satisfies readonly ProblemType[]

@@ -58,6 +58,7 @@ const keyProblems: readonly ProblemType[] = [
   'request-too-old',
   'idempotency-key-reused',
   'idempotency-key-expired',
+  'too-many-stored-keys',
   'response-dropped',
 ]
 

@@ -1,5 +1,5 @@
 // `npm run tenants`: creates, lists and disables tenants; creates, lists, rotates and revokes their
-// API keys; and sets their fees.
+// API keys; and sets their fees and limits.
 import { readConfig } from '../config.ts'
 import { openStore, type Store } from '../db/connection/client.ts'
 import { runCommandLine } from './tenants/run.ts'

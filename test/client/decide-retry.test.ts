@@ -137,5 +137,6 @@ test('without Retry-After, retries only the problems that are temporary', () => 
     'store-unavailable',
     'too-many-active-keys',
     'too-many-invalid-keys',
+    'too-many-stored-keys',
   ])
 })

@@ -228,6 +228,7 @@ const providerFee = {
 }
 const refunded = { ...fromProcessing, status: 'succeeded', provider_refund_id: 're_1' }
 /** An operation without a payment. */
+const limits = { rate_limit_writes: 100, max_active_keys: 10 }
 const local = { operation: 'webhook_endpoint.create', payment_id: null }
 const disabled = { slot: 2, status: 'disabled', disabled_reason: 'gone' }
 const deleted = { status: 'deleted', slot: null, secret: null }
@@ -302,6 +303,7 @@ describe('inserts a valid row:', () => {
       'tenants',
       { fee_basis_points: 10_000, fee_fixed_minor: 30 },
     ],
+    ['a tenant with limits', 'tenants', { ...limits, rate_limit_reads: 0 }],
     ['a new key', 'idempotency_keys', {}],
     ['a key of 255 characters', 'idempotency_keys', { key: 'k'.repeat(255) }],
     ['a leased key', 'idempotency_keys', leased],
@@ -751,6 +753,8 @@ describe('a check constraint refuses', () => {
     ['ledger_postings_moves', 'an amount of zero', 'ledger_postings', { amount_minor: 0 }],
     ['ledger_postings_moves', 'a negative amount', 'ledger_postings', { amount_minor: -1 }],
     ['tenants_fee', 'a negative percentage', 'tenants', { fee_basis_points: -1 }],
+    ['tenants_limits', 'a negative limit', 'tenants', { rate_limit_writes: -1 }],
+    ['tenants_limits', 'one negative limit of two', 'tenants', { ...limits, max_stored_keys: -1 }],
     ['tenants_fee', 'a percentage above 100', 'tenants', { fee_basis_points: 10_001 }],
     ['tenants_fee', 'a negative fixed fee', 'tenants', { fee_fixed_minor: -1 }],
     ['api_keys_scopes', 'a key without scopes', 'api_keys', { scopes: '{}' }],

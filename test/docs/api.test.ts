@@ -76,6 +76,7 @@ describe('states the defaults:', () => {
     [`(\`POST\`, \`DELETE\`) | ${number(defaults.RATE_LIMIT_WRITES)} a minute`],
     [`(\`GET\`) | ${number(defaults.RATE_LIMIT_READS)} a minute`],
     [`not completed | ${number(defaults.MAX_ACTIVE_KEYS)} |`],
+    [`idempotency keys of a tenant | ${number(defaults.MAX_STORED_KEYS)} |`],
     [`one process works on | ${number(defaults.MAX_CONCURRENT_REQUESTS)} |`],
     [`A rotated key works for ${hours(ROTATION_GRACE_SECONDS)} more hours`],
     [`A tenant can have ${ENDPOINTS_MAX} endpoints`],

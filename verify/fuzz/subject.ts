@@ -16,6 +16,7 @@ const SETTINGS = {
   RATE_LIMIT_READS: '1000000',
   RATE_LIMIT_INVALID_KEYS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
+  MAX_STORED_KEYS: '10000000',
   WAIT_SECONDS: '2',
   WAIT_MAX_SECONDS: '30',
   // Also checks the lines that are logged only at this level.

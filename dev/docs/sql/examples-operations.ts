@@ -1,5 +1,5 @@
 // Examples of the statements on idempotency keys and on operations.
-import { countActiveKeys } from '../../../src/db/idempotency/active-keys.ts'
+import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
 import {
   findIdempotencyKey,
@@ -93,6 +93,7 @@ const refundRequest = { amountMinor: 500, reason: null, metadata: {} }
 
 export const idempotencyExamples: readonly Example[] = [
   example(countActiveKeys, (sql) => countActiveKeys(sql, ID, LIMIT)),
+  example(countStoredKeys, (sql) => countStoredKeys(sql, ID, LIMIT)),
   example(dropResponseIfCompleted, (sql) => dropResponseIfCompleted(sql, overview, 'ietf')),
   example(
     reserveWithResource,

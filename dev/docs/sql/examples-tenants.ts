@@ -42,6 +42,7 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../../src/db/webhooks/webhook-endpoints.ts'
+import { changeTenantLimits, findTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
   apiKey,
@@ -85,6 +86,8 @@ export const tenantExamples: readonly Example[] = [
   example(findTenant, (sql) => findTenant(sql, ID)),
   example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
   example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
+  example(findTenantLimits, (sql) => findTenantLimits(sql, ID)),
+  example(changeTenantLimits, (sql) => changeTenantLimits(sql, ID, { MAX_ACTIVE_KEYS: 5 })),
   example(setTenantDisabled, (sql) => setTenantDisabled(sql, ID, true), {
     variant: 'To disable. To enable, the new value is a parameter, null.',
   }),

@@ -15,12 +15,21 @@ export const tenants = pgTable(
     /** The fee for each capture: basis points of the amount, plus a fixed amount in minor units. */
     feeBasisPoints: integer('fee_basis_points').notNull().default(0),
     feeFixedMinor: minor('fee_fixed_minor').notNull().default(0),
+    /** Limits of its own, instead of the settings of the same name; 0 for no limit. */
+    rateLimitWrites: integer('rate_limit_writes'),
+    rateLimitReads: integer('rate_limit_reads'),
+    maxActiveKeys: integer('max_active_keys'),
+    maxStoredKeys: integer('max_stored_keys'),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When the tenant was disabled. Its API keys are refused; accepted operations go on. */
     disabledAt: moment('disabled_at'),
   },
   () => [
     check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`),
+    check(
+      'tenants_limits',
+      sql`least(rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys) >= 0`,
+    ),
     seenByItsTenant('id'),
   ],
 )

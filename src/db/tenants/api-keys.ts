@@ -12,14 +12,17 @@ import {
   type ApiKey,
   type ApiKeyStatus,
 } from '../../domain/tenants/api-key.ts'
+import type { TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { ownLimits } from './tenant-limits.ts'
 
-/** The tenant of a request, its API key and the scopes of the key. */
+/** The tenant of a request with its limits, its API key and the scopes of the key. */
 export interface AuthenticatedKey {
   readonly tenantId: string
+  readonly limits: TenantLimits
   /** In the form that the log shows. */
   readonly keyId: string
   readonly scopes: readonly string[]
@@ -32,6 +35,7 @@ interface CandidateRow {
   id: string
   scopes: string[]
   secret_hash: Buffer
+  limits: TenantLimits
   works_seconds: number | null
 }
 
@@ -72,6 +76,7 @@ export async function authenticateKey(
   return (
     match && {
       tenantId: match.tenant_id,
+      limits: match.limits,
       keyId: showKeyId(match.id),
       scopes: match.scopes,
       worksSeconds: match.works_seconds,
@@ -82,7 +87,7 @@ export async function authenticateKey(
 function findActiveKey(sql: Sql, prefix: string) {
   return sql<CandidateRow[]>`
     select
-      key.tenant_id, key.id, key.scopes, key.secret_hash,
+      key.tenant_id, key.id, key.scopes, key.secret_hash, ${ownLimits(sql)} as limits,
       extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id

@@ -45,6 +45,10 @@ export const trafficProblems = {
     'Too many unfinished operations',
     'The tenant has reached its limit of unfinished operations. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.',
   ),
+  'too-many-stored-keys': tooMany(
+    'Too many stored idempotency keys',
+    'The tenant has reached its limit of idempotency keys, which counts finished ones until the end of their retention. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.',
+  ),
   'headers-too-large': invalid(
     431,
     'The headers are too large',

@@ -93,6 +93,7 @@ function limitsIn(settings: Settings) {
     body_bytes: BODY_MAX_BYTES,
     json_levels: NESTING_MAX,
     active_keys: settings.MAX_ACTIVE_KEYS === 0 ? null : settings.MAX_ACTIVE_KEYS,
+    stored_keys: settings.MAX_STORED_KEYS === 0 ? null : settings.MAX_STORED_KEYS,
     writes: perWindow(settings.RATE_LIMIT_WRITES),
     reads: perWindow(settings.RATE_LIMIT_READS),
     request_age_seconds: settings.REQUEST_MAX_AGE_SECONDS ?? null,

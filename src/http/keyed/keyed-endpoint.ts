@@ -88,10 +88,13 @@ function findKey(
 
 function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
   const { tenantId, key } = keyed.intent
-  return parts.limits.activeKeys.within(
-    tenantId,
-    async () => (await findKey(parts, tenantId, key)) !== undefined,
-    () => withSpan(reservationSpan(keyed.intent), () => reserve(parts, keyed)),
+  const { MAX_ACTIVE_KEYS, MAX_STORED_KEYS } = parts.settings
+  const isKnown = async () => (await findKey(parts, tenantId, key)) !== undefined
+  const { activeKeys, storedKeys } = parts.limits
+  return storedKeys.within({ tenantId, most: MAX_STORED_KEYS }, isKnown, () =>
+    activeKeys.within({ tenantId, most: MAX_ACTIVE_KEYS }, isKnown, () =>
+      withSpan(reservationSpan(keyed.intent), () => reserve(parts, keyed)),
+    ),
   )
 }
 

@@ -2,11 +2,13 @@
 // does the work and stores the response, so that there is no state between accepted and completed.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Transaction } from '../../db/connection/client.ts'
-import { doOnce } from '../../db/idempotency/local-operations.ts'
+import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import { doOnce, type LocalReservation } from '../../db/idempotency/local-operations.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { withTombstone } from './tombstone-headers.ts'
-import { withinStoreTimeout, type TenantEndpoint } from '../endpoint.ts'
+import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { expiry, replay } from './keyed-answer.ts'
 import type { KeyedRequestParts } from './keyed-route.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
@@ -49,11 +51,11 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
       expiredKeys: parts.settings.EXPIRED_KEYS,
     }
     const work = (tx: Transaction) => route.work(tx, input, tenantId)
-    const completed = await parts.limits.storeBreaker
-      .reserving(() => withinStoreTimeout(parts, doOnce(parts.store.sql, reservation, work)))
-      .catch(async (error: unknown) => {
+    const completed = await doWithinLimits(parts, reservation, work).catch(
+      async (error: unknown) => {
         throw await withTombstone(parts, reservation, error)
-      })
+      },
+    )
 
     if (!completed.fingerprint.equals(fingerprint)) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(completed) })
@@ -63,4 +65,21 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
     const answer = replay(response, id === reservation.id ? 'owner' : 'retry')
     return { ...answer, headers: { ...expiry(completed), ...answer.headers } }
   })
+}
+
+async function doWithinLimits(
+  parts: ApiParts,
+  reservation: LocalReservation,
+  work: (tx: Transaction) => Promise<StoredResponse>,
+): Promise<IdempotencyKey> {
+  const { sql } = parts.store
+  const { tenantId, key } = reservation
+  const { storedKeys, storeBreaker } = parts.limits
+  const isKnown = async () => {
+    const found = await withinStoreTimeout(parts, findIdempotencyKey(sql, tenantId, key))
+    return found !== undefined
+  }
+  return await storedKeys.within({ tenantId, most: parts.settings.MAX_STORED_KEYS }, isKnown, () =>
+    storeBreaker.reserving(() => withinStoreTimeout(parts, doOnce(sql, reservation, work))),
+  )
 }

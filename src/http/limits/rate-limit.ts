@@ -18,13 +18,12 @@ export interface RateStanding {
 }
 
 export interface RateLimiter {
-  /** Counts one request. Returns undefined when there is no limit for its kind. */
-  count(tenantId: string, kind: RateKind): RateStanding | undefined
-}
-
-export interface RateSettings {
-  readonly limits: Readonly<Record<RateKind, number>>
-  readonly windowSeconds: number
+  /**
+   * Counts one request.
+   *
+   * @param limit how many the tenant may send in a window; 0 for no limit, which gives undefined.
+   */
+  count(tenantId: string, kind: RateKind, limit: number): RateStanding | undefined
 }
 
 /**
@@ -44,12 +43,12 @@ interface Count {
 }
 
 export function createRateLimiter(
-  settings: RateSettings,
+  windowSeconds: number,
   addToShared: SharedCount,
   log: Logger,
   now: () => number = Date.now,
 ): RateLimiter {
-  const windowMs = settings.windowSeconds * 1_000
+  const windowMs = windowSeconds * 1_000
   let counts = new Map<string, Count>()
   let windowEndsAtMs = 0
 
@@ -75,8 +74,7 @@ export function createRateLimiter(
     }
   }
   return {
-    count(tenantId, kind) {
-      const limit = settings.limits[kind]
+    count(tenantId, kind, limit) {
       if (limit === 0) return undefined
       const nowMs = now()
       if (nowMs >= windowEndsAtMs) {
@@ -92,7 +90,7 @@ export function createRateLimiter(
       return {
         kind,
         limit,
-        windowSeconds: settings.windowSeconds,
+        windowSeconds,
         remaining: Math.max(0, limit - count.shared - count.own),
         resetSeconds: Math.max(1, Math.ceil((windowEndsAtMs - nowMs) / 1_000)),
         exceeded,

@@ -74,9 +74,10 @@ async function answerOf(
   const { tenantId } = apiKey
   response.locals['tenant'] = tenantId
   response.locals['key'] = apiKey.keyId
-  limitRate(parts, request, response, tenantId)
+  const own = { ...parts, settings: { ...parts.settings, ...apiKey.limits } }
+  limitRate(own, request, response, tenantId)
   requireScope(apiKey, route.scope)
-  const answer = route.endpoint(parts, request, tenantId)
+  const answer = route.endpoint(own, request, tenantId)
   // A POST may wait for its result. It limits the time of each of its statements instead.
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
 }
@@ -97,13 +98,15 @@ function send({ settings }: ApiParts, request: Request, response: Response, answ
  * @throws ProblemError rate-limited.
  */
 function limitRate(
-  { limits }: ApiParts,
+  { limits, settings }: ApiParts,
   { method }: Request,
   response: Response,
   tenantId: string,
 ): void {
   const isLookup = method === 'GET' || method === 'HEAD'
-  const standing = limits.rate.count(tenantId, isLookup ? 'reads' : 'writes')
+  const standing = isLookup
+    ? limits.rate.count(tenantId, 'reads', settings.RATE_LIMIT_READS)
+    : limits.rate.count(tenantId, 'writes', settings.RATE_LIMIT_WRITES)
   if (standing === undefined) return
   response.set(rateLimitHeaders(standing))
   if (!standing.exceeded) return

@@ -14,6 +14,10 @@ const options = {
   'basis-points': { type: 'string' },
   fixed: { type: 'string' },
   'grace-hours': { type: 'string' },
+  writes: { type: 'string' },
+  reads: { type: 'string' },
+  'active-keys': { type: 'string' },
+  'stored-keys': { type: 'string' },
   from: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -76,6 +80,13 @@ export function readScopes(text: string = EVERY_SCOPE): string[] {
   const unknown = requested.find((scope) => !grantableScopes.some((known) => known === scope))
   if (unknown !== undefined) throw new UsageError(`unknown scope ${JSON.stringify(unknown)}`)
   return [...new Set(requested)]
+}
+
+/** Reads a whole number from 0 to `max`, or `default`, which gives null. */
+export function readLimit(option: OptionName, text: string, max: number): number | null {
+  if (text === 'default') return null
+  if (/^\d{1,8}$/.test(text) && Number(text) <= max) return Number(text)
+  throw new UsageError(`--${option} must be a whole number from 0 to ${max}, or default`)
 }
 
 /** Reads a whole number from 0 to `max`. */

@@ -20,6 +20,7 @@ import {
   switchTenant,
   type Command,
 } from './commands.ts'
+import { limitOptionNames, limits } from './limits.ts'
 
 const HELP = `Usage: npm run tenants -- <command> ...
 
@@ -32,6 +33,10 @@ fees <tenant> --basis-points <N> --fixed <N>
                                      a percent of the amount (0 to 10000), plus a
                                      fixed amount in minor units. A new tenant pays
                                      no fees.
+limits <tenant> [--writes <N>] [--reads <N>] [--active-keys <N>] [--stored-keys <N>]
+                                     Shows the limits of a tenant, or sets them: requests
+                                     per window, and idempotency keys. 0: no limit;
+                                     default: the setting of the service.
 keys <tenant>                        Lists the API keys of a tenant.
 add-key <tenant> [--scopes <list>]   Creates another API key.
 rotate-key <key> [--grace-hours <N>] Creates a new API key with the same scopes. The
@@ -86,6 +91,7 @@ const commands: Readonly<Record<string, Entry>> = {
   disable: { about: tenant, options: [], read: (given) => switchTenant(given, true) },
   enable: { about: tenant, options: [], read: (given) => switchTenant(given, false) },
   fees: { about: tenant, options: ['basis-points', 'fixed'], read: setFees },
+  limits: { about: tenant, options: limitOptionNames, read: limits },
   keys: { about: tenant, options: [], read: listKeys },
   'add-key': { about: tenant, options: ['scopes'], read: addKey },
   'rotate-key': { about: key, options: ['grace-hours'], read: rotateKey },

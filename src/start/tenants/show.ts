@@ -2,6 +2,7 @@
 import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
 import type { UnownedCustomer } from '../../db/tenants/provider-customers.ts'
 import type { Customer } from '../../domain/tenants/customer.ts'
+import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import { showTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
 
 /** The only place where a secret is printed. */
@@ -30,6 +31,17 @@ export function showKeys(keys: readonly ApiKey[]): string {
     key.scopes.join(','),
   ])
   return showTable(['KEY', 'BEGINS WITH', 'CREATED', 'STATUS', 'ENDS', 'SCOPES'], rows)
+}
+
+export function showLimits(
+  limits: readonly { readonly option: string; readonly setting: LimitName }[],
+  own: TenantLimits,
+): string {
+  const rows = limits.map(({ option, setting }) => {
+    const value = own[setting]
+    return [option, setting, value === 0 ? 'no limit' : String(value ?? 'default')]
+  })
+  return showTable(['LIMIT', 'SETTING', 'OF THIS TENANT'], rows)
 }
 
 export function showCustomers(customers: readonly Customer[]): string {

@@ -8,6 +8,9 @@ import { runCommandLine } from '../../../src/start/tenants/run.ts'
 import { openTestStore } from '../../db/reservations.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 
+const TENANT = 'tnt_01kac0xbvrf4v9rfw1zrk3bxsz'
+const KEY = 'key_01kac0xbvrf4v9rfw1zrk3bxsz'
+
 let database: TestDatabase
 let store: Store
 
@@ -129,6 +132,65 @@ test('sets fees', async () => {
   expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* 290 bp \\+ 30 `, 'm'))
 })
 
+describe('limits', () => {
+  const rows = (values: readonly string[]) =>
+    [
+      'LIMIT        SETTING            OF THIS TENANT',
+      `writes       RATE_LIMIT_WRITES  ${values[0]}`,
+      `reads        RATE_LIMIT_READS   ${values[1]}`,
+      `active-keys  MAX_ACTIVE_KEYS    ${values[2]}`,
+      `stored-keys  MAX_STORED_KEYS    ${values[3]}`,
+    ].join('\n')
+
+  test('are those of the service, until the tenant gets its own', async () => {
+    const { id, secret } = await makeTenant()
+    const shown = await run(['limits', id])
+    const set = await run(['limits', id, '--writes', '90', '--stored-keys', '0'])
+
+    expect(shown).toEqual({ code: 0, text: rows(['default', 'default', 'default', 'default']) })
+    expect(set).toEqual({ code: 0, text: rows(['90', 'default', 'default', 'no limit']) })
+    expect(await run(['limits', id])).toEqual(set)
+    expect(await authenticateKey(store, secret)).toMatchObject({
+      limits: { RATE_LIMIT_WRITES: 90, MAX_STORED_KEYS: 0 },
+    })
+  })
+
+  test('change alone, and are reset one by one', async () => {
+    const [{ id, secret }, other] = [await makeTenant(), await makeTenant()]
+    await run(['limits', id, '--writes', '1000000', '--reads', '8', '--active-keys', '7'])
+    await run(['limits', id, '--stored-keys', '10000000', '--reads', 'default'])
+
+    expect((await authenticateKey(store, secret))?.limits).toEqual({
+      RATE_LIMIT_WRITES: 1_000_000,
+      MAX_ACTIVE_KEYS: 7,
+      MAX_STORED_KEYS: 10_000_000,
+    })
+    expect((await authenticateKey(store, other.secret))?.limits).toEqual({})
+    expect(await trailOf(id)).toMatchObject([
+      { action: 'tenant.create' },
+      { actor: 'command line', action: 'tenant.limits', result: 'set' },
+      { actor: 'command line', action: 'tenant.limits', result: 'set' },
+    ])
+  })
+
+  test.each([
+    ['--writes', '-1', 1_000_000],
+    ['--writes', '1000001', 1_000_000],
+    ['--reads', '1.5', 1_000_000],
+    ['--reads', '', 1_000_000],
+    ['--active-keys', 'none', 1_000_000],
+    ['--active-keys', '1e3', 1_000_000],
+    ['--stored-keys', '10000001', 10_000_000],
+    ['--stored-keys', 'Default', 10_000_000],
+  ])('refuse %s %s', async (option, value, max) => {
+    const { code, text } = await runWithoutStore(['limits', TENANT, `${option}=${value}`])
+
+    const expected = `${option} must be a whole number from 0 to ${max}, or default`
+    expect(text).toContain(`tenants: ${expected}\n`)
+    expect(code).toBe(2)
+  })
+})
+
 test('writes no secret to the audit trail', async () => {
   const { secret } = await makeTenant()
   const [row] = await store.sql`select jsonb_agg(a)::text as trail from admin_actions as a`
@@ -143,9 +205,6 @@ test.each(['--help', '-h'])('%s prints the commands', async (option) => {
   for (const scope of scopes) expect(text).toContain(scope)
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(90)
 })
-
-const TENANT = 'tnt_01kac0xbvrf4v9rfw1zrk3bxsz'
-const KEY = 'key_01kac0xbvrf4v9rfw1zrk3bxsz'
 
 describe('exits with 2 and the help', () => {
   test.each([
@@ -168,6 +227,11 @@ describe('exits with 2 and the help', () => {
     ['--grace-hours must be', ['rotate-key', KEY, '--grace-hours', '169']],
     ['--basis-points must be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
     ['--fixed must be', ['fees', TENANT, '--basis-points', '1']],
+    ['limits takes the id of one tenant', ['limits']],
+    ['limits takes the id of one tenant', ['limits', TENANT, '5']],
+    ['limits takes no --fixed', ['limits', TENANT, '--fixed', '5']],
+    ['expected a tenant id (tnt_...)', ['limits', KEY]],
+    ['keys takes no --reads', ['keys', TENANT, '--reads', '5']],
     ["Unknown option '--force'", ['list', '--force']],
   ])('for "%s"', async (reason, args) => {
     const { code, text } = await runWithoutStore(args)
@@ -184,6 +248,8 @@ describe('exits with 1 and a plain reason', () => {
     [`there is no tenant ${TENANT}`, ['add-key', TENANT]],
     [`there is no tenant ${TENANT}`, ['disable', TENANT]],
     [`there is no tenant ${TENANT}`, ['fees', TENANT, '--basis-points', '1', '--fixed', '1']],
+    [`there is no tenant ${TENANT}`, ['limits', TENANT]],
+    [`there is no tenant ${TENANT}`, ['limits', TENANT, '--reads', '5']],
     [`there is no key ${KEY}`, ['rotate-key', KEY]],
     [`there is no key ${KEY}`, ['revoke-key', KEY]],
   ])('when %s', async (reason, args) => {

@@ -108,13 +108,8 @@ function makeApi(
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
     limits: {
       places: { whileArriving: <Body>(_request: unknown, read: () => Body): Body => read() },
-      activeKeys: {
-        within: async <Reserved>(
-          _tenantId: string,
-          _isKnown: unknown,
-          reserve: () => Promise<Reserved>,
-        ): Promise<Reserved> => await reserve(),
-      },
+      activeKeys: unlimited,
+      storedKeys: unlimited,
       storeBreaker: {
         reserving: async <Result>(work: () => Promise<Result>): Promise<Result> => await work(),
       },
@@ -123,6 +118,14 @@ function makeApi(
     log: reportingLog(environment),
   }
   return parts as unknown as ApiParts
+}
+
+const unlimited = {
+  within: async <Reserved>(
+    _tenant: unknown,
+    _isKnown: unknown,
+    reserve: () => Promise<Reserved>,
+  ): Promise<Reserved> => await reserve(),
 }
 
 /** `respond-async`: the request does not wait for its operation; the client retries instead. */

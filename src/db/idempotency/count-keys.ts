@@ -1,6 +1,7 @@
-// Counts a tenant's active operations, for the limit on them.
+// Counts a tenant's idempotency keys, for the limits on them.
 import type { Sql } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { inTransaction } from '../connection/transaction.ts'
 
 /**
  * The number of the tenant's operations that are pending, processing or unknown, counted up to
@@ -23,4 +24,20 @@ export async function countActiveKeys(sql: Sql, tenantId: string, most: number):
     where ${seesTenant(sql, tenantId)}
   `
   return row?.active ?? 0
+}
+
+/**
+ * The number of all idempotency keys of a tenant, counted up to `most`. It reads as many entries of
+ * an index. In a transaction it has a connection of its own, so that no other statement waits for
+ * it.
+ */
+export async function countStoredKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
+  return await inTransaction(sql, async (tx) => {
+    const [row] = await tx<{ stored: number }[]>`
+      select count(*)::int as stored
+      from (select from idempotency_keys where tenant_id = ${tenantId} limit ${most}) as stored
+      where ${seesTenant(tx, tenantId)}
+    `
+    return row?.stored ?? 0
+  })
 }

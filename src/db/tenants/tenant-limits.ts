@@ -1,0 +1,51 @@
+// Reads and sets the limits that a tenant has of its own.
+import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
+import { announceEndedKeys } from '../connection/notifications.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+
+/** A number, or null to reset a limit to the setting. The others stay as they are. */
+export type LimitsChange = { readonly [Name in LimitName]?: number | null }
+
+/** The limits of a row of `tenants` as one object, without those that it does not have. */
+export const ownLimits = (sql: Sql | Transaction): Fragment => sql`
+  jsonb_strip_nulls(jsonb_build_object(
+    'RATE_LIMIT_WRITES', rate_limit_writes, 'RATE_LIMIT_READS', rate_limit_reads,
+    'MAX_ACTIVE_KEYS', max_active_keys, 'MAX_STORED_KEYS', max_stored_keys
+  ))
+`
+
+/** The limits of a tenant. Undefined when there is no such tenant. */
+export async function findTenantLimits(
+  sql: Sql,
+  tenantId: string,
+): Promise<TenantLimits | undefined> {
+  const [row] = await sql<{ limits: TenantLimits }[]>`
+    select ${ownLimits(sql)} as limits from tenants
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  `
+  return row?.limits
+}
+
+/**
+ * Changes limits, and returns all of the tenant. Undefined when there is no such tenant. API
+ * processes read them with the API key, so that they forget the keys that they have cached.
+ */
+export async function changeTenantLimits(
+  sql: Sql | Transaction,
+  tenantId: string,
+  change: LimitsChange,
+): Promise<TenantLimits | undefined> {
+  const columns = Object.entries(change).map(([name, value]) => [name.toLowerCase(), value])
+  const [row] = await sql<{ limits: TenantLimits }[]>`
+    update tenants
+    set (rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys) = (
+      select rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys
+      -- The columns that the change names; the others are those of the row.
+      from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
+    )
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    returning ${ownLimits(sql)} as limits, ${announceEndedKeys(sql)}
+  `
+  return row?.limits
+}

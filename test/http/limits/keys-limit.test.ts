@@ -1,0 +1,271 @@
+// The limits on the idempotency keys of a tenant: of uncompleted operations, and all stored ones.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import pino from 'pino'
+import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
+import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
+import {
+  activeKeys,
+  createKeysLimit,
+  storedKeys,
+  type KeyKind,
+} from '../../../src/http/limits/keys-limit.ts'
+import { get, post, postPayment, paymentBody } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
+
+const MOST = 3
+
+let api: LimitedApi
+beforeAll(async () => {
+  api = await startLimitedApi({ MAX_ACTIVE_KEYS: String(MOST) })
+})
+afterAll(() => api.stop())
+
+async function accept(tenant: Tenant, key: string) {
+  return await postPayment(api.url, tenant, undefined, { key })
+}
+
+async function countRows(tenant: Tenant) {
+  const [row] = await api.store.sql<{ keys: number; payments: number; jobs: number }[]>`
+    select
+      (select count(*)::int from idempotency_keys where tenant_id = ${tenant.id}) as keys,
+      (select count(*)::int from payments where tenant_id = ${tenant.id}) as payments
+  `
+  return row
+}
+
+describe('a tenant at its limit of uncompleted operations', () => {
+  test('gets 429 for a new operation, and nothing is written', async () => {
+    const tenant = await api.createTenant()
+    for (const key of ['1', '2', '3']) expect((await accept(tenant, key)).status).toBe(202)
+
+    const refused = await accept(tenant, '4')
+
+    expect(refused).toMatchObject({ status: 429, json: { type: '/problems/too-many-active-keys' } })
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await countRows(tenant)).toMatchObject({ keys: MOST, payments: MOST })
+  })
+
+  test('gets the usual answer to a retry', async () => {
+    const tenant = await api.createTenant()
+    for (const key of ['1', '2', '3']) await accept(tenant, key)
+
+    const retry = await accept(tenant, '2')
+    const misuse = await postPayment(api.url, tenant, paymentBody({ amount: 1 }), { key: '2' })
+
+    expect(retry.json).toMatchObject({ type: '/problems/operation-in-progress' })
+    expect(misuse.json).toMatchObject({ type: '/problems/idempotency-key-reused' })
+  })
+
+  test('can begin another as soon as one of them is idle', async () => {
+    const tenant = await api.createTenant()
+    for (const key of ['1', '2', '3']) await accept(tenant, key)
+    await api.store.sql`
+      update idempotency_keys set status = 'failed_retryable'
+      where tenant_id = ${tenant.id} and key = '1'
+    `
+
+    expect((await accept(tenant, '4')).status).toBe(202)
+    expect((await accept(tenant, '5')).status).toBe(429)
+  })
+
+  test('does not affect another tenant', async () => {
+    const [full, other] = [await api.createTenant(), await api.createTenant()]
+    for (const key of ['1', '2', '3']) await accept(full, key)
+
+    expect((await accept(other, '4')).status).toBe(202)
+  })
+
+  test('can still run operations that are completed at once', async () => {
+    const tenant = await api.createTenant()
+    for (const key of ['1', '2', '3']) await accept(tenant, key)
+    const body = { url: 'https://example.com/hook', event_types: ['*'] }
+
+    expect((await post(api.url, tenant, '/v1/webhook-endpoints', body)).status).not.toBe(429)
+  })
+})
+
+test('concurrent requests do not exceed the limit together', async () => {
+  const tenant = await api.createTenant()
+
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, index) => accept(tenant, `at-once-${index}`)),
+  )
+
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(MOST)
+  expect(await countActiveKeys(api.store.sql, tenant.id, 100)).toBe(MOST)
+})
+
+describe('a tenant at its limit of stored keys', () => {
+  const tooMany = { status: 429, json: { type: '/problems/too-many-stored-keys' } }
+  const endpoint = { url: 'https://example.com/hook', event_types: ['*'] }
+
+  async function fillUp(): Promise<Tenant> {
+    const tenant = await api.createTenant()
+    await changeTenantLimits(api.store.sql, tenant.id, { MAX_STORED_KEYS: 2 })
+    await accept(tenant, '1')
+    const { status, json } = await accept(tenant, '2')
+    expect(status).toBe(202)
+    await completeAll(tenant, { ...json, status: 'succeeded' })
+    return tenant
+  }
+
+  test('gets 429 for a new key, although all of its operations are completed', async () => {
+    const tenant = await fillUp()
+
+    const refused = await accept(tenant, '3')
+
+    expect(refused).toMatchObject(tooMany)
+    expect(refused.headers.get('retry-after')).toBe('60')
+    expect(await countRows(tenant)).toMatchObject({ keys: 2, payments: 2 })
+  })
+
+  test('gets 429 for an operation without a provider call, too', async () => {
+    const tenant = await fillUp()
+
+    expect(await post(api.url, tenant, '/v1/webhook-endpoints', endpoint)).toMatchObject(tooMany)
+    expect(await countRows(tenant)).toMatchObject({ keys: 2 })
+  })
+
+  test('gets its stored responses, and may read', async () => {
+    const tenant = await fillUp()
+
+    expect(await accept(tenant, '2')).toMatchObject({ status: 201, json: { status: 'succeeded' } })
+    expect((await get(api.url, tenant, '/v1/payments')).status).toBe(200)
+  })
+
+  test('can send a new key when others are deleted and counted again', async () => {
+    const tenant = await fillUp()
+    expect(await accept(tenant, '3')).toMatchObject(tooMany)
+    await api.store.sql`
+      delete from idempotency_keys where tenant_id = ${tenant.id} and key = '1'
+    `
+
+    // Changing the limit makes the process count again.
+    await changeTenantLimits(api.store.sql, tenant.id, { MAX_STORED_KEYS: null })
+    await untilAccepted(tenant, '3')
+    await changeTenantLimits(api.store.sql, tenant.id, { MAX_STORED_KEYS: 2 })
+
+    expect((await untilAnswered(tenant, 'too-many-stored-keys')).status).toBe(429)
+  })
+
+  test('does not affect another tenant', async () => {
+    await fillUp()
+
+    expect((await accept(await api.createTenant(), '3')).status).toBe(202)
+  })
+})
+
+/** As workers would complete them. */
+async function completeAll(tenant: Tenant, payment: object = {}): Promise<void> {
+  await api.store.sql`
+    update idempotency_keys set status = 'completed', recovery_point = 'finished',
+      response_status = 201, response_headers = '{"content-type": "application/json"}',
+      response_body = ${JSON.stringify(payment)}, finished_at = now()
+    where tenant_id = ${tenant.id}
+  `
+}
+
+/** A change of the limits arrives as a notification. */
+async function untilAccepted(tenant: Tenant, key: string): Promise<void> {
+  while ((await accept(tenant, key)).status !== 202) await nextTurn()
+}
+
+async function untilAnswered(tenant: Tenant, problem: string) {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await accept(tenant, `another-${tries}`)
+    if (answer.json['type'] === `/problems/${problem}`) return answer
+    await nextTurn()
+  }
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a limit of its own replaces the setting, and 0 means no limit', async () => {
+  const [small, large] = [await api.createTenant(), await api.createTenant()]
+  await changeTenantLimits(api.store.sql, small.id, { MAX_ACTIVE_KEYS: 1, RATE_LIMIT_WRITES: 7 })
+  await changeTenantLimits(api.store.sql, large.id, { MAX_ACTIVE_KEYS: 0, RATE_LIMIT_WRITES: 0 })
+
+  const first = await accept(small, '1')
+  const second = await accept(small, '2')
+  const many = []
+  for (let key = 0; key <= MOST; key += 1) many.push(await accept(large, String(key)))
+
+  expect([first.status, second.status]).toEqual([202, 429])
+  expect(first.headers.get('ratelimit-policy')).toBe('"writes";q=7;w=60')
+  expect(many.map(({ status }) => status)).toEqual(many.map(() => 202))
+  expect(many[0]?.headers.get('ratelimit-policy')).toBeNull()
+})
+
+describe('below the limit, no request waits for a count, and a tenant is counted', () => {
+  async function countWhile(kind: KeyKind, most: number, requests: number): Promise<number> {
+    let counts = 0
+    let nowMs = 0
+    const limit = createKeysLimit(
+      kind,
+      () => {
+        counts += 1
+        return Promise.resolve(0)
+      },
+      pino({ level: 'silent' }),
+      () => nowMs,
+    )
+    for (let request = 0; request < requests; request += 1) {
+      nowMs += 10
+      await limit.within({ tenantId: 'a', most }, failIfCalled, () => Promise.resolve())
+    }
+    return counts
+  }
+
+  test('at most once a second for uncompleted operations', async () => {
+    const counts = await countWhile(activeKeys, 1_000, 900)
+
+    expect(counts).toBeLessThanOrEqual(9)
+    expect(counts).toBeGreaterThan(0)
+  })
+
+  test('for stored keys, at once, and when a sixteenth of the room is used', async () => {
+    expect(await countWhile(storedKeys, 160_000, 9_999)).toBe(1)
+    expect(await countWhile(storedKeys, 160_000, 10_010)).toBe(2)
+    // Ten seconds apart: requests are 10 ms apart.
+    expect(await countWhile(storedKeys, 1_600, 999)).toBe(1)
+    expect(await countWhile(storedKeys, 1_600, 1_010)).toBe(2)
+  })
+})
+
+test('at the limit, stored keys are counted again after ten seconds', async () => {
+  let [counts, nowMs] = [0, 0]
+  const count = () => Promise.resolve((counts += 1) === 2 ? 2 : 1)
+  const limit = createKeysLimit(storedKeys, count, pino({ level: 'silent' }), () => nowMs)
+  const tenant = { tenantId: 'a', most: 2 }
+  const ask = () =>
+    limit.within(
+      tenant,
+      () => Promise.resolve(false),
+      () => Promise.resolve('reserved'),
+    )
+  const refused = { type: 'too-many-stored-keys' }
+
+  await ask()
+  for (nowMs = 1; nowMs < 10_000; nowMs += 1_000) await expect(ask()).rejects.toMatchObject(refused)
+  expect(counts).toBe(1)
+  nowMs = 10_000
+  await expect(ask()).rejects.toMatchObject(refused)
+  nowMs = 20_000
+
+  expect(await ask()).toBe('reserved')
+  expect(counts).toBe(3)
+})
+
+test('counts the stored keys of one tenant, up to a number', async () => {
+  const tenant = await api.createTenant()
+  for (const key of ['1', '2', '3']) await accept(tenant, key)
+  await completeAll(tenant)
+
+  expect(await countStoredKeys(api.store.sql, tenant.id, 100)).toBe(3)
+  expect(await countStoredKeys(api.store.sql, tenant.id, 2)).toBe(2)
+})
+
+function failIfCalled(): Promise<boolean> {
+  throw new Error('called although the limit is not reached')
+}
