@@ -16,7 +16,7 @@ import { showCount, showPlans, showReport, writeReport, type Report } from './re
 import { ensureRoom } from '../room.ts'
 import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
 import { timed } from '../spread.ts'
-import type { BenchStack, BenchTenant } from '../stack.ts'
+import { UNLIMITED, type BenchStack, type BenchTenant } from '../stack.ts'
 import { statementsOf } from './statements.ts'
 import { timeTicks, type Times } from './ticks.ts'
 
@@ -45,7 +45,7 @@ async function measure(measuring: Measuring<BenchOptions>): Promise<number> {
   const { plans, ticks } = await measureStatements(stack, progress)
   progress.say('Starting mock provider, worker and API')
   const target: Target = {
-    apiUrl: (await stack.startServices()).apiUrl,
+    apiUrl: (await stack.startServices({ ...UNLIMITED, MAX_STORED_KEYS: '0' })).apiUrl,
     tenants,
     payments: await choosePayments(stack.owner.sql, tenants),
     rate: options.rate,
