@@ -2388,6 +2388,36 @@ export interface components {
             };
         };
         /**
+         * Too many requests at the same time
+         * @description The tenant has half of all requests that this process works on, and leaves the other half to other tenants. Nothing was executed, and the idempotency key is not used up. Send fewer requests at the same time, and retry after the time in Retry-After.
+         * @example {
+         *       "type": "/problems/too-many-concurrent-requests",
+         *       "title": "Too many requests at the same time",
+         *       "status": 429,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "too_many_concurrent_requests",
+         *         "message": "Too many requests at the same time"
+         *       }
+         *     }
+         */
+        TooManyConcurrentRequestsProblem: {
+            /** @constant */
+            type: "/problems/too-many-concurrent-requests";
+            /** @constant */
+            title: "Too many requests at the same time";
+            /** @constant */
+            status: 429;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "too_many_concurrent_requests";
+                message: string;
+            };
+        };
+        /**
          * Too many stored idempotency keys
          * @description The tenant has reached its limit of idempotency keys, which counts finished ones until the end of their retention. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.
          * @example {
@@ -5828,7 +5858,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-stored-keys`, `too-many-active-keys`. */
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`, `too-many-active-keys`. */
         "ForeignKey-TooManyRequests": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -5846,7 +5876,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyStoredKeysProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6161,8 +6191,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`. */
-        "Tenant-TooManyInvalidKeysOrRateLimited": {
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`. */
+        "Tenant-TooManyRequests": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -6172,7 +6202,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6265,7 +6295,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-stored-keys`. */
+        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
         "LocalKey-TooManyRequests": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -6282,7 +6312,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6941,7 +6971,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7278,7 +7308,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7546,7 +7576,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7580,7 +7610,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7614,7 +7644,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7652,7 +7682,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7686,7 +7716,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7717,7 +7747,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7758,7 +7788,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7792,7 +7822,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7830,7 +7860,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7864,7 +7894,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7900,7 +7930,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -7993,7 +8023,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8388,7 +8418,7 @@ export interface operations {
             400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8422,7 +8452,7 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8533,7 +8563,7 @@ export interface operations {
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["Tenant-IdempotencyKeyExpired"];
-            429: components["responses"]["Tenant-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

@@ -51,7 +51,7 @@ export function wireApi(
     watch,
     limits: {
       ...wireTenantLimits(config, store, log, observe),
-      places: createPlaces(config.MAX_CONCURRENT_REQUESTS, () => watch.waiting()),
+      places: createPlaces(config.MAX_CONCURRENT_REQUESTS, (tenantId) => watch.waiting(tenantId)),
     },
     wakeWorkers: createJobWaker(store.sql, warnNotWoken),
     wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),

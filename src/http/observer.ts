@@ -34,6 +34,7 @@ export type ReservationResult = (typeof reservationResults)[number]
 export const refusals = [
   'rate-limited',
   'too-many-invalid-keys',
+  'too-many-concurrent-requests',
   'too-many-active-keys',
   'too-many-stored-keys',
   'overloaded',

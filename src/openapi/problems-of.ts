@@ -28,6 +28,7 @@ const accessProblems: Record<Access, readonly ProblemType[]> = {
     'too-many-invalid-keys',
     'scope-missing',
     'rate-limited',
+    'too-many-concurrent-requests',
     'store-unavailable',
   ],
   admin: ['operator-key-invalid', 'route-not-found', 'store-unavailable'],

@@ -136,6 +136,7 @@ test('without Retry-After, retries only the problems that are temporary', () => 
     'request-timeout',
     'store-unavailable',
     'too-many-active-keys',
+    'too-many-concurrent-requests',
     'too-many-invalid-keys',
     'too-many-stored-keys',
   ])

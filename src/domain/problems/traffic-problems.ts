@@ -41,6 +41,10 @@ export const trafficProblems = {
     'Too many invalid API keys',
     'This client address has sent too many API keys that are not valid, and no other key is looked up for it until the time window ends. Nothing was executed, and the idempotency key is not used up. Check the API key, and retry after the time in Retry-After.',
   ),
+  'too-many-concurrent-requests': tooMany(
+    'Too many requests at the same time',
+    'The tenant has half of all requests that this process works on, and leaves the other half to other tenants. Nothing was executed, and the idempotency key is not used up. Send fewer requests at the same time, and retry after the time in Retry-After.',
+  ),
   'too-many-active-keys': tooMany(
     'Too many unfinished operations',
     'The tenant has reached its limit of unfinished operations. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.',

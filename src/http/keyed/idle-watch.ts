@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Sql } from '../../db/connection/client.ts'
 import { findIdle } from '../../db/idempotency/idempotency-keys.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import { createCounts, shareOf } from '../limits/tenant-share.ts'
 import { IDLE_CHANNEL } from '../../db/connection/notifications.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 
@@ -22,8 +23,8 @@ export interface IdleWatch {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<IdempotencyKey | undefined>
-  /** The number of requests that wait now. */
-  waiting(): number
+  /** The number of requests that wait now; of one tenant, if it is named. */
+  waiting(tenantId?: string): number
   /** Releases all requests that wait. Later calls of `wait` return at once. */
   stop(): Promise<void>
 }
@@ -34,10 +35,14 @@ interface Waiters {
   readonly releases: Set<(idleKey?: IdempotencyKey) => void>
 }
 
-/** @param most how many requests may wait; further ones are released at once. */
+/**
+ * @param most how many requests may wait, those of one tenant in half of the places. Further ones
+ *   are released at once.
+ */
 export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INFINITY): IdleWatch {
   const waiters = new Map<string, Waiters>()
-  let waiting = 0
+  const waiting = createCounts()
+  const mostOfTenant = shareOf(most)
   let stopped = false
 
   const release = (id: string, idleKey?: IdempotencyKey) =>
@@ -73,14 +78,15 @@ export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INF
 
   return {
     async wait(ref, timeoutMs, signal) {
-      if (timeoutMs <= 0 || stopped || signal.aborted || waiting >= most) return undefined
-      waiting += 1
+      const isFull = waiting.all() >= most || waiting.of(ref.tenantId) >= mostOfTenant
+      if (timeoutMs <= 0 || stopped || signal.aborted || isFull) return undefined
+      waiting.add(ref.tenantId, 1)
       const waitersOfKey = waiters.get(ref.id) ?? { ref, releases: new Set() }
       waiters.set(ref.id, waitersOfKey)
       return await new Promise((resolve) => {
         const releaseOne = (idleKey?: IdempotencyKey) => {
           if (!waitersOfKey.releases.delete(releaseOne)) return
-          waiting -= 1
+          waiting.add(ref.tenantId, -1)
           clearTimeout(timeout)
           signal.removeEventListener('abort', giveUp)
           if (waitersOfKey.releases.size === 0) waiters.delete(ref.id)
@@ -92,7 +98,7 @@ export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INF
         waitersOfKey.releases.add(releaseOne)
       })
     },
-    waiting: () => waiting,
+    waiting: (tenantId) => (tenantId === undefined ? waiting.all() : waiting.of(tenantId)),
     async stop() {
       stopped = true
       clearInterval(timer)

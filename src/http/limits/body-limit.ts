@@ -1,34 +1,46 @@
 // Limits how many request bodies may arrive at a time, so that slow clients use little memory. When
 // the limit is reached, the oldest body is refused: an honest client's body has arrived long before
-// that.
+// that. A tenant that has half of them gets its own oldest body refused.
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { shareOf } from './tenant-share.ts'
+
+/** A body that is arriving. */
+interface Arriving {
+  readonly tenantId: string | undefined
+  readonly refuse: () => void
+}
 
 /**
  * Creates a function that reads a body within the limit. When the limit is reached, it aborts the
  * oldest read. The reason of the abort is a ProblemError (overloaded) that closes the connection.
  */
 export function createBodyLimit(most: number) {
-  /** Refuses each body that is arriving; the oldest comes first. */
-  const arriving = new Set<() => void>()
+  /** The oldest comes first. */
+  const arriving = new Set<Arriving>()
+  const refuseOldest = (bodies: Iterable<Arriving>): void => {
+    const [oldest] = bodies
+    if (oldest === undefined) return
+    arriving.delete(oldest)
+    oldest.refuse()
+  }
 
-  return async <Value>(read: (refused: AbortSignal) => Promise<Value>): Promise<Value> => {
+  return async <Value>(
+    tenantId: string | undefined,
+    read: (refused: AbortSignal) => Promise<Value>,
+  ): Promise<Value> => {
     const refusal = new AbortController()
     const refuse = () => {
       refusal.abort(new ProblemError('overloaded', { headers: { connection: 'close' } }))
     }
-    if (arriving.size >= most) refuseOldest(arriving)
-    arriving.add(refuse)
+    const own = [...arriving].filter((body) => body.tenantId === tenantId)
+    if (tenantId !== undefined && own.length >= shareOf(most)) refuseOldest(own)
+    else if (arriving.size >= most) refuseOldest(arriving)
+    const body = { tenantId, refuse }
+    arriving.add(body)
     try {
       return await read(refusal.signal)
     } finally {
-      arriving.delete(refuse)
+      arriving.delete(body)
     }
   }
-}
-
-function refuseOldest(arriving: Set<() => void>): void {
-  const [oldest] = arriving
-  if (oldest === undefined) return
-  arriving.delete(oldest)
-  oldest()
 }

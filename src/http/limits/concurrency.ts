@@ -1,10 +1,12 @@
-// Limits how many requests are worked on at a time. Refuses more requests at once, with a
-// Retry-After: a growing queue would delay every answer until all clients time out.
+// Limits how many requests are worked on at a time, and how many of them one tenant may have. Refuses
+// more requests at once, with a Retry-After: a growing queue would delay every answer until all
+// clients time out.
 import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED } from '../responses/answer.ts'
 import { createBodyLimit } from './body-limit.ts'
+import { createCounts, shareOf } from './tenant-share.ts'
 
 /** Health checks are never refused: a busy process must not look dead to its orchestrator. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
@@ -24,12 +26,19 @@ export interface Places {
    */
   take(request: Request, response: Response): void
   /**
+   * Names the tenant of a request that has a place, once it is known.
+   *
+   * @throws ProblemError too-many-concurrent-requests when the tenant has half of all places.
+   */
+  assign(request: IncomingMessage, tenantId: string): void
+  /**
    * Reads the rest of a request that is still arriving. The request releases its place meanwhile,
    * because its client determines how long that takes. As many requests may be arriving as there
-   * are places. With more, the oldest is refused: its `read` must fail with the reason of the
-   * signal.
+   * are places, those of one tenant in half of them. With more, the oldest is refused: its `read`
+   * must fail with the reason of the signal.
    *
-   * @throws ProblemError overloaded. The caller must not have had any effect before.
+   * @throws ProblemError overloaded, or too-many-concurrent-requests. The caller must not have had
+   *   any effect before.
    */
   whileArriving<Value>(
     request: IncomingMessage,
@@ -42,6 +51,8 @@ export interface Places {
  */
 interface Place {
   readonly isUnverified: boolean
+  /** Undefined until the request is authenticated. */
+  tenantId: string | undefined
   state: 'in_use' | 'released' | 'ended'
 }
 
@@ -49,22 +60,28 @@ interface Place {
  * @param most how many requests may be worked on. A request that waits for the result of its
  *   operation needs only a little memory and is not counted; a separate limit applies to waiting
  *   requests.
- * @param waiting returns how many requests wait now.
+ * @param waiting returns how many requests wait now; of one tenant, if it is named.
  */
-export function createPlaces(most: number, waiting: () => number): Places {
+export function createPlaces(most: number, waiting: (tenantId?: string) => number): Places {
   const mostUnverified = Math.ceil(most / PLACES_PER_UNVERIFIED)
   const readers = { verified: createBodyLimit(most), unverified: createBodyLimit(mostUnverified) }
   const places = new WeakMap<IncomingMessage, Place>()
-  const inUse = { all: 0, unverified: 0 }
+  const inUse = createCounts()
+  let unverified = 0
 
-  const count = ({ isUnverified }: Place, change: 1 | -1): void => {
-    inUse.all += change
-    if (isUnverified) inUse.unverified += change
+  const count = ({ isUnverified, tenantId }: Place, change: 1 | -1): void => {
+    inUse.add(tenantId, change)
+    if (isUnverified) unverified += change
+  }
+  const refuseIfTenantHasShare = (tenantId: string): void => {
+    if (inUse.of(tenantId) - waiting(tenantId) < shareOf(most)) return
+    throw new ProblemError('too-many-concurrent-requests')
   }
   const take = (place: Place): void => {
     const isFull =
-      inUse.all - waiting() >= most || (place.isUnverified && inUse.unverified >= mostUnverified)
+      inUse.all() - waiting() >= most || (place.isUnverified && unverified >= mostUnverified)
     if (isFull) throw new ProblemError('overloaded')
+    if (place.tenantId !== undefined) refuseIfTenantHasShare(place.tenantId)
     count(place, 1)
     place.state = 'in_use'
   }
@@ -74,7 +91,8 @@ export function createPlaces(most: number, waiting: () => number): Places {
   }
   return {
     take(request, response) {
-      const place: Place = { isUnverified: request.path === UNVERIFIED_PATH, state: 'released' }
+      const isUnverified = request.path === UNVERIFIED_PATH
+      const place: Place = { isUnverified, tenantId: undefined, state: 'released' }
       take(place)
       places.set(request, place)
       const end = () => {
@@ -84,11 +102,20 @@ export function createPlaces(most: number, waiting: () => number): Places {
       // Not `finish`: a client that never reads its answer would keep the place forever.
       response.once(ANSWERED, end).once('close', end)
     },
+    assign(request, tenantId) {
+      const place = places.get(request)
+      if (place?.state !== 'in_use') return
+      refuseIfTenantHasShare(tenantId)
+      count(place, -1)
+      place.tenantId = tenantId
+      count(place, 1)
+    },
     async whileArriving(request, read) {
       const place = places.get(request)
       if (request.complete || place?.state !== 'in_use') return await read()
       release(place, 'released')
-      const value = await readers[place.isUnverified ? 'unverified' : 'verified'](read)
+      const reader = readers[place.isUnverified ? 'unverified' : 'verified']
+      const value = await reader(place.tenantId, read)
       if (isReleased(place)) take(place)
       return value
     },

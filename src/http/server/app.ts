@@ -76,6 +76,7 @@ async function answerOf(
   response.locals['key'] = apiKey.keyId
   const own = { ...parts, settings: { ...parts.settings, ...apiKey.limits } }
   limitRate(own, request, response, tenantId)
+  parts.limits.places.assign(request, tenantId)
   requireScope(apiKey, route.scope)
   const answer = route.endpoint(own, request, tenantId)
   // A POST may wait for its result. It limits the time of each of its statements instead.

@@ -8,7 +8,7 @@ import express, { type Request, type Response } from 'express'
 import { ANSWERED, sendAnswer } from '../../../src/http/responses/answer.ts'
 import { limitConcurrency } from '../../../src/http/limits/concurrency.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { paymentBody, postPayment } from '../../support/client.ts'
+import { get, paymentBody, postPayment } from '../../support/client.ts'
 import {
   exchangeRaw,
   parseRaw,
@@ -68,7 +68,9 @@ test('beyond the limit of arriving bodies, the oldest is refused', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '2' })
   const tenant = await api.createTenant()
   const slow: Slow[] = []
-  for (let count = 1; count <= 3; count += 1) slow.push(await beginPayment(api.url, tenant))
+  for (let count = 1; count <= 3; count += 1) {
+    slow.push(await beginPayment(api.url, await api.createTenant()))
+  }
   const [first, second, third] = slow as [Slow, Slow, Slow]
 
   const refused = parseRaw(await first.answer)
@@ -84,6 +86,69 @@ test('beyond the limit of arriving bodies, the oldest is refused', async () => {
   expect(other.status).toBe(202)
   expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
 })
+
+test('a tenant with half of the arriving bodies gets its own oldest one refused', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '4' })
+  const [greedy, other] = [await api.createTenant(), await api.createTenant()]
+  const oldest = await beginPayment(api.url, other)
+  const [first, second, third] = [
+    await beginPayment(api.url, greedy),
+    await beginPayment(api.url, greedy),
+    await beginPayment(api.url, greedy),
+  ]
+
+  const refused = parseRaw(await first.answer)
+  oldest.socket.write(oldest.rest)
+  const [answered] = (await once(oldest.socket, 'data')) as [Buffer]
+  for (const slow of [second, third, oldest]) slow.end()
+
+  expect(refused).toMatchObject({ status: 503, json: { type: '/problems/overloaded' } })
+  expect(answered.toString()).toContain('HTTP/1.1 202')
+})
+
+test('a tenant gets half of the places, and the others are free for other tenants', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '4' })
+  const [greedy, other] = [await api.createTenant(), await api.createTenant()]
+  const working = [workFor(greedy), workFor(greedy)]
+
+  const refused = await postPayment(api.url, greedy)
+  const read = await get(api.url, greedy, '/v1/payments')
+  const elsewhere = await postPayment(api.url, other)
+  working[0]?.emit(ANSWERED)
+  const later = await postPayment(api.url, greedy)
+  working[1]?.emit(ANSWERED)
+
+  const problem = { status: 429, json: { type: '/problems/too-many-concurrent-requests' } }
+  expect(refused).toMatchObject(problem)
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(read).toMatchObject(problem)
+  expect([elsewhere.status, later.status]).toEqual([202, 202])
+  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(2)
+})
+
+test('a body of a tenant that meanwhile has half of the places is refused', async () => {
+  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '4' })
+  const tenant = await api.createTenant()
+  const slow = await beginPayment(api.url, tenant)
+  const working = [workFor(tenant), workFor(tenant)]
+
+  slow.socket.write(slow.rest)
+  const [answered] = (await once(slow.socket, 'data')) as [Buffer]
+  for (const response of working) response.emit(ANSWERED)
+  slow.end()
+
+  expect(answered.toString()).toContain('HTTP/1.1 429')
+  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(0)
+})
+
+/** Takes a place for a request of the tenant, until its response emits ANSWERED. */
+function workFor({ id }: Tenant): Response {
+  const { places } = api.parts.limits
+  const [request, response] = [{ path: '/v1/payments' } as Request, new EventEmitter() as Response]
+  places.take(request, response)
+  places.assign(request, id)
+  return response
+}
 
 test('a request whose body has arrived gets a place or is refused with a Retry-After', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
@@ -204,6 +269,33 @@ test('a request that waits for its result occupies no place', async () => {
 
   expect(other.status).toBe(202)
   await until(() => api.parts.watch.waiting() === 0)
+})
+
+test('requests of a tenant wait in half of the waiting places, and others get 202 at once', async () => {
+  api = await startLimitedApi({ MAX_WAITING_REQUESTS: '4', MAX_CONCURRENT_REQUESTS: '2' })
+  const [greedy, other] = [await api.createTenant(), await api.createTenant()]
+  const { watch } = api.parts
+  const ended = new AbortController()
+  const wait = (tenant: Tenant) =>
+    postPayment(api.url, tenant, undefined, {
+      headers: { prefer: 'wait=20' },
+      signal: ended.signal,
+    })
+  const waiting: Promise<unknown>[] = []
+  for (const count of [1, 2]) {
+    waiting.push(wait(greedy).catch(() => {}))
+    await until(() => watch.waiting(greedy.id) === count)
+  }
+
+  const third = await wait(greedy)
+  waiting.push(wait(other).catch(() => {}))
+  await until(() => watch.waiting(other.id) === 1)
+  ended.abort()
+  await Promise.all(waiting)
+
+  expect(third.status).toBe(202)
+  expect(third.headers.get('preference-applied')).toBe('wait=20')
+  await until(() => watch.waiting() === 0 && watch.waiting(greedy.id) === 0)
 })
 
 test('a request that is accepted while too many wait gets 202 at once', async () => {
