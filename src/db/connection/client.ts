@@ -12,6 +12,8 @@ export type Fragment = postgres.Fragment
 
 export interface Store {
   readonly sql: Sql
+  /** The pool for the statements of one tenant, which leave connections to others. */
+  readonly ofTenant: (tenantId: string) => Sql
   /**
    * Listens on a channel over a dedicated connection until the store is closed, and reconnects when
    * the connection is lost. Calls `onListening` with true when notifications arrive from now on,
@@ -41,10 +43,11 @@ const RECONNECT_DELAY_MAX_SECONDS = 0.5
 /** Opens a pool. Connections are opened when they are first needed. */
 export function openStore(options: StoreOptions): Store {
   const limitMs = STATEMENT_LIMIT_FACTOR * options.timeoutMs
-  const sql = openPool(options.poolSize, () => connect(options), limitMs)
+  const { sql, ofTenant } = openPool(options.poolSize, () => connect(options), limitMs)
   const listeners: Sql[] = []
   return {
     sql,
+    ofTenant,
     listen(channel, onNotify, onListening) {
       const connection = new EventEmitter()
       const listener = connect(options, {

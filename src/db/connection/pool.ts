@@ -13,6 +13,19 @@ const EXCLUSIVE_WEIGHT = 100
 /** Longer than any transaction of ours may take. The server limits each of its statements. */
 const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
 
+export interface Pool {
+  readonly sql: Sql
+  /**
+   * The same pool for the statements of one tenant, which use half of the connections at a time, so
+   * that a statement of another tenant finds one without them. With fewer than three connections
+   * they use all.
+   */
+  readonly ofTenant: (tenantId: string) => Sql
+}
+
+/** One of two may wait for a lock or a silent server, and the other one still serves. */
+const TENANT_CONNECTIONS_MIN = 2
+
 /**
  * Opens a pool. A statement or a transaction takes the connection with the lowest load, and the
  * first one of several. Sequential statements find a warm connection, and few statements queue
@@ -22,30 +35,43 @@ const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
  * @param limitMs how long a statement may go unanswered before its connection counts as lost. A
  *   silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
  */
-export function openPool(size: number, connect: () => Sql, limitMs: number): Sql {
+export function openPool(size: number, connect: () => Sql, limitMs: number): Pool {
   const clients = Array.from({ length: size }, () => new PooledClient(connect))
   // Runs no statements. It builds identifiers, and listens on channels: that connection is never
   // replaced.
   const client = connect()
-  const leastLoaded = (): PooledClient =>
-    clients.reduce((best, candidate) => (candidate.load < best.load ? candidate : best))
-  const run = (buildFor: Build) => leastLoaded().run(buildFor, { limitMs })
-  const pool = tagged(
-    client,
-    (strings, values) => new Statement((own) => build(own, strings, values), run),
-  )
-  const methods = {
-    unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), run),
-    begin: (work: (tx: Transaction) => Promise<unknown>) =>
-      leastLoaded().run((own) => own.begin((tx) => work(withFragments(tx))), TRANSACTION_LIMITS),
-    reserve: () => leastLoaded().reserve(),
-    async end(options?: { timeout?: number }) {
-      await Promise.all(
-        [client, ...clients.map((pooled) => pooled.client)].map((own) => own.end(options)),
-      )
-    },
+  const share = Math.max(TENANT_CONNECTIONS_MIN, Math.ceil(size / 2))
+  const choose = (tenantId: string | undefined): PooledClient => {
+    const own = tenantId === undefined ? [] : clients.filter(({ uses }) => uses.has(tenantId))
+    return leastLoaded(own.length < share ? clients : own)
   }
-  return Object.assign(pool, methods)
+  const open = (tenantId?: string): Sql => {
+    const run = (buildFor: Build) => choose(tenantId).run(buildFor, { limitMs, tenantId })
+    const pool = tagged(
+      client,
+      (strings, values) => new Statement((own) => build(own, strings, values), run),
+    )
+    return Object.assign(pool, {
+      unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), run),
+      begin: (work: (tx: Transaction) => Promise<unknown>) =>
+        choose(tenantId).run((own) => own.begin((tx) => work(withFragments(tx))), {
+          ...TRANSACTION_LIMITS,
+          tenantId,
+        }),
+      reserve: () => choose(tenantId).reserve(),
+      async end(options?: { timeout?: number }) {
+        await Promise.all(
+          [client, ...clients.map((pooled) => pooled.client)].map((own) => own.end(options)),
+        )
+      },
+    })
+  }
+  return { sql: open(), ofTenant: open }
+}
+
+/** The first one of several. */
+function leastLoaded(clients: readonly PooledClient[]): PooledClient {
+  return clients.reduce((best, candidate) => (candidate.load < best.load ? candidate : best))
 }
 
 type Build = (client: Sql) => Promise<unknown>
@@ -108,9 +134,17 @@ function resolve(client: Sql, value: unknown): unknown {
   return isList ? value.map((part) => resolve(client, part)) : value
 }
 
+interface Run {
+  readonly weight?: number
+  readonly limitMs: number
+  readonly tenantId?: string | undefined
+}
+
 class PooledClient {
   client: Sql
   load = 0
+  /** The statements and transactions of each tenant that it has. */
+  readonly uses = new Map<string, number>()
   readonly #connect: () => Sql
 
   constructor(connect: () => Sql) {
@@ -124,12 +158,13 @@ class PooledClient {
    */
   async run<Value>(
     work: (client: Sql) => Promise<Value>,
-    { weight = 1, limitMs }: { readonly weight?: number; readonly limitMs: number },
+    { weight = 1, limitMs, tenantId }: Run,
   ): Promise<Value> {
     const { client } = this
     // A statement behind a transaction waits for the transaction, not for a silent server.
     const isBehind = this.load >= EXCLUSIVE_WEIGHT
     this.load += weight
+    this.#count(tenantId, 1)
     const limit = setTimeout(() => isBehind || this.#renew(client), limitMs).unref()
     try {
       return await work(client)
@@ -139,7 +174,15 @@ class PooledClient {
     } finally {
       clearTimeout(limit)
       this.load -= weight
+      this.#count(tenantId, -1)
     }
+  }
+
+  #count(tenantId: string | undefined, change: 1 | -1): void {
+    if (tenantId === undefined) return
+    const count = (this.uses.get(tenantId) ?? 0) + change
+    if (count === 0) this.uses.delete(tenantId)
+    else this.uses.set(tenantId, count)
   }
 
   async reserve(): ReturnType<Sql['reserve']> {

@@ -62,7 +62,7 @@ export function openJobStore({
     },
   }
   const connect = () => connectDriver({ url, timeoutMs }, settings)
-  const sql = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs)
+  const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs)
   const scripts = new Scripts(connect)
   return {
     async executeSql(text, values = []) {

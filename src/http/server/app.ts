@@ -2,6 +2,7 @@
 // routes. It does not listen.
 import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { problemAnswer, problemOf, sendAnswer, type Answer } from '../responses/answer.ts'
 import { authenticateOperator } from '../admin/operators-authenticate.ts'
@@ -74,13 +75,23 @@ async function answerOf(
   const { tenantId } = apiKey
   response.locals['tenant'] = tenantId
   response.locals['key'] = apiKey.keyId
-  const own = { ...parts, settings: { ...parts.settings, ...apiKey.limits } }
+  const own = partsOf(parts, apiKey)
   limitRate(own, request, response, tenantId)
   parts.limits.places.assign(request, tenantId)
   requireScope(apiKey, route.scope)
   const answer = route.endpoint(own, request, tenantId)
   // A POST may wait for its result. It limits the time of each of its statements instead.
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
+}
+
+/** The parts with the tenant's own limits, and with its share of the connections. */
+function partsOf(parts: ApiParts, { tenantId, limits }: AuthenticatedKey): ApiParts {
+  const { settings, store } = parts
+  return {
+    ...parts,
+    settings: { ...settings, ...limits },
+    store: { ...store, sql: store.ofTenant(tenantId) },
+  }
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */

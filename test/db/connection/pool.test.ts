@@ -3,7 +3,12 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { openStore, type Store, type StoreOptions } from '../../../src/db/connection/client.ts'
+import {
+  openStore,
+  type Sql,
+  type Store,
+  type StoreOptions,
+} from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 
 const SIZE = 3
@@ -103,6 +108,37 @@ test('avoids a connection on which another statement waits', async () => {
   release()
   await holding
   expect(await waiting).toBe('done')
+})
+
+test.each([
+  ['statements', (sql: Sql) => sql`select pg_advisory_xact_lock(2)`],
+  ['transactions', (sql: Sql) => sql.begin((tx) => tx`select pg_advisory_xact_lock(2)`)],
+])('the %s of one tenant leave connections to others', async (_, wait) => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+  const holder = open(1)
+  const holding = holder.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(2)`
+    lock()
+    await held
+  })
+  await locked
+  const waiting = Array.from({ length: MANY }, async () => await wait(store.ofTenant('greedy')))
+
+  const other = store.ofTenant('other')
+  const pids = new Set<number>()
+  for (let number = 0; number < SIZE; number += 1) {
+    const [row] = await other<{ pid: number }[]>`select pg_backend_pid() as pid`
+    pids.add(row?.pid ?? 0)
+  }
+  release()
+  await holding
+  await holder.close()
+
+  expect(pids.size).toBe(1)
+  expect(await Promise.all(waiting)).toHaveLength(MANY)
+  // Nothing is left of the share.
+  expect(new Set(await backends(SIZE)).size).toBe(SIZE)
 })
 
 test('gives a transaction its connection exclusively', async () => {

@@ -19,8 +19,8 @@ let statements: string[]
 let failure: Error | undefined
 
 beforeAll(async () => {
-  // Without the limit, the store gets no other statements.
-  api = await startLimitedApi({ MAX_ACTIVE_KEYS: '0' })
+  // Without the limits, the store gets no other statements.
+  api = await startLimitedApi({ MAX_ACTIVE_KEYS: '0', MAX_STORED_KEYS: '0' })
   watchStatements(api.parts)
   tenant = await api.createTenant()
 })
@@ -40,7 +40,7 @@ function watchStatements(parts: ApiParts): void {
       return Reflect.apply(target, self, [strings, ...values]) as unknown
     },
   })
-  Object.assign(parts, { store: { ...parts.store, sql: watched } })
+  Object.assign(parts, { store: { ...parts.store, sql: watched, ofTenant: () => watched } })
 }
 
 /** Undefined for a part of a statement. */

@@ -71,7 +71,12 @@ export function programsOf(
 function makeEngine(product: Product, settings: Settings, environment: Environment): Engine {
   return {
     operations: product.operations,
-    store: { sql: environment.sql, listen: () => {}, close: async () => {} },
+    store: {
+      sql: environment.sql,
+      ofTenant: () => environment.sql,
+      listen: () => {},
+      close: async () => {},
+    },
     claim: product.batchClaims(environment.sql),
     provider: environment.provider,
     settings,

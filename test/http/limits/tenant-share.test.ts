@@ -1,0 +1,66 @@
+// One tenant fills its share of a process, and another tenant does not notice.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { postPayment } from '../../support/client.ts'
+import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import type { Tenant } from '../../support/service.ts'
+
+const PLACES = 20
+const SAMPLES = 15
+
+/** Generous, because other processes use the machine. Without shares the neighbour gets no answer. */
+const RATIO_MAX = 5
+
+let api: LimitedApi
+beforeAll(async () => {
+  api = await startLimitedApi({
+    MAX_CONCURRENT_REQUESTS: String(PLACES),
+    // The stuck requests last as long as the test measures.
+    STORE_TIMEOUT_MS: '60000',
+  })
+})
+afterAll(() => api.stop())
+
+test('a neighbour is served as fast as alone while all requests of a tenant are stuck', async () => {
+  const [greedy, neighbour] = [await api.createTenant(), await api.createTenant()]
+  await medianMs(neighbour)
+  const aloneMs = await medianMs(neighbour)
+  const stuck = await stickIn(greedy)
+  const requests = Array.from({ length: 2 * PLACES }, () => postPayment(api.url, greedy))
+  const refused = await Promise.race(requests)
+
+  const besideMs = await medianMs(neighbour)
+  await stuck.release()
+  const statuses = await Promise.all(requests.map(async (request) => (await request).status))
+
+  expect(refused.json).toMatchObject({ type: '/problems/too-many-concurrent-requests' })
+  expect(besideMs / aloneMs).toBeLessThan(RATIO_MAX)
+  expect(Map.groupBy(statuses, (status) => status).get(202)).toHaveLength(PLACES / 2)
+})
+
+/** Locks the row that every reservation of the tenant refers to. */
+async function stickIn({ id }: Tenant) {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
+  const holding = api.store.sql.begin(async (tx) => {
+    await tx`select from tenants where id = ${id} for update`
+    lock()
+    await held
+  })
+  await locked
+  return {
+    async release() {
+      release()
+      await holding
+    },
+  }
+}
+
+async function medianMs(tenant: Tenant): Promise<number> {
+  const times: number[] = []
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const startedAt = performance.now()
+    expect((await postPayment(api.url, tenant)).status).toBe(202)
+    times.push(performance.now() - startedAt)
+  }
+  return times.toSorted((one, other) => one - other)[Math.floor(SAMPLES / 2)] ?? 0
+}
