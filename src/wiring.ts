@@ -39,7 +39,7 @@ export function wireApi(
   log: Logger,
   observe: ApiObserver = silentApiObserver,
 ): ApiParts {
-  const store = wireStore(config, 'api')
+  const store = wireStore(config, 'api', observe)
   const warnNotWoken = (error: unknown) =>
     log.warn({ err: error }, 'could not notify the workers; they poll')
   const watch = startIdleWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
@@ -97,7 +97,7 @@ export function wireEngine(
   log: Logger,
   observe: EngineObserver = silentObserver,
 ): Engine {
-  const store = wireStore(config, 'worker')
+  const store = wireStore(config, 'worker', observe)
   return {
     operations,
     store,
@@ -136,13 +136,18 @@ export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
   throw new ConfigError('DATABASE_URL is not set; `npm start` starts its own PostgreSQL')
 }
 
-function wireStore(config: Config, process: string): Store {
+function wireStore(
+  config: Config,
+  process: string,
+  { storeFailed }: Pick<ApiObserver & EngineObserver, 'storeFailed'>,
+): Store {
   return openStore({
     url: requireDatabaseUrl(config),
     applicationName: `atomic-payments ${process}`,
     poolSize: config.DATABASE_POOL_SIZE,
     timeoutMs: config.STORE_TIMEOUT_MS,
     role: SERVICE_ROLE,
+    failed: storeFailed,
   })
 }
 

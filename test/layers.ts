@@ -54,7 +54,7 @@ export const layers: readonly Layer[] = [
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
-  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/operators/health-figures.ts', CONFIG],
+  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/connection/store-errors.ts', 'src/db/operators/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },

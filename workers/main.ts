@@ -49,6 +49,7 @@ await runProcess('worker', async () => {
     url: requireDatabaseUrl(config),
     applicationName: 'atomic-payments worker jobs',
     timeoutMs: config.STORE_TIMEOUT_MS,
+    failed: engine.observe.storeFailed,
   })
   const boss = createBoss(jobs, config, log)
   await boss.start()

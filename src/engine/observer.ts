@@ -1,5 +1,6 @@
 // The observer to which the engine reports its work, for metrics. An observer must not change what
 // the engine does, and no report names a tenant, a key or a payment.
+import type { StoreErrorKind } from '../db/connection/store-errors.ts'
 import { eventTypes } from '../domain/events/event-types.ts'
 import type { OperationStatus } from '../domain/operations/operation.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
@@ -32,6 +33,8 @@ export interface EngineObserver {
     seconds: number,
     did: Readonly<Record<string, number>> | undefined,
   ) => void
+  /** The store could not serve a statement or a transaction. */
+  readonly storeFailed: (kind: StoreErrorKind) => void
 }
 
 /**
@@ -58,4 +61,5 @@ export const silentObserver: EngineObserver = {
   turnedProvider: ignore,
   limitedByProvider: ignore,
   ranTask: ignore,
+  storeFailed: ignore,
 }

@@ -1,5 +1,6 @@
 // Defines the observer that counts what the API served. It receives routes, results and tenant ids,
 // and never a path, an idempotency key or a resource id.
+import type { StoreErrorKind } from '../db/connection/store-errors.ts'
 import type { ProblemType } from '../domain/problems/problems.ts'
 
 /**
@@ -63,6 +64,8 @@ export interface ApiObserver {
   readonly refused: (reason: Refusal) => void
   /** A circuit opened or closed. */
   readonly turned: (circuit: StoreCircuit, isOpen: boolean) => void
+  /** The store could not serve a statement or a transaction. */
+  readonly storeFailed: (kind: StoreErrorKind) => void
 }
 
 /** Counts nothing. */
@@ -71,4 +74,5 @@ export const silentApiObserver: ApiObserver = {
   served() {},
   refused() {},
   turned() {},
+  storeFailed() {},
 }

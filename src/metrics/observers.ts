@@ -6,6 +6,7 @@ import {
   type ApiObserver,
   type ReservationResult,
 } from '../http/observer.ts'
+import { storeErrorKinds } from '../db/connection/store-errors.ts'
 import { observedEvents, type EngineObserver } from '../engine/observer.ts'
 import type { Metrics } from './metrics.ts'
 import { createTenantLabels } from './tenant-labels.ts'
@@ -29,11 +30,13 @@ export function apiObserver(metrics: Metrics): ApiObserver {
   for (const reason of refusals) metrics.count('refusals_total', { reason }, 0)
   for (const circuit of storeCircuits) metrics.set('circuit_open', { circuit }, 0)
   return {
+    ...storeObserver(metrics),
     reserved(tenantId, result) {
       const tenant = labelOf(tenantId)
       metrics.count('reservations_total', { result })
       metrics.count('tenant_requests_total', { tenant })
       metrics.count('tenant_duplicates_total', { tenant }, DUPLICATES.has(result) ? 1 : 0)
+      metrics.count('tenant_misuse_total', { tenant }, result === 'misuse' ? 1 : 0)
     },
     served({ method, route, status, seconds }) {
       const labels = {
@@ -54,6 +57,7 @@ export function engineObserver(metrics: Metrics): EngineObserver {
   turnedProvider(false)
   for (const type of observedEvents) metrics.count('events_total', { type }, 0)
   return {
+    ...storeObserver(metrics),
     turnedProvider,
     limitedByProvider: (reason) => metrics.count('provider_rate_limited_total', { reason }),
     called: ({ operation, phase }, outcome) =>
@@ -71,4 +75,9 @@ export function engineObserver(metrics: Metrics): EngineObserver {
       }
     },
   }
+}
+
+function storeObserver(metrics: Metrics): Pick<ApiObserver & EngineObserver, 'storeFailed'> {
+  for (const kind of storeErrorKinds) metrics.count('store_errors_total', { kind }, 0)
+  return { storeFailed: (kind) => metrics.count('store_errors_total', { kind }) }
 }

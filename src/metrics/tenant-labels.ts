@@ -1,7 +1,7 @@
 // Creates the tenant labels of metrics, and limits their number.
 
 /**
- * Each tenant adds two series per API process, which Prometheus keeps for its whole retention
+ * Each tenant adds three series per API process, which Prometheus keeps for its whole retention
  * period. A hundred tenants show who retries too often; ten thousand would cost more than they are
  * worth.
  */

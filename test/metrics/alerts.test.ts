@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
+import { storeErrorKinds } from '../../src/db/connection/store-errors.ts'
 import { operationStatuses } from '../../src/domain/operations/operation.ts'
 import { refusals, reservationResults, storeCircuits } from '../../src/http/observer.ts'
 import { definitions, PREFIX, type Definition } from '../../src/metrics/definitions.ts'
@@ -31,6 +32,7 @@ const JOBS = ['atomic-payments-api', 'atomic-payments-worker']
 const values: Readonly<Record<string, readonly string[]>> = {
   'reservations_total.result': reservationResults,
   'refusals_total.reason': refusals,
+  'store_errors_total.kind': storeErrorKinds,
   'circuit_open.circuit': [...storeCircuits, 'provider'],
   'operations.status': operationStatuses.filter((status) =>
     ['pending', 'processing', 'unknown'].includes(status),

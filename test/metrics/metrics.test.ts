@@ -52,6 +52,8 @@ describe('the labels of tenants', () => {
 
     const { value } = await read(metrics)
     expect(value('atomic_payments_tenant_duplicates_total', { tenant: 't' })).toBe(duplicates)
+    const misuse = Number(result === 'misuse')
+    expect(value('atomic_payments_tenant_misuse_total', { tenant: 't' })).toBe(misuse)
   })
 })
 
@@ -95,6 +97,22 @@ test('exports every result as 0 before the first request, so that a rate include
   const { value } = await read(metrics)
   expect(value('atomic_payments_reservations_total', { result: 'store_error' })).toBe(0)
 })
+
+test.each([apiObserver, engineObserver])(
+  'counts errors of the store by kind, and exports every kind as 0 before the first',
+  async (observerOf) => {
+    const metrics = createMetrics()
+    const observer = observerOf(metrics)
+
+    observer.storeFailed('unreachable')
+    observer.storeFailed('unreachable')
+
+    const { value } = await read(metrics)
+    const counted = (kind: string) => value('atomic_payments_store_errors_total', { kind })
+    expect(counted('unreachable')).toBe(2)
+    expect(['timeout', 'exhausted', 'failed', 'conflict'].map(counted)).toEqual([0, 0, 0, 0])
+  },
+)
 
 test('counts the work of a task by task and kind, and failed runs as failures', async () => {
   const metrics = createMetrics()

@@ -65,6 +65,7 @@ describe('the API', () => {
     const ofTenant = { tenant: tenant.id }
     expect(after.value('atomic_payments_tenant_requests_total', ofTenant)).toBe(4)
     expect(after.value('atomic_payments_tenant_duplicates_total', ofTenant)).toBe(1)
+    expect(after.value('atomic_payments_tenant_misuse_total', ofTenant)).toBe(1)
   })
 
   test('counts rejections by rate limits', async () => {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import { parse as parseArray } from 'postgres-array'
 import { openPool } from './pool.ts'
+import type { StoreErrorKind } from './store-errors.ts'
 
 export type Sql = postgres.Sql
 export type Transaction = postgres.TransactionSql
@@ -32,6 +33,8 @@ export interface StoreOptions {
   readonly timeoutMs: number
   /** Each connection switches to this role; by default it keeps the user of the URL. */
   readonly role?: string
+  /** Is called for each statement or transaction that the store could not serve. */
+  readonly failed?: (kind: StoreErrorKind) => void
 }
 
 /**
@@ -43,7 +46,12 @@ const RECONNECT_DELAY_MAX_SECONDS = 0.5
 /** Opens a pool. Connections are opened when they are first needed. */
 export function openStore(options: StoreOptions): Store {
   const limitMs = STATEMENT_LIMIT_FACTOR * options.timeoutMs
-  const { sql, ofTenant } = openPool(options.poolSize, () => connect(options), limitMs)
+  const { sql, ofTenant } = openPool(
+    options.poolSize,
+    () => connect(options),
+    limitMs,
+    options.failed,
+  )
   const listeners: Sql[] = []
   return {
     sql,

@@ -2,7 +2,7 @@
 // not suit a long-running process: it keeps an entry in memory for each statement that it ever
 // pipelined, and scans all entries for the next one. A busy process gets slower the longer it runs.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
-import { isConnectionBroken } from './store-errors.ts'
+import { isConnectionBroken, storeErrorKind, type StoreErrorKind } from './store-errors.ts'
 
 /**
  * The load of a connection in exclusive use: more than any number of statements that queue
@@ -34,9 +34,15 @@ const TENANT_CONNECTIONS_MIN = 2
  * @param connect makes a client of one connection.
  * @param limitMs how long a statement may go unanswered before its connection counts as lost. A
  *   silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
+ * @param failed is called for each statement or transaction that the store could not serve.
  */
-export function openPool(size: number, connect: () => Sql, limitMs: number): Pool {
-  const clients = Array.from({ length: size }, () => new PooledClient(connect))
+export function openPool(
+  size: number,
+  connect: () => Sql,
+  limitMs: number,
+  failed: (kind: StoreErrorKind) => void = () => {},
+): Pool {
+  const clients = Array.from({ length: size }, () => new PooledClient(connect, failed))
   // Runs no statements. It builds identifiers, and listens on channels: that connection is never
   // replaced.
   const client = connect()
@@ -146,10 +152,12 @@ class PooledClient {
   /** The statements and transactions of each tenant that it has. */
   readonly uses = new Map<string, number>()
   readonly #connect: () => Sql
+  readonly #failed: (kind: StoreErrorKind) => void
 
-  constructor(connect: () => Sql) {
+  constructor(connect: () => Sql, failed: (kind: StoreErrorKind) => void) {
     this.client = connect()
     this.#connect = connect
+    this.#failed = failed
   }
 
   /**
@@ -169,6 +177,8 @@ class PooledClient {
     try {
       return await work(client)
     } catch (error) {
+      const kind = storeErrorKind(error)
+      if (kind !== undefined) this.#failed(kind)
       if (isConnectionBroken(error)) this.#renew(client)
       throw error
     } finally {

@@ -20,21 +20,44 @@ const CONNECTION_CODES = new Set([
   'EAI_AGAIN',
 ])
 
+/** Why a store cannot serve now. All but `conflict` need the attention of an operator. */
+export const storeErrorKinds = [
+  'unreachable',
+  'timeout',
+  'exhausted',
+  'failed',
+  'conflict',
+] as const
+export type StoreErrorKind = (typeof storeErrorKinds)[number]
+
 /**
- * SQLSTATEs, or their classes, of a store that cannot serve now: connection exceptions (08),
- * insufficient resources (53), transaction rollback (40), lock not available (55P03), operator
- * intervention, for example a shutdown or a timeout (57), I/O errors (58), a standby (25006), and a
- * transaction that was idle for too long (25P03).
+ * SQLSTATEs, or their classes, of a store that cannot serve now: the server cancelled the statement,
+ * or the transaction was idle for too long; connection exceptions and other interventions of an
+ * operator, for example a shutdown; insufficient resources; I/O errors and a standby; transaction
+ * rollback and lock not available.
  *
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const TRANSIENT_SQLSTATE = /^(08|53|40|57|58)|^(55P03|25006|25P03)$/
+const KINDS_BY_SQLSTATE: readonly (readonly [RegExp, StoreErrorKind])[] = [
+  [/^(57014|25P03)$/, 'timeout'],
+  [/^(08|57)/, 'unreachable'],
+  [/^53/, 'exhausted'],
+  [/^58|^25006$/, 'failed'],
+  [/^40|^55P03$/, 'conflict'],
+]
 
 /** Whether the same statement may succeed later. */
 export function isStoreUnavailable(error: unknown): boolean {
+  return storeErrorKind(error) !== undefined
+}
+
+/** Returns why the store cannot serve now; undefined for any other error. */
+export function storeErrorKind(error: unknown): StoreErrorKind | undefined {
   const code = errorCode(error)
-  if (code === undefined) return false
-  return CONNECTION_CODES.has(code) || TRANSIENT_SQLSTATE.test(code) || isFatal(error)
+  if (code === undefined) return undefined
+  if (CONNECTION_CODES.has(code)) return 'unreachable'
+  const known = KINDS_BY_SQLSTATE.find(([sqlstate]) => sqlstate.test(code))
+  return known?.[1] ?? (isFatal(error) ? 'unreachable' : undefined)
 }
 
 /** The server refused the session itself: no statement was executed. */

@@ -42,7 +42,8 @@ export function openJobStore({
   url,
   applicationName,
   timeoutMs,
-}: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs'>): JobStore {
+  failed,
+}: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs' | 'failed'>): JobStore {
   const settings = {
     types: {
       ...arrayTypes,
@@ -62,7 +63,7 @@ export function openJobStore({
     },
   }
   const connect = () => connectDriver({ url, timeoutMs }, settings)
-  const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs)
+  const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs, failed)
   const scripts = new Scripts(connect)
   return {
     async executeSql(text, values = []) {

@@ -205,6 +205,25 @@ test('releases the connection of a failed statement', async () => {
   expect(new Set(pids).size).toBe(SIZE)
 })
 
+test('reports each statement and transaction that the store could not serve, and no bug', async () => {
+  const kinds: string[] = []
+  const observed = openStore({ ...optionsOf(1), failed: (kind) => kinds.push(kind) })
+  const failing = [
+    () => observed.sql`select pg_terminate_backend(pg_backend_pid())`,
+    () =>
+      observed.sql.begin(async (tx) => {
+        await tx`set local statement_timeout = 20`
+        await tx`select pg_sleep(60)`
+      }),
+    () => observed.sql`select 1 / 0`,
+  ]
+
+  for (const run of failing) await expect(run()).rejects.toThrow()
+
+  expect(kinds).toEqual(['unreachable', 'timeout'])
+  await observed.close()
+})
+
 test('replaces a lost connection for the next statement', async () => {
   const pid = await nextBackend()
   const ending = store.sql`select pg_terminate_backend(pg_backend_pid())`

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
+import { isStoreUnavailable, storeErrorKind } from '../../../src/db/connection/store-errors.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 
@@ -11,32 +11,34 @@ function errorWith(code: unknown, cause?: Error): Error {
 
 describe('an error with a code', () => {
   test.each([
-    ['ECONNREFUSED', 'nothing listens'],
-    ['ECONNRESET', 'the connection was reset'],
-    ['EPIPE', 'the connection was closed while writing'],
-    ['ETIMEDOUT', 'the network timed out'],
-    ['ENOTFOUND', 'the host has no address'],
-    ['EAI_AGAIN', 'name resolution failed'],
-    ['EHOSTUNREACH', 'no route to the host'],
-    ['ENETUNREACH', 'no route to its network'],
-    ['ENOENT', 'the socket is missing'],
-    ['CONNECT_TIMEOUT', 'connecting timed out'],
-    ['CONNECTION_CLOSED', 'the driver lost its connection'],
-    ['CONNECTION_DESTROYED', 'the driver destroyed the connection'],
-    ['CONNECTION_ENDED', 'the driver is stopping'],
-    ['08006', 'connection failure'],
-    ['25006', 'a standby'],
-    ['40001', 'serialization failure'],
-    ['40P01', 'deadlock'],
-    ['53100', 'disk full'],
-    ['53300', 'too many connections'],
-    ['55P03', 'lock not available'],
-    ['57014', 'statement timeout'],
-    ['57P01', 'shutdown'],
-    ['57P03', 'starting up'],
-    ['58030', 'I/O error'],
-  ])('%s, %s: is transient', (code) => {
+    ['ECONNREFUSED', 'nothing listens', 'unreachable'],
+    ['ECONNRESET', 'the connection was reset', 'unreachable'],
+    ['EPIPE', 'the connection was closed while writing', 'unreachable'],
+    ['ETIMEDOUT', 'the network timed out', 'unreachable'],
+    ['ENOTFOUND', 'the host has no address', 'unreachable'],
+    ['EAI_AGAIN', 'name resolution failed', 'unreachable'],
+    ['EHOSTUNREACH', 'no route to the host', 'unreachable'],
+    ['ENETUNREACH', 'no route to its network', 'unreachable'],
+    ['ENOENT', 'the socket is missing', 'unreachable'],
+    ['CONNECT_TIMEOUT', 'connecting timed out', 'unreachable'],
+    ['CONNECTION_CLOSED', 'the driver lost its connection', 'unreachable'],
+    ['CONNECTION_DESTROYED', 'the driver destroyed the connection', 'unreachable'],
+    ['CONNECTION_ENDED', 'the driver is stopping', 'unreachable'],
+    ['08006', 'connection failure', 'unreachable'],
+    ['25006', 'a standby', 'failed'],
+    ['40001', 'serialization failure', 'conflict'],
+    ['40P01', 'deadlock', 'conflict'],
+    ['53100', 'disk full', 'exhausted'],
+    ['53300', 'too many connections', 'exhausted'],
+    ['55P03', 'lock not available', 'conflict'],
+    ['57014', 'statement timeout', 'timeout'],
+    ['57P01', 'shutdown', 'unreachable'],
+    ['25P03', 'in a transaction that was idle for too long', 'timeout'],
+    ['57P03', 'starting up', 'unreachable'],
+    ['58030', 'I/O error', 'failed'],
+  ])('%s, %s: is transient, of the kind %s', (code, _, kind) => {
     expect(isStoreUnavailable(errorWith(code))).toBe(true)
+    expect(storeErrorKind(errorWith(code))).toBe(kind)
   })
 
   test.each([

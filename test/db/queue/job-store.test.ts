@@ -99,6 +99,23 @@ test('wakes a worker, and ends each job of a batch with its own result', async (
   )
 })
 
+test('reports the statements that the store could not serve', async () => {
+  const kinds: string[] = []
+  const observed = openJobStore({
+    url: database.url,
+    applicationName: 'atomic-payments test jobs',
+    timeoutMs: 5_000,
+    failed: (kind) => kinds.push(kind),
+  })
+
+  // Statements that follow each other have the same connection.
+  await observed.executeSql(`select set_config('statement_timeout', '20', false)`)
+  await expect(observed.executeSql('select pg_sleep(60)')).rejects.toThrow('statement timeout')
+
+  expect(kinds).toEqual(['timeout'])
+  await observed.close()
+})
+
 test('listens on a channel', async () => {
   const { promise: heard, resolve } = Promise.withResolvers<string>()
   await jobs.listen?.('some_channel', resolve, () => {})
