@@ -44,8 +44,8 @@ export function parseExposition(text: string): Exposition {
   }
 }
 
-export async function scrape(url: string): Promise<Exposition> {
-  const response = await fetch(url)
+export async function scrape(url: string, signal?: AbortSignal): Promise<Exposition> {
+  const response = await fetch(url, signal === undefined ? {} : { signal })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
   return parseExposition(await response.text())
 }

@@ -1,0 +1,84 @@
+// Plays an outage with real processes and scrapes them once in each minute of its time: in the hour
+// before, during the outage, and after it. promtool evaluates the alerts against these scrapes.
+import { postPayment } from '../support/client.ts'
+import { until } from '../support/until.ts'
+import { maintenanceTasks } from '../../workers/maintenance.ts'
+import { evaluateAlerts, type Expectation } from './promtool.ts'
+import { Recording, scrapeProcess } from './recording.ts'
+import { withScene, type Outage, type Scene } from './scene.ts'
+
+/** Longer than the longest window of an alert and its delay together. */
+const QUIET_MINUTES = 31
+
+const RUNS = 'atomic_payments_maintenance_duration_seconds_count'
+
+/**
+ * @param metrics the names of the series that the alerts use.
+ * @param folder where the test of promtool is written.
+ * @throws Error when an alert fires before or after the outage, or others in it than it names.
+ */
+export async function playOutage(
+  outage: Outage,
+  metrics: ReadonlySet<string>,
+  folder: string,
+): Promise<void> {
+  const recording = new Recording(metrics)
+  const expectations: Expectation[] = []
+  const expectNow = (firing: Expectation['firing'], besides: Expectation['besides'] = []) =>
+    expectations.push({ minute: recording.scrapes - 1, firing, besides })
+
+  await withScene(outage, async (scene) => {
+    await passMinutes(scene, recording, QUIET_MINUTES, () => payAsUsual(scene))
+    expectNow([])
+    const inEachMinute = await outage.begin(scene)
+    await passMinutes(scene, recording, outage.minutes, inEachMinute ?? (() => undefined))
+    expectNow(outage.fires, outage.mayFire)
+    if (outage.end === undefined) return
+    await outage.end(scene)
+    scene.standStill = []
+    await until(async () => (await postPayment(scene.service.apiUrl, scene.tenant)).status === 201)
+    await passMinutes(scene, recording, QUIET_MINUTES, () => payAsUsual(scene))
+    expectNow([])
+  })
+  evaluateAlerts(folder, recording.series(), expectations)
+}
+
+async function payAsUsual({ service, tenant }: Scene): Promise<void> {
+  const { status } = await postPayment(service.apiUrl, tenant)
+  if (status !== 201) throw new Error(`a payment got ${status} without an outage`)
+}
+
+async function passMinutes(
+  scene: Scene,
+  recording: Recording,
+  minutes: number,
+  inEachMinute: () => unknown,
+): Promise<void> {
+  for (let minute = 0; minute < minutes; minute += 1) {
+    const before = await maintenanceRuns(scene)
+    await inEachMinute()
+    await until(async () => {
+      const now = await maintenanceRuns(scene)
+      return before.every(({ task, runs }, index) => {
+        const more = (now[index]?.runs ?? 0) > runs
+        return more || scene.standStill.includes(task)
+      })
+    })
+    await recording.scrape(scene.targets)
+  }
+}
+
+/** The runs of each maintenance task in the workers that answer. */
+async function maintenanceRuns({ targets }: Scene): Promise<{ task: string; runs: number }[]> {
+  const workers = targets.filter(({ job }) => job === 'atomic-payments-worker')
+  const expositions = await Promise.all(
+    workers.map(({ process }) => scrapeProcess(process).catch(() => undefined)),
+  )
+  if (expositions.every((exposition) => exposition === undefined)) return []
+  return maintenanceTasks
+    .filter(({ intervalMs }) => intervalMs !== null)
+    .map(({ name: task }) => ({
+      task,
+      runs: expositions.reduce((sum, answer) => sum + (answer?.value(RUNS, { task }) ?? 0), 0),
+    }))
+}

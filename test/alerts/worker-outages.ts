@@ -1,0 +1,123 @@
+// Outages of the workers: they are gone, they are frozen, a task hangs, or they are too slow.
+import { postPayment } from '../support/client.ts'
+import { until } from '../support/until.ts'
+import { scrapeProcess, type Labels } from './recording.ts'
+import type { Outage, Scene } from './scene.ts'
+
+const ASYNC = { headers: { prefer: 'respond-async' } }
+
+/** The limit of the alert, and more leases than that. A worker runs so many operations at a time. */
+const LEASES_LOST = 5
+const LEASES = 8
+
+/** Above the limit of the alert on deep queues, and what a worker fetches meanwhile. */
+const BACKLOG = 1_100
+
+/** Every task that an alert watches. */
+const NO_TASK_RUNS: readonly Labels[] = ['check', 'reap', 'sweep', 'watch'].map((task) => ({
+  alertname: 'AtomicPaymentsMaintenanceStandsStill',
+  task,
+}))
+
+const WORKER_GONE = { alertname: 'AtomicPaymentsTargetGone', job: 'atomic-payments-worker' }
+
+async function killWorker({ service }: Scene): Promise<void> {
+  service.worker.kill('SIGKILL')
+  await service.worker.exited
+}
+
+async function acceptPayments({ service, tenant }: Scene, count: number): Promise<void> {
+  for (let accepted = 0; accepted < count; accepted += LEASES) {
+    const sent = Array.from({ length: LEASES }, () =>
+      postPayment(service.apiUrl, tenant, undefined, ASYNC),
+    )
+    for (const { status } of await Promise.all(sent)) {
+      if (status !== 202) throw new Error(`a payment got ${status}`)
+    }
+  }
+}
+
+async function freezeWhileCalling(scene: Scene): Promise<void> {
+  const { service } = scene
+  const match = { method: 'POST', path: '/v1/payment_intents' }
+  const delay = { match, fault: 'delay', delay_ms: 3_000, times: LEASES }
+  await service.control('POST', 'faults', delay)
+  await acceptPayments(scene, LEASES)
+  await until(async () => {
+    const { data } = (await service.control('GET', 'faults')) as { data: { struck: number }[] }
+    return data[0]?.struck === LEASES
+  })
+  service.worker.kill('SIGSTOP')
+  const second = await service.startWorker()
+  await until(async () => {
+    const [row] = await service.store.sql<{ unfinished: number }[]>`
+      select count(*)::int as unfinished from idempotency_keys where status <> 'completed'
+    `
+    return row?.unfinished === 0
+  })
+  service.worker.kill('SIGCONT')
+  scene.targets = [...scene.targets, { job: 'atomic-payments-worker', process: second }]
+  await until(async () => {
+    const { value } = await scrapeProcess(service.worker)
+    return (value('atomic_payments_leases_lost_total') ?? 0) > LEASES_LOST
+  })
+}
+
+export const workerOutages: readonly Outage[] = [
+  {
+    name: 'the only worker crashes',
+    minutes: 12,
+    begin: killWorker,
+    fires: [...NO_TASK_RUNS, WORKER_GONE],
+  },
+  {
+    name: 'the only worker and its container are gone',
+    minutes: 12,
+    async begin(scene) {
+      await killWorker(scene)
+      scene.targets = scene.targets.filter(({ job }) => job !== 'atomic-payments-worker')
+    },
+    fires: [...NO_TASK_RUNS, WORKER_GONE],
+  },
+  {
+    name: 'a maintenance task hangs',
+    // By default the statement of the task would fail in time. In a small pool, statements of other
+    // tasks could wait behind it.
+    settings: { STORE_TIMEOUT_MS: '600000', DATABASE_POOL_SIZE: '20' },
+    minutes: 12,
+    async begin(scene) {
+      const { sql } = scene.service.store
+      const locker = await sql.reserve()
+      await locker`begin`
+      await locker`set local idle_in_transaction_session_timeout = 0`
+      await locker`lock table key_tombstones in exclusive mode`
+      scene.standStill = ['reap']
+    },
+    fires: [{ alertname: 'AtomicPaymentsMaintenanceStandsStill', task: 'reap' }],
+  },
+  {
+    name: 'a worker freezes for longer than its leases',
+    // Long enough to freeze it while all of its calls are in progress.
+    settings: { PROVIDER_TIMEOUT_MS: '4000', LEASE_MS: '8000' },
+    minutes: 8,
+    begin: freezeWhileCalling,
+    end: () => Promise.resolve(),
+    fires: [{ alertname: 'AtomicPaymentsLeasesLost' }],
+  },
+  {
+    name: 'payments arrive faster than the workers complete them',
+    settings: { WORKER_CONCURRENCY: '1' },
+    minutes: 7,
+    async begin(scene) {
+      const { service } = scene
+      const fault = { match: { method: 'POST' }, fault: 'delay', delay_ms: 900, times: BACKLOG }
+      await service.control('POST', 'faults', fault)
+      await acceptPayments(scene, BACKLOG)
+      await until(async () => {
+        const { value } = await scrapeProcess(service.worker)
+        return (value('atomic_payments_queue_depth', { queue: 'operations' }) ?? 0) > 1_000
+      })
+    },
+    fires: [{ alertname: 'AtomicPaymentsQueueDeep', queue: 'operations' }],
+  },
+]
