@@ -8082,7 +8082,7 @@ export interface operations {
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8305,7 +8305,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -8379,7 +8379,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            429: components["responses"]["LocalKey-TooManyInvalidKeysOrRateLimited"];
+            429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
