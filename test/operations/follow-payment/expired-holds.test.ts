@@ -222,7 +222,7 @@ describe('the end of a hold is announced', () => {
     await watch()
 
     const deliveries = await store.sql`
-      select events.tenant_id, endpoint_id from webhook_deliveries
+      select events.tenant_id, webhook_deliveries.endpoint_id from webhook_deliveries
       join events on events.tenant_id = webhook_deliveries.tenant_id and events.id = event_id
       where events.type = ${AUTHORIZATION_EXPIRING}
     `
