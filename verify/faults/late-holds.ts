@@ -63,20 +63,21 @@ async function authorizeAgain(merchant: Merchant): Promise<string> {
 
 /** Longer than a usual answer. A kind of provider may leave the first request without one. */
 const ANSWER_LIMIT_MS = 1_000
+const TRIES = 20
 
 /** Repeats the request under one provider key until it has an answer, and returns the id in it. */
 async function send({ lane, signal }: Merchant, body: URLSearchParams): Promise<string> {
   const headers = { authorization: `Bearer ${lane.secrets[0]}`, 'idempotency-key': randomUUID() }
-  for (;;) {
+  for (let tries = 1; tries <= TRIES; tries += 1) {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)])
     const request = { method: 'POST', headers, body, signal: limit }
     const answer = await fetch(`${lane.providerUrl}/v1/payment_intents`, request)
       .then(async (response) => (await response.json()) as { id?: string })
       .catch(() => undefined)
-    signal.throwIfAborted()
     if (answer?.id !== undefined) return answer.id
-    if (answer !== undefined) throw new Error('the provider refused the second hold')
+    await wait(POLL_MS, undefined, { signal })
   }
+  throw new Error('the provider made no second hold')
 }
 
 async function untilReleased(merchant: Merchant, intentId: string): Promise<void> {
