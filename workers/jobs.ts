@@ -11,6 +11,8 @@ import {
   REMINDERS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../src/db/queue/queues.ts'
+import type { FetchedJob, SharedQueue } from '../src/db/queue/turns.ts'
+import type { LaneLimits } from './lanes.ts'
 import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'
 import { workOnProviderEvent } from './provider-event-worker.ts'
@@ -30,18 +32,41 @@ export interface JobHandler {
   readonly handle: (parts: WorkerParts, job: JobWithMetadata<unknown>) => Promise<JobResult>
 }
 
+/** The handler of a queue that all tenants share: they take turns. */
+export interface SharedJobHandler extends Omit<JobHandler, 'queue' | 'handle'> {
+  readonly queue: SharedQueue
+  readonly lanes: LaneLimits
+  readonly handle: (parts: WorkerParts, job: FetchedJob) => Promise<JobResult>
+}
+
 /** For queues on which a client may wait. */
 const FAST_POLL_SECONDS = 0.5
 /** Each poll is a statement, even if there is nothing to do. */
 const SLOW_POLL_SECONDS = 2
 
-export const jobHandlers: readonly JobHandler[] = [
+/** An endpoint that takes longer to answer is sent one event at a time. */
+const SLOW_RECEIVER_MS = 1_000
+
+export const sharedJobHandlers: readonly SharedJobHandler[] = [
   {
     queue: OPERATIONS_QUEUE,
     concurrency: (settings) => settings.WORKER_CONCURRENCY,
     pollSeconds: FAST_POLL_SECONDS,
+    // The provider is the same for all operations.
+    lanes: { initialWindow: Infinity, slowMs: Infinity },
     handle: workOnOperation,
   },
+  {
+    queue: WEBHOOKS_QUEUE,
+    concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
+    pollSeconds: SLOW_POLL_SECONDS,
+    lanes: { initialWindow: 1, slowMs: SLOW_RECEIVER_MS },
+    handle: workOnWebhook,
+  },
+]
+
+/** The handlers of the queues from which pg-boss fetches, in the order of creation. */
+export const jobHandlers: readonly JobHandler[] = [
   {
     queue: PROVIDER_EVENTS_QUEUE,
     // These jobs are short. The work is done by the operation that they start.
@@ -55,12 +80,6 @@ export const jobHandlers: readonly JobHandler[] = [
     // Not urgent: a reminder replaces an event that should have arrived long before.
     pollSeconds: SLOW_POLL_SECONDS,
     handle: workOnProviderEvent,
-  },
-  {
-    queue: WEBHOOKS_QUEUE,
-    concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
-    pollSeconds: SLOW_POLL_SECONDS,
-    handle: workOnWebhook,
   },
   {
     queue: MAINTENANCE_QUEUE,

@@ -16,8 +16,9 @@ import type { Engine } from '../src/engine/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { startTracing, type Tracing } from '../src/tracing/start-tracing.ts'
 import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
-import { jobHandlers, type JobHandler } from './jobs.ts'
+import { jobHandlers, sharedJobHandlers, type JobHandler } from './jobs.ts'
 import { scheduleMaintenance, startTicking, type Ticker } from './maintenance.ts'
+import { startSharedWorkers, type SharedWorkers } from './shared-queues.ts'
 
 /**
  * Above one, because a poller that fetches single jobs does not drain a backlog when it is
@@ -29,6 +30,11 @@ const BATCH_SIZE = 4
  * once a day, so jobs that should be deleted after an hour would stay for a day.
  */
 const DELETION_INTERVAL_SECONDS = 10 * 60
+/**
+ * After this share of a shutdown, jobs of shared queues are given back: operations have been handed
+ * over by then.
+ */
+const GIVE_BACK_SHARE = 0.9
 /** Next to the API's port, for when both run on one machine. */
 const USUAL_METRICS_PORT = 9465
 
@@ -62,12 +68,13 @@ await runProcess('worker', async () => {
       Promise.all(batch.map((job) => handle(parts, job))),
     )
   }
+  const shared = await startSharedWorkers(boss, jobs, parts, sharedJobHandlers)
   await scheduleMaintenance(boss)
   const ticking = startTicking(parts)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
     shutdown.begin()
     stopping.abort(new Error('the worker stops'))
-    return stop({ boss, jobs, ticking, metricsServer, tracing }, engine, config, reason)
+    return stop({ boss, jobs, shared, ticking, metricsServer, tracing }, engine, config, reason)
   })
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
   announceReady()
@@ -119,13 +126,14 @@ function workOptions({ concurrency, pollSeconds }: JobHandler, config: Config) {
 interface Running {
   readonly boss: PgBoss
   readonly jobs: JobStore
+  readonly shared: SharedWorkers
   readonly ticking: Ticker
   readonly metricsServer: MetricsServer
   readonly tracing: Tracing
 }
 
 async function stop(
-  { boss, jobs, ticking, metricsServer, tracing }: Running,
+  { boss, jobs, shared, ticking, metricsServer, tracing }: Running,
   { store, log, shutdown }: Engine,
   config: Config,
   reason: string,
@@ -135,6 +143,7 @@ async function stop(
   // point.
   await Promise.all([
     beforeDue(shutdown, ticking.stop()),
+    shared.stop(GIVE_BACK_SHARE * config.SHUTDOWN_TIMEOUT_MS),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
   await Promise.all([store.close(), jobs.close(), metricsServer.stop(), tracing.stop()])

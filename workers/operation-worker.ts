@@ -1,9 +1,10 @@
 // Runs the operation that a job names, and tells pg-boss what to do with the job: complete it,
 // retry it with backoff, or move it to the dead letters.
-import type { JobResult, JobWithMetadata } from 'pg-boss'
+import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import { readLastError } from '../src/db/operators/operation-overviews.ts'
 import type { OperationJob } from '../src/db/queue/queues.ts'
+import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { LeaseLostError } from '../src/engine/lease.ts'
 import { runOperation } from '../src/engine/run-phases.ts'
 import { continueTrace } from '../src/tracing/spans.ts'
@@ -18,7 +19,7 @@ const jobData: z.ZodType<OperationJob> = z.object({
 
 export async function workOnOperation(
   { engine }: WorkerParts,
-  job: JobWithMetadata<unknown>,
+  job: Pick<FetchedJob, 'id' | 'data'>,
 ): Promise<JobResult> {
   const { id } = job
   const parsed = jobData.safeParse(job.data)

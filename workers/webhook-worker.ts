@@ -1,8 +1,9 @@
 // Makes the delivery attempt that a job names, and tells pg-boss what to do with the job. The next
 // attempt has its own job, so a job fails only when its attempt was not recorded.
-import type { JobResult, JobWithMetadata } from 'pg-boss'
+import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import type { WebhookJob } from '../src/db/queue/queues.ts'
+import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
 import { deliverWebhook } from '../src/webhooks/deliver-webhook.ts'
 import type { WorkerParts } from './worker-parts.ts'
@@ -15,7 +16,7 @@ const jobData: z.ZodType<WebhookJob> = z.object({
 
 export async function workOnWebhook(
   { webhooks }: Pick<WorkerParts, 'webhooks'>,
-  job: JobWithMetadata<unknown>,
+  job: Pick<FetchedJob, 'id' | 'data'>,
 ): Promise<JobResult> {
   const { id } = job
   const parsed = jobData.safeParse(job.data)

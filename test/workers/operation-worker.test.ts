@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { JobWithMetadata } from 'pg-boss'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { engineObserver } from '../../src/metrics/observers.ts'
 import { workOnOperation } from '../../workers/operation-worker.ts'
@@ -34,10 +33,7 @@ test('a run that loses its lease during its call is retried, and counted', async
   )
   const job = { id: ref.id, data: { tenantId: ref.tenantId, operationId: ref.id } }
 
-  const result = await workOnOperation(
-    { engine } as WorkerParts,
-    job as unknown as JobWithMetadata<unknown>,
-  )
+  const result = await workOnOperation({ engine } as WorkerParts, job)
 
   expect(result).toMatchObject({ id: ref.id, status: 'failed' })
   const { value } = parseExposition(await metrics.scrape())

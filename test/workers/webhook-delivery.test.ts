@@ -3,7 +3,6 @@
 // waiting for their start time.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { JobWithMetadata } from 'pg-boss'
 import pino from 'pino'
 import { Webhook } from 'standardwebhooks'
 import type { Store } from '../../src/db/connection/client.ts'
@@ -154,7 +153,7 @@ const endPauses = () =>
   store.sql`update webhook_endpoints set paused_until = null where tenant_id = ${tenantId}`
 
 function work(job: { id: string; data: unknown }, parts = webhooks) {
-  return workOnWebhook({ webhooks: parts }, job as JobWithMetadata<unknown>)
+  return workOnWebhook({ webhooks: parts }, job)
 }
 
 /** Verifies a request with `standardwebhooks`, which throws when the signature is wrong. */

@@ -37,8 +37,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['commit', /^commit\b/],
 ]
 
-/** pg-boss's statement that fetches jobs. Its text contains the name of the queue. */
-const FETCH = /with next as \(.*\bname = '(?<queue>[a-z-.]+)'/
+/** The statements of pg-boss and of ours that fetch jobs. Their text names the queue. */
+const FETCH = /with (?:next as|recursive turn) \(.*?\bname = '(?<queue>[a-z-.]+)'/
 
 /** The queues of operations. The others belong to schedules and webhooks. */
 const OPERATION_QUEUES = ['operations', 'provider-events']

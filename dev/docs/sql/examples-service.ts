@@ -26,7 +26,12 @@ import {
   requeueRunUnlessCompleted,
   takeDeadLetterIfThere,
 } from '../../../src/db/queue/dead-letters.ts'
-import { OPERATIONS_DEAD_LETTERS, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
+import {
+  OPERATIONS_DEAD_LETTERS,
+  OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_QUEUE,
+} from '../../../src/db/queue/queues.ts'
+import { createTurnsIndex, fetchInTurn, forbidRetries } from '../../../src/db/queue/turns.ts'
 import {
   findPaymentsOf,
   findDisputesOf,
@@ -129,6 +134,19 @@ export const queueExamples: readonly Example[] = [
     requeueProviderEventUnlessApplied(sql, { provider: PROVIDER, id: ID }, PROVIDER_EVENTS_QUEUE),
   ),
   example(requeueRunUnlessCompleted, (sql) => requeueRunUnlessCompleted(sql, ID)),
+  example(createTurnsIndex, (sql) => createTurnsIndex(sql)),
+  example(fetchInTurn, (sql) =>
+    fetchInTurn(sql, OPERATIONS_QUEUE, {
+      after: '',
+      freePlaces: 20,
+      reservedPlaces: 4,
+      busyTenants: [],
+      busyLanes: [],
+      fullLanes: [],
+      perLane: 20,
+    }),
+  ),
+  example(forbidRetries, (sql) => forbidRetries(sql, OPERATIONS_QUEUE, [{ id: ID }])),
 ]
 
 export const retentionExamples: readonly Example[] = [

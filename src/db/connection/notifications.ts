@@ -1,6 +1,7 @@
 // Sends notifications through Postgres. On hot paths they are sent after the commit, because
 // `pg_notify` inside a transaction locks the whole database at commit. A notification may be lost:
 // every receiver also polls.
+import { createHash } from 'node:crypto'
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 
@@ -11,6 +12,9 @@ export const IDLE_CHANNEL = 'operations_settled'
  * Announces that an API key was revoked or will expire. It has no payload, because this is rare.
  */
 export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
+
+/** The channel that pg-boss uses for its schema; the payload is the name of a queue. */
+export const JOBS_CHANNEL = `pgboss_${createHash('sha224').update(JOB_SCHEMA).digest('hex').slice(0, 24)}`
 
 /** Keeps the payload below the 8,000 bytes that a notification may have. */
 const IDS_PER_NOTIFICATION = 200

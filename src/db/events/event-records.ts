@@ -104,7 +104,7 @@ export const subscribed = (sql: Sql | Transaction): Fragment => sql`
 
 function deliverEvents(sql: Sql | Transaction, to = subscribed(sql)): Fragment {
   return sql`
-    delivery as (${insertDeliveries(sql, to)} returning tenant_id, id),
+    delivery as (${insertDeliveries(sql, to)} returning tenant_id, id, endpoint_id),
     delivery_job as (${insertDeliveryJobs(sql, { from: 'delivery', attempt: sql`1` })})
   `
 }
@@ -161,7 +161,9 @@ export function insertDeliveryJobs(
   { from, attempt, startAfter }: { from: string; attempt: Fragment; startAfter?: Fragment },
 ): Fragment {
   const job = sql`
-    jsonb_build_object('tenantId', tenant_id, 'deliveryId', id, 'attempt', ${attempt}::int)
+    jsonb_build_object(
+      'tenantId', tenant_id, 'endpointId', endpoint_id, 'deliveryId', id, 'attempt', ${attempt}::int
+    )
   `
   return insertJobs(sql, {
     queue: WEBHOOKS_QUEUE,

@@ -8,6 +8,7 @@ import { readConfig } from '../../config.ts'
 import { migrationsFolder } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
+import { createTurnsIndex } from '../queue/turns.ts'
 import { grantServiceRights } from './service-role.ts'
 
 /** An arbitrary number that no other program locks in this database. */
@@ -43,6 +44,7 @@ export async function migrateDatabase(url: string, folder = migrationsFolder): P
     await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
     await applyMigrations(store.sql, folder)
     await migrateJobs(url)
+    await whenUnlocked(() => indexJobs(store.sql))
     await grantServiceRights(store.sql)
   } finally {
     await store.close()
@@ -93,6 +95,13 @@ async function whenUnlocked(apply: () => Promise<void>): Promise<void> {
       await wait(LOCK_PAUSE_MS)
     }
   }
+}
+
+async function indexJobs(sql: Sql): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await createTurnsIndex(tx)
+  })
 }
 
 async function migrateJobs(url: string): Promise<void> {

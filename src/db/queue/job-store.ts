@@ -12,6 +12,8 @@ import { openPool } from '../connection/pool.ts'
 import { SERVICE_ROLE } from '../migrations/service-role.ts'
 
 export interface JobStore extends Db {
+  /** For our own statements on jobs. */
+  readonly sql: Sql
   close(): Promise<void>
 }
 
@@ -66,6 +68,7 @@ export function openJobStore({
   const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs, failed)
   const scripts = new Scripts(connect)
   return {
+    sql,
     async executeSql(text, values = []) {
       const isScript = values.length === 0 && SEVERAL_STATEMENTS.test(text)
       if (isScript) return { rows: await scripts.execute(text) }

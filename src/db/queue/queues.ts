@@ -51,6 +51,8 @@ export interface ReconciliationJob {
 /** A job names the attempt that it makes, so that a stale job does nothing. */
 export interface WebhookJob {
   readonly tenantId: string
+  /** Its endpoints take turns. Absent in jobs of earlier versions. */
+  readonly endpointId?: string
   readonly deliveryId: string
   readonly attempt: number
 }

@@ -45,7 +45,7 @@ export function programsOf(
     work: (operationId) => async (environment) => {
       const parts = { engine: engineOf(environment) } as unknown as WorkerParts
       const job = { id: 'job', data: { tenantId: TENANT_ID, operationId } }
-      const { status } = await product.workOnOperation(parts, job as never)
+      const { status } = await product.workOnOperation(parts, job)
       return status ?? null
     },
     sweep: async (environment) => await product.sweep(engineOf(environment)),

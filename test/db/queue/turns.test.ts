@@ -1,0 +1,149 @@
+// Tests the statement that fetches jobs in turns between tenants.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { OPERATIONS_QUEUE, WEBHOOKS_QUEUE } from '../../../src/db/queue/queues.ts'
+import { fetchInTurn, type Room, type SharedQueue } from '../../../src/db/queue/turns.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openTestStore } from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+})
+afterEach(async () => {
+  await store.sql`delete from pgboss.job`
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+interface Queued {
+  readonly queue?: SharedQueue
+  readonly count?: number
+  readonly endpoint?: string
+  /** Seconds from now. */
+  readonly startsIn?: number
+  readonly state?: 'created' | 'retry' | 'active' | 'completed'
+}
+
+/** Inserts jobs of a tenant; the jobs of one call start a second apart. */
+async function queue(tenant: string, options: Queued = {}): Promise<void> {
+  const { count = 1, endpoint, startsIn = -60, state = 'created' } = options
+  const data = { tenantId: tenant, ...(endpoint !== undefined && { endpointId: endpoint }) }
+  await store.sql`
+    insert into pgboss.job (name, data, state, start_after, started_on)
+    select
+      ${options.queue ?? OPERATIONS_QUEUE}, ${JSON.stringify(data)}::jsonb,
+      ${state}::pgboss.job_state, now() + (${startsIn}::int + i) * interval '1 second',
+      case when ${state}::text = 'retry' then now() end
+    from generate_series(0, ${count}::int - 1) as i
+  `
+}
+
+const room = (fields: Partial<Room> = {}): Room => ({
+  after: '',
+  freePlaces: 4,
+  reservedPlaces: 0,
+  busyTenants: [],
+  busyLanes: [],
+  fullLanes: [],
+  perLane: 100,
+  ...fields,
+})
+
+/** The lanes of the fetched jobs, sorted. */
+async function fetchLanes(fields?: Partial<Room>, name: SharedQueue = OPERATIONS_QUEUE) {
+  const jobs = await fetchInTurn(store.sql, name, room(fields))
+  return jobs.map(({ lane }) => lane).toSorted()
+}
+
+test('shares the places between the tenants, however long their backlogs are', async () => {
+  await queue('a', { count: 500, startsIn: -600 })
+  await queue('b')
+  await queue('c', { count: 2 })
+
+  expect(await fetchLanes({ freePlaces: 6 })).toEqual(['a', 'a', 'b', 'c', 'c'])
+  expect(await fetchLanes({ freePlaces: 6 })).toEqual(['a', 'a', 'a', 'a', 'a', 'a'])
+})
+
+test('starts after the tenant of the last turn, and wraps around', async () => {
+  for (const tenant of ['a', 'b', 'c']) await queue(tenant, { count: 5 })
+
+  expect(await fetchLanes({ after: 'a', freePlaces: 1 })).toEqual(['b'])
+  expect(await fetchLanes({ after: 'c', freePlaces: 1 })).toEqual(['a'])
+  expect(await fetchLanes({ after: 'b', freePlaces: 2 })).toEqual(['a', 'c'])
+})
+
+test('keeps reserved places for tenants without jobs in progress', async () => {
+  await queue('a', { count: 10, startsIn: -600 })
+  const saturated = { freePlaces: 2, reservedPlaces: 2, busyTenants: ['a'] }
+  expect(await fetchLanes(saturated)).toEqual([])
+
+  await queue('b', { count: 10 })
+  expect(await fetchLanes(saturated)).toEqual(['b'])
+  expect(await fetchLanes({ ...saturated, busyTenants: ['a', 'b'], freePlaces: 1 })).toEqual([])
+  expect(await fetchLanes({ ...saturated, busyTenants: ['a', 'b'], freePlaces: 3 })).toHaveLength(1)
+})
+
+test('finds a tenant behind many that have no place left', async () => {
+  const hanging = Array.from({ length: 12 }, (_, i) => `a${String(i).padStart(2, '0')}`)
+  const webhooks = { queue: WEBHOOKS_QUEUE, endpoint: '/x' } as const
+  for (const tenant of hanging) await queue(tenant, { ...webhooks, count: 5 })
+  await queue('b', webhooks)
+  const full = hanging.map((tenant) => `${tenant}/x`)
+  const busy = { busyTenants: hanging, busyLanes: full, fullLanes: full }
+
+  const places = { freePlaces: 8, reservedPlaces: 4, perLane: 1 }
+  expect(await fetchLanes({ ...places, ...busy }, WEBHOOKS_QUEUE)).toEqual(['b/x'])
+})
+
+test('lets the endpoints of a tenant take turns, and skips those without a place', async () => {
+  const webhooks = { queue: WEBHOOKS_QUEUE } as const
+  await queue('a', { ...webhooks, endpoint: '/1', count: 50, startsIn: -600 })
+  await queue('a', { ...webhooks, endpoint: '/2', count: 2 })
+  await queue('a', { ...webhooks, count: 2 })
+
+  const places = { freePlaces: 8, perLane: 1 }
+  expect(await fetchLanes(places, WEBHOOKS_QUEUE)).toEqual(['a', 'a/1', 'a/2'])
+  const busy = { busyTenants: ['a'], busyLanes: ['a/1', 'a'], fullLanes: ['a'] }
+  expect(await fetchLanes({ ...places, ...busy, freePlaces: 1 }, WEBHOOKS_QUEUE)).toEqual(['a/2'])
+  expect(await fetchLanes({ ...places, ...busy }, WEBHOOKS_QUEUE)).toEqual(['a/1'])
+})
+
+test('does not return a job that another process fetches at the same moment', async () => {
+  await queue('a', { count: 3 })
+  await queue('b')
+
+  const fetches = Array.from({ length: 4 }, () => fetchInTurn(store.sql, OPERATIONS_QUEUE, room()))
+  const jobs = (await Promise.all(fetches)).flat()
+
+  expect(jobs).toHaveLength(4)
+  expect(new Set(jobs.map(({ id }) => id)).size).toBe(4)
+})
+
+test('fetches retries, but no job that starts later or that is in progress or has ended', async () => {
+  await queue('a', { startsIn: 60 })
+  await queue('b', { state: 'active' })
+  await queue('c', { state: 'completed' })
+  await queue('d', { state: 'retry' })
+  await queue('e', { queue: WEBHOOKS_QUEUE })
+
+  const jobs = await fetchInTurn(store.sql, OPERATIONS_QUEUE, room())
+
+  expect(jobs).toMatchObject([{ tenant: 'd', retryCount: 1, data: { tenantId: 'd' } }])
+})
+
+test('fetches a malformed job, which has no tenant', async () => {
+  await queue('a')
+  await store.sql`
+    insert into pgboss.job (id, name, data) values (${randomUUID()}, ${OPERATIONS_QUEUE}, '{}')
+  `
+
+  expect(await fetchLanes()).toEqual(['', 'a'])
+  expect(await fetchLanes()).toEqual([])
+})

@@ -1,0 +1,136 @@
+// Tests with the real processes that a tenant's backlog, or its hanging endpoints, do not delay
+// another tenant: its time beside its time alone. Times are compared as ratios, and the old order
+// of creation would exceed each bound by far.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { post, postPayment, paymentBody } from '../support/client.ts'
+import { startReceiver, status, type Receiver } from '../support/receiver.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const PROVIDER_MS = 1_000
+const RECEIVER_TIMEOUT_MS = 6_000
+const CONCURRENCY = 8
+
+let service: OwnService
+let noisy: Tenant
+let neighbour: Tenant
+
+beforeAll(async () => {
+  service = await startService({
+    PROVIDER_TIMEOUT_MS: '8000',
+    LEASE_MS: '20000',
+    WAIT_SECONDS: '0',
+    WORKER_CONCURRENCY: String(CONCURRENCY),
+    WEBHOOK_CONCURRENCY: String(CONCURRENCY),
+    WEBHOOK_TIMEOUT_MS: String(RECEIVER_TIMEOUT_MS),
+    WEBHOOK_ALLOW_INSECURE: 'true',
+  })
+})
+beforeEach(async () => {
+  noisy = await service.createTenant()
+  neighbour = await service.createTenant()
+})
+afterAll(() => service.stop())
+
+async function accept(tenant: Tenant, count: number): Promise<void> {
+  const headers = { prefer: 'respond-async' }
+  const one = async () => {
+    const { status: code } = await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
+    expect(code).toBe(202)
+  }
+  for (let sent = 0; sent < count; sent += 50) {
+    await Promise.all(Array.from({ length: Math.min(50, count - sent) }, one))
+  }
+}
+
+async function secondsFor(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await work()
+  return (performance.now() - startedAt) / 1_000
+}
+
+test('a backlog of one tenant does not delay the payment of another', async () => {
+  await service.control('POST', 'faults', {
+    match: { method: 'POST' },
+    fault: 'delay',
+    delay_ms: PROVIDER_MS,
+    times: 1_000,
+  })
+  const pay = async () => {
+    const headers = { prefer: 'wait=30' }
+    const answer = await postPayment(service.apiUrl, neighbour, paymentBody(), { headers })
+    expect(answer.status).toBe(201)
+  }
+  const alone = await secondsFor(pay)
+  await accept(noisy, 200)
+
+  const beside = [await secondsFor(pay), await secondsFor(pay)]
+
+  const [row] = await service.store.sql<{ waiting: number }[]>`
+    select count(*)::int as waiting from pgboss.job where name = 'operations' and state < 'active'
+  `
+  expect(row?.waiting).toBeGreaterThan(100)
+  for (const seconds of beside) expect(seconds).toBeLessThan(2 * alone + PROVIDER_MS / 1_000)
+  await service.control('DELETE', 'faults')
+})
+
+describe('hanging endpoints', () => {
+  let receiver: Receiver
+
+  beforeAll(async () => {
+    receiver = await startReceiver()
+  })
+  afterAll(() => receiver.stop())
+
+  async function addEndpoint(tenant: Tenant, path: string): Promise<void> {
+    const body = { url: `${receiver.url}/${path}` }
+    const answer = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', body)
+    expect(answer.status).toBe(201)
+  }
+
+  const receivedAt = (path: string) => receiver.received.filter((got) => got.path.endsWith(path))
+
+  test('hold one place each, and leave the others to the same tenant', async () => {
+    let open = 0
+    let most = 0
+    receiver.answer = (response, request) => {
+      if (!request.path.endsWith('/hang')) return status(204)(response, request)
+      open += 1
+      most = Math.max(most, open)
+      response.once('close', () => (open -= 1))
+    }
+    await addEndpoint(noisy, 'only/hang')
+    await addEndpoint(noisy, 'only/fine')
+    const hear = async () => {
+      await accept(noisy, 10)
+      await until(() => receivedAt('only/fine').length === 20)
+    }
+
+    await hear()
+
+    expect(receivedAt('only/hang').length).toBeLessThan(20)
+    expect(most).toBe(1)
+  })
+
+  test('of one tenant do not delay the webhook of another', async () => {
+    receiver.answer = (response, request) => {
+      if (!request.path.endsWith('/hang')) status(204)(response, request)
+    }
+    for (let hanging = 0; hanging < 20; hanging += 1) await addEndpoint(noisy, `${hanging}/hang`)
+    await addEndpoint(neighbour, 'fine')
+    const payAndHear = async () => {
+      const before = receivedAt('/fine').length
+      await accept(neighbour, 1)
+      await until(() => receivedAt('/fine').length >= before + 2)
+    }
+    const alone = await secondsFor(payAndHear)
+    await accept(noisy, 5)
+    await until(() => receivedAt('/hang').length >= CONCURRENCY)
+
+    const beside = await secondsFor(payAndHear)
+
+    // The workers look for webhooks every two seconds.
+    expect(beside).toBeLessThan(2 * alone + 2)
+    expect(beside).toBeLessThan(RECEIVER_TIMEOUT_MS / 1_000)
+  })
+})

@@ -1,0 +1,71 @@
+// Counts the jobs in progress by tenant and by lane, and decides how many more jobs a lane may
+// have: the places of this process belong to all tenants, and a hanging receiver keeps only one.
+
+/** Who a job is for: its tenant, and its tenant's receiver. */
+export interface LaneRef {
+  readonly tenant: string
+  readonly lane: string
+}
+
+interface Lane {
+  inProgress: number
+  /** How many jobs of the lane may be in progress. */
+  window: number
+}
+
+export interface LaneLimits {
+  /** How many jobs of a lane may be in progress before one of them has ended soon. */
+  readonly initialWindow: number
+  /** A job that takes longer sets its lane back to one job at a time. */
+  readonly slowMs: number
+}
+
+export class Lanes {
+  readonly #limits: LaneLimits
+  readonly #tenants = new Map<string, number>()
+  readonly #lanes = new Map<string, Lane>()
+
+  constructor(limits: LaneLimits) {
+    this.#limits = limits
+  }
+
+  get busyTenants(): string[] {
+    return [...this.#tenants.keys()]
+  }
+
+  get busyLanes(): string[] {
+    return this.#lanesWhere(({ inProgress }) => inProgress > 0)
+  }
+
+  /** The lanes that may have no more jobs. */
+  get fullLanes(): string[] {
+    return this.#lanesWhere(({ inProgress, window }) => inProgress >= window)
+  }
+
+  begin({ tenant, lane }: LaneRef): void {
+    this.#tenants.set(tenant, (this.#tenants.get(tenant) ?? 0) + 1)
+    const counted = this.#lanes.get(lane) ?? { inProgress: 0, window: this.#limits.initialWindow }
+    counted.inProgress += 1
+    this.#lanes.set(lane, counted)
+  }
+
+  /** A receiver that answers soon gets one more job at a time; one that does not, gets only one. */
+  end({ tenant, lane }: LaneRef, tookMs: number): void {
+    const ofTenant = (this.#tenants.get(tenant) ?? 1) - 1
+    if (ofTenant === 0) this.#tenants.delete(tenant)
+    else this.#tenants.set(tenant, ofTenant)
+    const counted = this.#lanes.get(lane)
+    if (counted === undefined) return
+    counted.inProgress -= 1
+    counted.window = tookMs > this.#limits.slowMs ? 1 : counted.window + 1
+  }
+
+  /** Forgets the lanes without jobs: nothing is waiting for them. */
+  forgetIdle(): void {
+    for (const [lane, { inProgress }] of this.#lanes) if (inProgress === 0) this.#lanes.delete(lane)
+  }
+
+  #lanesWhere(condition: (lane: Lane) => boolean): string[] {
+    return [...this.#lanes].filter(([, lane]) => condition(lane)).map(([name]) => name)
+  }
+}
