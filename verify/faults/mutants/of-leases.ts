@@ -76,7 +76,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     ],
     circumstances: KEYLESS,
     caughtBy: 1,
-    shownBy: ['payment.create~keyless:job-twice@worker/fetch-operations/ReadyForQuery#1/before'],
+    shownBy: ['payment.create~keyless:job-twice@worker/fetch-operations/CommandComplete#1/before'],
   },
   {
     name: 'sweeper-takes-leases-that-have-not-run-out',
