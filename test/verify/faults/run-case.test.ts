@@ -37,7 +37,7 @@ test('two runs without a fault reach the same points under the same labels', asy
   expect(both).toEqual(
     expect.arrayContaining([
       'api/reserve/Sync#1/after',
-      'worker/fetch-operations/Query#1/before',
+      'worker/fetch-operations/CommandComplete#1/before',
       'worker/provider-authorize/request#1/before',
       'worker/provider-capture/body#1/middle',
       'worker/finish/ReadyForQuery#1/before',
