@@ -26,8 +26,6 @@ export interface MaintenanceTask {
 
 const EVERY_MINUTE = '* * * * *'
 
-const PRUNE_PER_REAP = 6
-
 /** From 3 am UTC: by then yesterday is over on every clock, and its late outcomes are known. */
 const EVERY_HOUR_FROM_THREE = '0 3-23 * * *'
 
@@ -60,8 +58,7 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
   {
     name: 'prune',
     cron: EVERY_MINUTE,
-    // Each round looks at every tenant.
-    intervalMs: (settings) => PRUNE_PER_REAP * settings.REAP_INTERVAL_MS,
+    intervalMs: (settings) => settings.REAP_INTERVAL_MS,
     run: ({ engine, settings }) => prune(engine, settings),
   },
   {

@@ -16,7 +16,7 @@ const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
 export interface Pool {
   readonly sql: Sql
   /**
-   * The same pool for the statements of one tenant, which use half of the connections at a time, so
+   * The same pool for the statements of one tenant, which use all connections but one at a time, so
    * that a statement of another tenant finds one without them. With fewer than three connections
    * they use all.
    */
@@ -46,7 +46,7 @@ export function openPool(
   // Runs no statements. It builds identifiers, and listens on channels: that connection is never
   // replaced.
   const client = connect()
-  const share = Math.max(TENANT_CONNECTIONS_MIN, Math.ceil(size / 2))
+  const share = Math.max(TENANT_CONNECTIONS_MIN, size - 1)
   const choose = (tenantId: string | undefined): PooledClient => {
     const own = tenantId === undefined ? [] : clients.filter(({ uses }) => uses.has(tenantId))
     return leastLoaded(own.length < share ? clients : own)

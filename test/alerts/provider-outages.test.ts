@@ -1,0 +1,5 @@
+// Plays the outages of the provider, in a file of its own, so that they run beside the others.
+import { describeOutages } from './describe-outages.ts'
+import { providerOutages } from './provider-outages.ts'
+
+describeOutages(providerOutages)
