@@ -1,6 +1,10 @@
 // Tests what is deleted after its retention period, and what stays however old it is.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { seesEveryTenant } from '../../src/db/connection/row-security.ts'
+import { SERVICE_ROLE } from '../../src/db/migrations/service-role.ts'
 import { appendAdminAction } from '../../src/db/operators/admin-actions.ts'
 import { firstIdAt } from '../../src/db/reconciliation/missing-records.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -19,13 +23,26 @@ const nothing = { deliveries: 0, timeline_entries: 0, events: 0, audit_records: 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 let t: TestEngine
+/** With the rights of a worker, which may not delete history. */
+let service: Store
 
 beforeAll(async () => {
   t = await startTestEngine()
+  service = openStore({
+    url: t.databaseUrl,
+    applicationName: 'test prune',
+    poolSize: 3,
+    timeoutMs: 20_000,
+    role: SERVICE_ROLE,
+  })
 })
-afterAll(() => t.stop())
+afterAll(async () => {
+  await service.close()
+  await t.stop()
+})
 
-const round = (over: Partial<PruneSettings> = {}) => prune(t.engine, { ...settings, ...over })
+const round = (over: Partial<PruneSettings> = {}) =>
+  prune({ ...t.engine, store: service }, { ...settings, ...over })
 
 /** An id of that age, which sorts before those of today. */
 function idFrom(daysAgo: number): string {
@@ -170,3 +187,28 @@ test('0 days keep everything for ever', async () => {
 
   expect(await round({ TIMELINE_RETENTION_DAYS: 0 })).toMatchObject({ timeline_entries: 0 })
 })
+
+test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'])(
+  'the service can delete no %s of the last day, whatever it asks for',
+  async (records) => {
+    await finished()
+    await appendAdminAction(t.engine.store.sql, {
+      actor: 'ann',
+      action: 'tenant.create',
+      subject: null,
+      details: {},
+    })
+    const tables = ['webhook_deliveries', 'phase_runs', 'events', 'admin_actions'] as const
+    const before = await Promise.all(tables.map((table) => countIn(table)))
+
+    const deleted = await inTransaction(service.sql, async (tx) => {
+      await tx`select where ${seesEveryTenant(tx)}`
+      return await tx.unsafe(
+        `select delete_old_${records}(now() + interval '1 day', 100)::int as count`,
+      )
+    })
+
+    expect([...deleted]).toEqual([{ count: 0 }])
+    expect(await Promise.all(tables.map((table) => countIn(table)))).toEqual(before)
+  },
+)

@@ -22,10 +22,18 @@ const INSERTABLE_COLUMNS = {
 /** The functions that end a key. The right to UPDATE would let the service revive one. */
 const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
 
+/** The functions that delete old records. The right to DELETE would let the service delete any. */
+const RETENTION_FUNCTIONS = ['deliveries', 'phase_runs', 'events', 'admin_actions'].map(
+  (records) => `delete_old_${records}(timestamptz, integer)`,
+)
+
 /** A statement calls them to roll itself back. */
 const RAISING_FUNCTIONS = ['raise_intent_refused()', 'raise_stale_resource()']
 
-/** Tables that the service may only insert into: Postgres refuses to change their history. */
+const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS, ...RAISING_FUNCTIONS]
+
+/** Tables that the service may only insert into: Postgres refuses to change their history, and to
+ * delete what is younger than a day. */
 const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
 
 /**
@@ -57,7 +65,7 @@ const grantRights = `
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
   grant select on all tables in schema drizzle to ${SERVICE_ROLE};
   grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${SERVICE_ROLE};
-  grant execute on function ${[...KEY_FUNCTIONS, ...RAISING_FUNCTIONS].join(', ')} to ${SERVICE_ROLE};
+  grant execute on function ${SERVICE_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
   revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
   ${Object.entries(INSERTABLE_COLUMNS)
