@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { makeTenant, openTestStore } from '../reservations.ts'
 
 const MIGRATION = '0021_owners_of_used_customers'
+const UNDEFINED_FUNCTION = '42883'
 
 let migrated: TestDatabase
 let admin: Store
@@ -43,7 +44,10 @@ async function migrateUpTo(tag: string): Promise<void> {
   const journal = JSON.parse(await readFile(journalFile, 'utf8')) as { entries: { tag: string }[] }
   const entries = journal.entries.filter((entry) => entry.tag < tag)
   await writeFile(journalFile, JSON.stringify({ ...journal, entries }))
-  await migrateDatabase(url, folder)
+  // The rights to functions of later migrations cannot be granted yet.
+  await migrateDatabase(url, folder).catch((error: { code?: string }) => {
+    if (error.code !== UNDEFINED_FUNCTION) throw error
+  })
   await rm(folder, { recursive: true })
 }
 
