@@ -9,6 +9,10 @@ const TESTS = fileURLToPath(new URL('..', import.meta.url))
 
 /** Files that take twelve seconds or more, slowest first. */
 const SLOWEST = [
+  'alerts/store-outages.test.ts',
+  'alerts/worker-outages.test.ts',
+  'alerts/request-outages.test.ts',
+  'alerts/provider-outages.test.ts',
   'properties/operations.test.ts',
   'dev/stack/stack.test.ts',
   'verify/simulate/simulate.test.ts',
