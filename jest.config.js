@@ -6,7 +6,7 @@ export default {
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
   testSequencer: './test/support/slowest-first.js',
-  // For two cores: four files run at once, because most wait for timers and processes in part.
-  maxWorkers: 4,
+  // For two cores: five files run at once, because most wait for timers and processes in part.
+  maxWorkers: 5,
   testTimeout: 60_000,
 }
