@@ -1,6 +1,6 @@
--- Old records are deleted by these functions alone, so that the service needs no right to delete history: what it
--- can do, and whoever has taken it over with it, is to delete what is older than a day. Each deletes at most so many
--- rows, and skips those that another session deletes: two that waited for each other's rows would deadlock.
+-- These functions alone delete old records, so that the service needs no right to delete history. Whoever takes the
+-- service over can delete only what is older than a day. Each call deletes at most `most` rows. It skips the rows that
+-- another session deletes, because two sessions that wait for each other's rows deadlock.
 --
 -- Ids are UUIDv7 and sort by time, so that the primary keys find the oldest rows of each tenant.
 CREATE FUNCTION "first_id_at"("at" timestamptz) RETURNS uuid

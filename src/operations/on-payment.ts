@@ -54,3 +54,15 @@ function statusBefore(
   if (providerPaymentId === null) return 'failed'
   return others.find((status) => status === previousStatus && status !== 'failed') ?? usual
 }
+
+/** The marks of an operation that leaves the status of its resource as it is. */
+export const keepsStatus = {
+  markUnknown: keep,
+  markFailed: keep,
+  markResumed: keep,
+  markReopened: keep,
+} satisfies Partial<OperationResource<unknown>>
+
+function keep(): Promise<void> {
+  return Promise.resolve()
+}

@@ -32,8 +32,10 @@ const RAISING_FUNCTIONS = ['raise_intent_refused()', 'raise_stale_resource()']
 
 const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS, ...RAISING_FUNCTIONS]
 
-/** Tables that the service may only insert into: Postgres refuses to change their history, and to
- * delete what is younger than a day. */
+/**
+ * Tables that the service may only insert into: Postgres refuses to change their history. The
+ * functions above delete what is older than a day.
+ */
 const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
 
 /**

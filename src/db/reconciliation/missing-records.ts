@@ -5,6 +5,7 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { LedgerTransactionMovement } from '../ledger/ledger-movements.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
+import { firstIdAt } from '../connection/first-id.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { isNotCompared } from './reconciliation-progress.ts'
 import type { Run } from './reconciliation-runs.ts'
@@ -191,10 +192,4 @@ export async function* tenantIds(sql: Sql): AsyncGenerator<string> {
     if (last === undefined) return
     after = last.id
   }
-}
-
-/** The lower bound of all UUIDv7 of that time, in milliseconds since 1970. */
-export function firstIdAt(ms: number): string {
-  const time = Math.max(0, ms).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }

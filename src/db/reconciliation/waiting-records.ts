@@ -3,10 +3,11 @@
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql } from '../connection/client.ts'
+import { firstIdAt } from '../connection/first-id.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { firstIdAt, PAGE_ROWS, tenantIds, type RunWindow } from './missing-records.ts'
+import { PAGE_ROWS, tenantIds, type RunWindow } from './missing-records.ts'
 
 /** Refunds from before the window that wait for the provider. */
 export function walkWaitingRefunds(

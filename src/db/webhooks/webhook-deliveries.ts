@@ -8,6 +8,7 @@ import type {
 } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { firstIdAt } from '../connection/first-id.ts'
 import { insertDeliveryJobs } from '../events/event-records.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
@@ -117,9 +118,10 @@ export async function listDeliveries(
 }
 
 /**
- * Starts a delivery again, at once and with the full schedule, if its endpoint is enabled, whose
- * pause ends: the client may know that the receiver works again. A waiting job for the same attempt finds the attempt made. False when there is no such delivery, or
- * when its endpoint is disabled or deleted.
+ * Starts a delivery again, at once and with the full schedule, if its endpoint is enabled. The pause
+ * of the endpoint ends, because the client may know that the receiver works again. A waiting job for
+ * the same attempt finds the attempt made. False when there is no such delivery, or when its endpoint
+ * is disabled or deleted.
  */
 export async function redeliverIfEnabled(
   tx: Transaction,
@@ -158,7 +160,7 @@ export async function replayFailedDeliveries(
     with failed as (
       select id from webhook_deliveries
       where tenant_id = ${tenantId} and endpoint_id = ${endpointId} and status = 'failed'
-        and id >= ${firstIdSince(new Date(since.getTime() - HOUR_MS))}
+        and id >= ${firstIdAt(since.getTime() - HOUR_MS)}
         and created_at >= ${since.toISOString()}::timestamptz
       order by id limit ${limit}
       for update
@@ -178,9 +180,3 @@ export async function replayFailedDeliveries(
 }
 
 const HOUR_MS = 60 * 60 * 1_000
-
-/** The lowest UUIDv7 of a moment. */
-function firstIdSince(moment: Date): string {
-  const hex = Math.max(0, moment.getTime()).toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
-}

@@ -1,5 +1,5 @@
-// Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never contain a
-// secret.
+// Creates, reads, changes, rotates and deletes webhook endpoints. Rows that the API shows never
+// contain a secret.
 import { ENDPOINT_TEST } from '../../domain/events/event-types.ts'
 import {
   ENDPOINTS_MAX,

@@ -60,9 +60,10 @@ const STORED_COUNT_REST_MS = 10_000
 const STORED_RETRY_AFTER = { 'retry-after': '60' }
 
 /**
- * All stored keys. Keys that were reserved while a count ran may count twice until the next one, so
- * that the limit may be reached too early by as many, for ten seconds. Each process counts again after it has used a sixteenth of the room that its
- * last count left, so that n processes together exceed the limit by at most n sixteenths.
+ * All stored keys. A key that was reserved while a count ran may count twice until the next count, so
+ * the limit may be reached too early for ten seconds. Each process counts again after it has used a
+ * sixteenth of the room that its last count left. So n processes together exceed the limit by at most
+ * n sixteenths.
  */
 export const storedKeys: KeyKind = {
   refusal: () => new ProblemError('too-many-stored-keys', { headers: STORED_RETRY_AFTER }),

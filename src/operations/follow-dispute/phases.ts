@@ -17,12 +17,13 @@ import {
   type OperationInput,
   type Step,
 } from '../../engine/define-operation.ts'
+import { keepsStatus } from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call            its transaction: record, then advance
 export const followDispute = defineOperation('dispute.follow', {
   started:    { call: 'retrieveDispute', record: recordStanding }, // -> finished (200)
-}, { subject, markUnknown: keep, markFailed: keep, markResumed: keep, markReopened: keep })
+}, { subject, ...keepsStatus })
 
 interface DisputeSubject {
   readonly payment: Payment
@@ -44,9 +45,4 @@ function recordStanding(
   if (!disputeHasMovedOn(dispute, outcome.value)) return finish(answerWith(dispute), {})
   const writes = writesOfDispute(dispute, outcome.value)
   return finish(answerWith(writes.dispute.dispute), writes)
-}
-
-/** The dispute keeps its status while it is looked up: nothing is executed. */
-function keep(): Promise<void> {
-  return Promise.resolve()
 }

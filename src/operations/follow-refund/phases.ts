@@ -11,12 +11,13 @@ import {
 } from '../../domain/payments/refund-standing.ts'
 import { defineOperation, finish, type Step } from '../../engine/define-operation.ts'
 import { subject, type RefundSubject } from '../create-refund/phases.ts'
+import { keepsStatus } from '../on-payment.ts'
 
 // prettier-ignore
 // recovery point  provider call           its transaction: record, then advance
 export const followRefund = defineOperation('refund.follow', {
   started:    { call: 'retrieveRefund', record: recordStanding }, // -> finished (200)
-}, { subject, markUnknown: keep, markFailed: keep, markResumed: keep, markReopened: keep })
+}, { subject, ...keepsStatus })
 
 function recordStanding(
   { refund }: RefundSubject,
@@ -28,9 +29,4 @@ function recordStanding(
   if (!refundHasMovedOn(refund, outcome.value)) return finish(answerWith(refund), {})
   const writes = writesOfStanding(refund, outcome.value)
   return finish(answerWith(writes.refund), writes)
-}
-
-/** The refund keeps its status while it is looked up: nothing is executed. */
-function keep(): Promise<void> {
-  return Promise.resolve()
 }

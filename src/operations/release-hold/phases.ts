@@ -5,14 +5,14 @@
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import type { Cancellation } from '../../domain/payments/payment.ts'
 import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
-import type { PaymentSubject } from '../on-payment.ts'
+import { keepsStatus, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
 export const releaseHold = defineOperation('hold.release', {
   started:    { call: 'cancel',    record: recordRelease },       // -> finished (200, or 402)
-}, { subject, markUnknown: keep, markFailed: keep, markResumed: keep, markReopened: keep })
+}, { subject, ...keepsStatus })
 
 export interface ReleaseParameters {
   /** The provider's id of the hold. */
@@ -35,9 +35,4 @@ function recordRelease(
   return outcome.outcome === 'done'
     ? finishWithPayment(200, payment, {})
     : finishWithRefusal(payment, outcome.failure, {})
-}
-
-/** Nothing about the payment changes. */
-function keep(): Promise<void> {
-  return Promise.resolve()
 }

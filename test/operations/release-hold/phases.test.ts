@@ -1,5 +1,5 @@
-// Tests what becomes of a hold that the provider completed after its payment went on without it: the
-// service releases it, whoever tells of it first, and never touches the hold that the payment uses.
+// Tests what becomes of a hold that the provider completed after its payment went on without it. The
+// service releases that hold once, and never the hold that the payment uses.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
@@ -77,7 +77,7 @@ describe.each(uses)('a second hold of %s', (_, made) => {
     expect(await stateOf(ref)).toEqual(before)
   })
 
-  test('is released once, whatever events tell of it', async () => {
+  test('is released once when two events name it', async () => {
     const ref = await made(t)
     const surplus = await authorizeAgain(ref)
     const [one, other] = [eventOf(ref, surplus), eventOf(ref, surplus)]
