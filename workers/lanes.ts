@@ -8,7 +8,8 @@ export interface LaneRef {
 }
 
 interface Lane {
-  inProgress: number
+  /** When each job in progress began. */
+  readonly begunMs: number[]
   /** How many jobs of the lane may be in progress. */
   window: number
 }
@@ -34,35 +35,54 @@ export class Lanes {
   }
 
   get busyLanes(): string[] {
-    return this.#lanesWhere(({ inProgress }) => inProgress > 0)
+    return this.#lanesWhere(({ begunMs }) => begunMs.length > 0)
   }
 
   /** The lanes that may have no more jobs. */
   get fullLanes(): string[] {
-    return this.#lanesWhere(({ inProgress, window }) => inProgress >= window)
+    return this.#lanesWhere(({ begunMs, window }) => begunMs.length >= window)
   }
 
-  begin({ tenant, lane }: LaneRef): void {
+  begin({ tenant, lane }: LaneRef, nowMs: number): void {
     this.#tenants.set(tenant, (this.#tenants.get(tenant) ?? 0) + 1)
-    const counted = this.#lanes.get(lane) ?? { inProgress: 0, window: this.#limits.initialWindow }
-    counted.inProgress += 1
+    const counted = this.#lanes.get(lane) ?? { begunMs: [], window: this.#limits.initialWindow }
+    counted.begunMs.push(nowMs)
     this.#lanes.set(lane, counted)
   }
 
   /** A receiver that answers soon gets one more job at a time; one that does not, gets only one. */
-  end({ tenant, lane }: LaneRef, tookMs: number): void {
+  end({ tenant, lane }: LaneRef, begunMs: number, nowMs: number): void {
     const ofTenant = (this.#tenants.get(tenant) ?? 1) - 1
     if (ofTenant === 0) this.#tenants.delete(tenant)
     else this.#tenants.set(tenant, ofTenant)
     const counted = this.#lanes.get(lane)
     if (counted === undefined) return
-    counted.inProgress -= 1
-    counted.window = tookMs > this.#limits.slowMs ? 1 : counted.window + 1
+    counted.begunMs.splice(counted.begunMs.indexOf(begunMs), 1)
+    counted.window = this.#isSlow(begunMs, nowMs) ? 1 : counted.window + 1
+  }
+
+  /**
+   * Counts the slow jobs beyond one of each lane. Their receiver answered soon until now, and then
+   * began to hang; it gets no more jobs.
+   */
+  countHanging(nowMs: number): number {
+    let hanging = 0
+    for (const lane of this.#lanes.values()) {
+      const slow = lane.begunMs.filter((begunMs) => this.#isSlow(begunMs, nowMs)).length
+      if (slow > 0) lane.window = 1
+      hanging += Math.max(0, slow - 1)
+    }
+    return hanging
   }
 
   /** Forgets the lanes without jobs: nothing is waiting for them. */
   forgetIdle(): void {
-    for (const [lane, { inProgress }] of this.#lanes) if (inProgress === 0) this.#lanes.delete(lane)
+    for (const [lane, { begunMs }] of this.#lanes)
+      if (begunMs.length === 0) this.#lanes.delete(lane)
+  }
+
+  #isSlow(begunMs: number, nowMs: number): boolean {
+    return nowMs - begunMs > this.#limits.slowMs
   }
 
   #lanesWhere(condition: (lane: Lane) => boolean): string[] {

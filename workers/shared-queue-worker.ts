@@ -85,7 +85,8 @@ export class SharedQueueWorker {
   /** Starts the jobs that it fetches. Returns false when there are none, or no places for them. */
   async #fetch(): Promise<boolean> {
     const { sharedPlaces, reservedPlaces, lanes } = this.#options
-    const freePlaces = sharedPlaces + reservedPlaces - this.#inProgress.size
+    const takenPlaces = this.#inProgress.size - this.#givenUpPlaces()
+    const freePlaces = Math.max(0, sharedPlaces + reservedPlaces - takenPlaces)
     const { busyTenants, busyLanes, fullLanes } = this.#lanes
     this.#mayBeWaiting = freePlaces <= reservedPlaces || fullLanes.length > 0
     if (freePlaces === 0) return false
@@ -104,18 +105,27 @@ export class SharedQueueWorker {
     }
   }
 
+  /**
+   * A receiver that begins to hang keeps one place and gives up the others. The process has at most
+   * twice as many jobs in progress then.
+   */
+  #givenUpPlaces(): number {
+    const hanging = this.#lanes.countHanging(performance.now())
+    return Math.min(hanging, this.#options.sharedPlaces)
+  }
+
   #start(job: FetchedJob): void {
+    const begunMs = performance.now()
     this.#inProgress.add(job)
-    this.#lanes.begin(job)
-    const settled = this.#work(job)
+    this.#lanes.begin(job, begunMs)
+    const settled = this.#work(job, begunMs)
     this.#unsettled.add(settled)
     void settled.then(() => this.#unsettled.delete(settled))
   }
 
-  async #work(job: FetchedJob): Promise<void> {
-    const startedMs = performance.now()
+  async #work(job: FetchedJob, begunMs: number): Promise<void> {
     const { status, output } = await this.#options.handle(job)
-    this.#lanes.end(job, performance.now() - startedMs)
+    this.#lanes.end(job, begunMs, performance.now())
     this.#inProgress.delete(job)
     if (this.#mayBeWaiting) this.wake()
     if (status === 'completed') await this.#complete(job)

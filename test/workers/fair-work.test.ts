@@ -90,6 +90,24 @@ describe('hanging endpoints', () => {
 
   const receivedAt = (path: string) => receiver.received.filter((got) => got.path.endsWith(path))
 
+  test('that answered until now leave their places to the others', async () => {
+    const heard = (path: string) => receivedAt(path).length
+    receiver.answer = (response, request) => {
+      const isHanging = request.path.endsWith('it/turns') && heard('it/turns') > 40
+      if (!isHanging) setTimeout(() => status(204)(response, request), 300)
+    }
+    await addEndpoint(noisy, 'it/turns')
+    await accept(noisy, 50)
+    await until(() => heard('it/turns') >= 40 + CONCURRENCY)
+    await addEndpoint(noisy, 'it/stays')
+    await accept(noisy, 1)
+
+    const seconds = await secondsFor(() => until(() => heard('it/stays') >= 1))
+
+    // They count as slow after a second, and the workers look for webhooks every two seconds.
+    expect(seconds).toBeLessThan((RECEIVER_TIMEOUT_MS - 1_000) / 1_000)
+  })
+
   test('hold one place each, and leave the others to the same tenant', async () => {
     let open = 0
     let most = 0
