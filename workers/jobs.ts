@@ -47,14 +47,32 @@ const SLOW_POLL_SECONDS = 2
 /** An endpoint that takes longer to answer is sent one event at a time. */
 const SLOW_RECEIVER_MS = 1_000
 
+/** The receiver of all these jobs is the provider. */
+const withoutReceivers: LaneLimits = { initialWindow: Infinity, slowMs: Infinity }
+
 export const sharedJobHandlers: readonly SharedJobHandler[] = [
   {
     queue: OPERATIONS_QUEUE,
     concurrency: (settings) => settings.WORKER_CONCURRENCY,
     pollSeconds: FAST_POLL_SECONDS,
-    // The provider is the same for all operations.
-    lanes: { initialWindow: Infinity, slowMs: Infinity },
+    lanes: withoutReceivers,
     handle: workOnOperation,
+  },
+  {
+    queue: PROVIDER_EVENTS_QUEUE,
+    // These jobs are short. The work is done by the operation that they start.
+    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    pollSeconds: FAST_POLL_SECONDS,
+    lanes: withoutReceivers,
+    handle: workOnProviderEvent,
+  },
+  {
+    queue: REMINDERS_QUEUE,
+    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
+    // Not urgent: a reminder replaces an event that should have arrived long before.
+    pollSeconds: SLOW_POLL_SECONDS,
+    lanes: withoutReceivers,
+    handle: workOnProviderEvent,
   },
   {
     queue: WEBHOOKS_QUEUE,
@@ -67,20 +85,6 @@ export const sharedJobHandlers: readonly SharedJobHandler[] = [
 
 /** The handlers of the queues from which pg-boss fetches, in the order of creation. */
 export const jobHandlers: readonly JobHandler[] = [
-  {
-    queue: PROVIDER_EVENTS_QUEUE,
-    // These jobs are short. The work is done by the operation that they start.
-    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
-    pollSeconds: FAST_POLL_SECONDS,
-    handle: workOnProviderEvent,
-  },
-  {
-    queue: REMINDERS_QUEUE,
-    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
-    // Not urgent: a reminder replaces an event that should have arrived long before.
-    pollSeconds: SLOW_POLL_SECONDS,
-    handle: workOnProviderEvent,
-  },
   {
     queue: MAINTENANCE_QUEUE,
     concurrency: () => 1,

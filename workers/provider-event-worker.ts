@@ -1,9 +1,10 @@
 // Applies the provider event that a job names. An event that cannot be applied yet is retried with
 // backoff. After the last retry the job is a dead letter, and the event stays in the inbox for an
 // operator.
-import type { JobResult, JobWithMetadata } from 'pg-boss'
+import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import type { ProviderEventJob } from '../src/db/queue/queues.ts'
+import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { applyProviderEvent } from '../src/operations/apply-provider-event.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
@@ -14,7 +15,7 @@ const jobData: z.ZodType<ProviderEventJob> = z.object({
 
 export async function workOnProviderEvent(
   { engine }: WorkerParts,
-  job: JobWithMetadata<unknown>,
+  job: Pick<FetchedJob, 'id' | 'data'>,
 ): Promise<JobResult> {
   const { id } = job
   const parsed = jobData.safeParse(job.data)

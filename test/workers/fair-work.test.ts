@@ -1,7 +1,11 @@
-// Tests with the real processes that a tenant's backlog, or its hanging endpoints, do not delay
+// Tests with the real processes that a tenant's backlogs, or its hanging endpoints, do not delay
 // another tenant: its time beside its time alone. Times are compared as ratios, and the old order
 // of creation would exceed each bound by far.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
+import { PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../../src/db/queue/queues.ts'
+import { parsePaymentId } from '../../src/domain/payments/payment.ts'
+import { eventAbout, type Named } from '../operations/follow-payment/provider-events.ts'
 import { post, postPayment, paymentBody } from '../support/client.ts'
 import { startReceiver, status, type Receiver } from '../support/receiver.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
@@ -24,6 +28,7 @@ beforeAll(async () => {
     WEBHOOK_CONCURRENCY: String(CONCURRENCY),
     WEBHOOK_TIMEOUT_MS: String(RECEIVER_TIMEOUT_MS),
     WEBHOOK_ALLOW_INSECURE: 'true',
+    PROVIDER_READS_PER_SECOND: '0',
   })
 })
 beforeEach(async () => {
@@ -72,6 +77,58 @@ test('a backlog of one tenant does not delay the payment of another', async () =
   expect(row?.waiting).toBeGreaterThan(100)
   for (const seconds of beside) expect(seconds).toBeLessThan(2 * alone + PROVIDER_MS / 1_000)
   await service.control('DELETE', 'faults')
+})
+
+describe.each([PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE])('a backlog of %s', (queue) => {
+  const READ_MS = 50
+  const BACKLOG = 2_000
+  /** The workers look for reminders every two seconds. */
+  const POLL_SECONDS = 2
+
+  /** A payment that waits for its cardholder: each event about it is one look-up at the provider. */
+  async function waitingPayment(tenant: Tenant): Promise<Named> {
+    const body = paymentBody({ payment_method: 'pm_card_threeDSecure2Required' })
+    const headers = { prefer: 'wait=30' }
+    const { json } = await postPayment(service.apiUrl, tenant, body, { headers })
+    expect(json).toMatchObject({ status: 'requires_action' })
+    const { id, provider } = json as { id: string; provider: { payment_id: string } }
+    const paymentId = parsePaymentId(id) ?? ''
+    return { tenantId: tenant.id, id: paymentId, providerPaymentId: provider.payment_id }
+  }
+
+  async function storeEvents(payment: Named, count: number): Promise<void> {
+    const { sql } = service.store
+    const one = () => storeProviderEvent(sql, eventAbout(payment), queue)
+    for (let stored = 0; stored < count; stored += 50) {
+      await Promise.all(Array.from({ length: Math.min(50, count - stored) }, one))
+    }
+  }
+
+  async function openEvents({ tenantId }: Named): Promise<number> {
+    const [row] = await service.store.sql<{ open: number }[]>`
+      select count(*)::int as open from provider_events
+      where tenant_id = ${tenantId} and status = 'pending' and type = 'payment_intent.amount_capturable_updated'
+    `
+    return row?.open ?? 0
+  }
+
+  test('of one tenant does not delay the events of another', async () => {
+    const [noise, payment] = [await waitingPayment(noisy), await waitingPayment(neighbour)]
+    const fault = { match: { method: 'GET' }, fault: 'delay', delay_ms: READ_MS, times: 10_000 }
+    await service.control('POST', 'faults', fault)
+    const apply = async () => {
+      await storeEvents(payment, 1)
+      await until(async () => (await openEvents(payment)) === 0)
+    }
+    const alone = await secondsFor(apply)
+    await storeEvents(noise, BACKLOG)
+
+    const beside = await secondsFor(apply)
+
+    expect(await openEvents(noise)).toBeGreaterThan(BACKLOG / 4)
+    expect(beside).toBeLessThan(2 * alone + POLL_SECONDS)
+    await service.control('DELETE', 'faults')
+  })
 })
 
 describe('hanging endpoints', () => {

@@ -1,6 +1,5 @@
 // Tests the results of a provider event's job: completed, retried, or a dead letter.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
@@ -18,10 +17,10 @@ beforeAll(async () => {
 afterAll(() => t.stop())
 
 const work = (data: unknown) =>
-  workOnProviderEvent(
-    { engine: t.engine, settings: readConfig({}) } as WorkerParts,
-    { id: 'job', data } as JobWithMetadata<unknown>,
-  )
+  workOnProviderEvent({ engine: t.engine, settings: readConfig({}) } as WorkerParts, {
+    id: 'job',
+    data,
+  })
 
 async function stored(fields: Partial<ProviderEvent> = {}): Promise<ProviderEvent> {
   const { paymentId } = await asked(t)

@@ -10,7 +10,7 @@ import type { Refund } from '../../domain/payments/refund.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { withoutFence } from '../operations/fence.ts'
-import { insertJobs } from '../queue/jobs.ts'
+import { insertJobs, jobOfEvent } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
@@ -78,7 +78,6 @@ export function storeProviderEventIfOwner(
   queue: string,
 ): Fragment {
   const { subject } = event
-  const job = sql`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
   return sql`
     stored as (
       insert into provider_events (
@@ -92,7 +91,7 @@ export function storeProviderEventIfOwner(
       on conflict (provider, id) do nothing
       returning *
     ),
-    stored_job as (${insertJobs(sql, { queue, from: 'stored', job })})
+    stored_job as (${insertJobs(sql, { queue, from: 'stored', job: jobOfEvent(sql) })})
   `
 }
 

@@ -1,7 +1,7 @@
 // Finds provider events that were left behind: those whose job was lost, and those that match no
 // payment of ours.
 import type { Sql } from '../connection/client.ts'
-import { insertJobs } from '../queue/jobs.ts'
+import { insertJobs, jobOfEvent } from '../queue/jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -19,10 +19,9 @@ export async function requeueStaleEvents(
   provider: string,
   reminder: string,
 ): Promise<number> {
-  const job = sql`jsonb_build_object('provider', stale.provider, 'eventId', stale.id)`
   const { count } = await sql`
-    with stale as (
-      select provider, id from provider_events as event
+    with stored as (
+      select provider, id, tenant_id from provider_events as event
       where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
         and provider = ${provider} and type <> ${reminder}
         and not exists (
@@ -34,7 +33,7 @@ export async function requeueStaleEvents(
       order by received_at
       limit ${BATCH}
     )
-    ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stale', job })}
+    ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stored', job: jobOfEvent(sql) })}
     where ${seesEveryTenant(sql)}
   `
   return count

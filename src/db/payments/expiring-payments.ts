@@ -7,7 +7,7 @@ import { EXPIRY } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 import { insertEventOfEach } from '../events/event-records.ts'
-import { insertJobs } from '../queue/jobs.ts'
+import { insertJobs, jobOfEvent } from '../queue/jobs.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
 
 /** An operation that works on the payment may end the hold itself. */
@@ -54,7 +54,6 @@ export async function announceIfExpiring(
  */
 export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Promise<number> {
   const isDue = sql`expiry_step = 'look' and ${isAtRest(sql)} and capture_before < now()`
-  const job = sql`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
   const { count } = await sql`
     with changed as (
       update payments set expiry_step = 'done'
@@ -76,7 +75,7 @@ export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Pro
       on conflict (provider, id) do nothing
       returning *
     ),
-    stored_job as (${insertJobs(sql, { queue: REMINDERS_QUEUE, from: 'stored', job })})
+    stored_job as (${insertJobs(sql, { queue: REMINDERS_QUEUE, from: 'stored', job: jobOfEvent(sql) })})
     select from changed where ${seesEveryTenant(sql)}
   `
   return count

@@ -2,7 +2,7 @@
 // their last error. They stay there until an operator handles them.
 import type { ProviderEventRef } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { insertJobs } from './jobs.ts'
+import { insertJobs, jobOfEvent } from './jobs.ts'
 import type { Page, PageRequest } from '../connection/pages.ts'
 import {
   JOB_SCHEMA,
@@ -152,14 +152,13 @@ export async function requeueProviderEventUnlessApplied(
   { provider, id }: ProviderEventRef,
   queue: string,
 ): Promise<boolean> {
-  const job = tx`jsonb_build_object('provider', stored.provider, 'eventId', stored.id)`
   const { count } = await tx`
     with stored as (
       update provider_events set status = 'pending', settled_at = null
       where provider = ${provider} and id = ${id} and status <> 'applied'
       returning *
     )
-    ${insertJobs(tx, { queue, from: 'stored', job })}
+    ${insertJobs(tx, { queue, from: 'stored', job: jobOfEvent(tx) })}
     where ${seesEveryTenant(tx)}
   `
   return count === 1

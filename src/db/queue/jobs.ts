@@ -29,6 +29,13 @@ export function enqueueReserved(
   })
 }
 
+/** The data of the job of each provider event in `stored`. For `insertJobs`. */
+export const jobOfEvent = (sql: Sql | Transaction): Fragment => sql`
+  jsonb_build_object(
+    'provider', stored.provider, 'eventId', stored.id, 'tenantId', stored.tenant_id
+  )
+`
+
 /** When the first retry of a job of the queue starts. For `insertJobs`, which joins the queue. */
 export const firstRetryAt = (sql: Sql | Transaction): Fragment =>
   sql`now() + queue.retry_delay * interval '1 second'`

@@ -28,6 +28,8 @@ export const REMINDERS_QUEUE = 'reminders'
 export interface ProviderEventJob {
   readonly provider: string
   readonly eventId: string
+  /** Its tenants take turns. This is what the event names, so it decides nothing else. */
+  readonly tenantId?: string | null
 }
 
 export const WEBHOOKS_QUEUE = 'webhook-deliveries'

@@ -2,10 +2,16 @@
 // tenant's endpoints take turns within it. A backlog costs nothing: the index leads from each
 // tenant to the next one, however many jobs lie between them.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE, type WEBHOOKS_QUEUE } from './queues.ts'
+import {
+  JOB_SCHEMA,
+  OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_QUEUE,
+  REMINDERS_QUEUE,
+  WEBHOOKS_QUEUE,
+} from './queues.ts'
 
 /** The queues whose jobs name a tenant. */
-export type SharedQueue = typeof OPERATIONS_QUEUE | typeof WEBHOOKS_QUEUE
+export type SharedQueue = keyof typeof isIn
 
 export interface FetchedJob {
   readonly id: string
@@ -35,7 +41,10 @@ export interface Room {
   readonly perLane: number
 }
 
-/** A malformed job belongs to no tenant. Only webhooks have endpoints. */
+/**
+ * A malformed job belongs to no tenant, and neither do the provider's events that name none: they
+ * share one turn. Only webhooks have endpoints.
+ */
 const tenant = (sql: Sql | Transaction): Fragment => sql`coalesce(data ->> 'tenantId', '')`
 const endpoint = (sql: Sql | Transaction): Fragment => sql`coalesce(data ->> 'endpointId', '')`
 
@@ -52,9 +61,15 @@ export async function createTurnsIndex(tx: Transaction): Promise<void> {
 }
 
 /** The names are in the text, so that the planner and the logs see which queue it is. */
+const isIn = {
+  [OPERATIONS_QUEUE]: (sql: Sql) => sql`name = 'operations'`,
+  [PROVIDER_EVENTS_QUEUE]: (sql: Sql) => sql`name = 'provider-events'`,
+  [REMINDERS_QUEUE]: (sql: Sql) => sql`name = 'reminders'`,
+  [WEBHOOKS_QUEUE]: (sql: Sql) => sql`name = 'webhook-deliveries'`,
+}
+
 const dueIn = (sql: Sql, queue: SharedQueue): Fragment => sql`
-  ${queue === OPERATIONS_QUEUE ? sql`name = 'operations'` : sql`name = 'webhook-deliveries'`}
-  and state < 'active' and not blocked and start_after <= now()
+  ${isIn[queue](sql)} and state < 'active' and not blocked and start_after <= now()
 `
 
 /**

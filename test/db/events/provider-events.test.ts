@@ -86,7 +86,11 @@ test('inserts the same job as pg-boss, column by column', async () => {
     schedule: false,
   })
   await boss.start()
-  await boss.send(PROVIDER_EVENTS_QUEUE, { provider: event.provider, eventId: event.id })
+  await boss.send(PROVIDER_EVENTS_QUEUE, {
+    provider: event.provider,
+    eventId: event.id,
+    tenantId: event.subject?.tenantId,
+  })
   const [theirs] = await jobsOf(event)
   await boss.stop({ graceful: false })
 

@@ -2,8 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { OPERATIONS_QUEUE, WEBHOOKS_QUEUE } from '../../../src/db/queue/queues.ts'
+import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
+import {
+  OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_QUEUE,
+  WEBHOOKS_QUEUE,
+} from '../../../src/db/queue/queues.ts'
 import { fetchInTurn, type Room, type SharedQueue } from '../../../src/db/queue/turns.ts'
+import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 
@@ -136,6 +143,20 @@ test('fetches retries, but no job that starts later or that is in progress or ha
   const jobs = await fetchInTurn(store.sql, OPERATIONS_QUEUE, room())
 
   expect(jobs).toMatchObject([{ tenant: 'd', retryCount: 1, data: { tenantId: 'd' } }])
+})
+
+test('shares the places between the tenants that events name; the others share one turn', async () => {
+  const payment = { tenantId: randomUUID(), id: randomUUID(), providerPaymentId: 'pi_1' }
+  const store10 = async (fields: Partial<ProviderEvent>) => {
+    for (let count = 0; count < 10; count += 1)
+      await storeProviderEvent(store.sql, eventAbout(payment, fields))
+  }
+  await store10({ subject: null })
+  await store10({})
+
+  const { tenantId } = payment
+  const events = { freePlaces: 4 }
+  expect(await fetchLanes(events, PROVIDER_EVENTS_QUEUE)).toEqual(['', '', tenantId, tenantId])
 })
 
 test('fetches a malformed job, which has no tenant', async () => {

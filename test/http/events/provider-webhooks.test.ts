@@ -112,7 +112,7 @@ describe('a signed event', () => {
       },
     ])
     expect(await jobs()).toEqual([
-      { name: PROVIDER_EVENTS_QUEUE, data: { provider: 'stripe', eventId: 'evt_1' } },
+      { name: PROVIDER_EVENTS_QUEUE, data: { provider: 'stripe', eventId: 'evt_1', tenantId } },
     ])
     expect(woken).toBe(1)
   })
