@@ -1,11 +1,12 @@
 // Parses the command line of `npm run bench`.
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
+import { LEVELS, type NoiseName } from '../neighbours/levels.ts'
 import { parseOptions, readNumber, UsageError } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
-  /** What to measure: speed, a long load, growing tables, or the effect of slow clients. */
+  /** What to measure: speed, a long load, growing tables, the effect of slow clients or of a tenant. */
   readonly mode: Mode
   /** Whether DBOS Transact is measured with the same payments. */
   readonly peers: boolean
@@ -25,16 +26,19 @@ export interface BenchOptions {
   readonly scaleMax: number
   /** The number of slow clients. */
   readonly sockets: number
+  /** How loud a noisy tenant is, step by step. 0 is silence. */
+  readonly levels: Readonly<Record<NoiseName, readonly number[]>>
   /** Where the database is kept while it runs. */
   readonly folder: string
 }
 
-export type Mode = 'speed' | 'soak' | 'scale' | 'slow-clients'
+export type Mode = 'speed' | 'soak' | 'scale' | 'slow-clients' | 'neighbours'
 
 export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
+       npm run bench -- --neighbours [--quick] [--folder <dir>]
 
 Compares the service with the limits of its database and of Express. Every round
 measures everything once, so that a busy moment of the machine affects all of it.
@@ -62,8 +66,12 @@ The effect of slow clients, which hold connections and send little:
 --slow-clients  Rounds without and with slow clients: 5 of 10 seconds by default.
 --sockets <n>   Number of slow clients: 1000 by default, 100 to 5000.
 
+The latency of a tenant beside a noisy one:
+--neighbours    Backlogs, hanging endpoints and guessed API keys, which grow step by
+                step: rounds of 20 seconds for each step, or of 5 with --quick.
+
 Prints one table and writes bench-report/latest.json and latest.html. The names
-are soak, scale or slow-clients for the other modes.
+are soak, scale, slow-clients or neighbours for the other modes.
 Exit code: 0 measured; 1 an answer was unexpected, a curve of the soak grows, or a
 plan or a latency changes with size; 2 usage error; 3 not measured; 130 interrupted.
 `
@@ -73,15 +81,25 @@ const USUAL = { seconds: 5, concurrencies: [1, 16, 64] }
 
 /** In a short measurement two payments decide the p99, so it varies from round to round. */
 const BESIDE_SLOW = { ...USUAL, seconds: 10 }
-const ROUNDS: Readonly<Record<Mode, number>> = { speed: 3, soak: 3, scale: 3, 'slow-clients': 5 }
+
+/** At four payments per second, so that a twentieth of them decides the p95. */
+const BESIDE_NOISE = { ...USUAL, seconds: 20 }
+const QUICK_BESIDE_NOISE = { ...QUICK, seconds: 5 }
+const ROUNDS: Readonly<Record<Mode, number>> = {
+  speed: 3,
+  soak: 3,
+  scale: 3,
+  'slow-clients': 5,
+  neighbours: 3,
+}
 
 /** The modes that an option applies to. --help and --folder apply to all modes. */
 const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale', 'slow-clients'],
+  quick: ['speed', 'scale', 'slow-clients', 'neighbours'],
   peers: ['speed'],
-  seconds: ['speed', 'scale', 'slow-clients'],
-  rounds: ['speed', 'scale', 'slow-clients'],
-  payments: ['speed', 'soak', 'slow-clients'],
+  seconds: ['speed', 'scale', 'slow-clients', 'neighbours'],
+  rounds: ['speed', 'scale', 'slow-clients', 'neighbours'],
+  payments: ['speed', 'soak', 'slow-clients', 'neighbours'],
   rate: ['soak'],
   'scale-max': ['scale'],
   sockets: ['slow-clients'],
@@ -94,8 +112,8 @@ export function readArguments(args: readonly string[]): BenchOptions {
   const values = parse(args)
   const mode = modeOf(values)
   rejectIgnored(values, mode)
-  const long = mode === 'slow-clients' ? BESIDE_SLOW : USUAL
-  const usual = values.quick === true ? QUICK : long
+  const isQuick = values.quick === true
+  const usual = durationsOf(mode, isQuick)
   const number = (name: keyof typeof BOUNDS, preset: number) =>
     readNumber(`--${name}`, values[name], { usual: preset, ...BOUNDS[name] })
   return {
@@ -110,8 +128,21 @@ export function readArguments(args: readonly string[]): BenchOptions {
     rate: number('rate', 0),
     scaleMax: number('scale-max', 1_000_000),
     sockets: number('sockets', 1_000),
+    levels: levelsOf(isQuick),
     folder: resolve(values.folder ?? tmpdir()),
   }
+}
+
+function durationsOf(mode: Mode, isQuick: boolean) {
+  if (mode === 'neighbours') return isQuick ? QUICK_BESIDE_NOISE : BESIDE_NOISE
+  if (isQuick) return QUICK
+  return mode === 'slow-clients' ? BESIDE_SLOW : USUAL
+}
+
+function levelsOf(isQuick: boolean): BenchOptions['levels'] {
+  const { backlog, hanging, guesses } = LEVELS
+  const length = isQuick ? 'quick' : 'usual'
+  return { backlog: backlog[length], hanging: hanging[length], guesses: guesses[length] }
 }
 
 const BOUNDS = {
@@ -127,7 +158,7 @@ const BOUNDS = {
 type Values = ReturnType<typeof parse>
 
 function modeOf(values: Values): Mode {
-  const modes = (['soak', 'scale', 'slow-clients'] as const).filter(
+  const modes = (['soak', 'scale', 'slow-clients', 'neighbours'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
   const [mode = 'speed', other] = modes
@@ -141,7 +172,8 @@ function rejectIgnored(values: Values, mode: Mode): void {
   )
   const [first] = ignored
   if (first === undefined) return
-  const beside = mode === 'speed' ? 'without --soak, --scale or --slow-clients' : `with --${mode}`
+  const beside =
+    mode === 'speed' ? 'without --soak, --scale, --slow-clients or --neighbours' : `with --${mode}`
   throw new UsageError(`--${first} has no effect ${beside}`)
 }
 
@@ -158,6 +190,7 @@ function parse(args: readonly string[]) {
     'scale-max': { type: 'string' },
     'slow-clients': { type: 'boolean' },
     sockets: { type: 'string' },
+    neighbours: { type: 'boolean' },
     folder: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })

@@ -1,5 +1,7 @@
-// Runs `npm run bench`: measures speed, a long load, growing tables, or the effect of slow clients.
+// Runs `npm run bench`: measures speed, a long load, growing tables, the effect of slow clients
+// or that of a noisy tenant.
 import { runBenchmark, type Benchmark } from '../benchmark.ts'
+import { announceNeighbours, measureNeighbours } from '../neighbours/neighbours.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
 import { announceSoak, measureSoak } from '../soak/soak.ts'
@@ -12,6 +14,7 @@ const runs: Record<Mode, Run> = {
   speed: { announce: announceSpeed, measure: measureSpeed },
   soak: { announce: announceSoak, measure: measureSoak },
   scale: { announce: announceScale, measure: measureScale },
+  neighbours: { announce: announceNeighbours, measure: measureNeighbours },
   'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }
 

@@ -135,9 +135,10 @@ async function readCpu(
 }
 
 /**
- * Deletes the operations accepted while the worker was paused. Completing them would take too long.
+ * Deletes the operations that no worker has completed, for example because it was paused. Completing
+ * them would take too long.
  */
-async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
+export async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
   await inTransaction(sql, async (tx) => {
     await tx`set local session_replication_role = replica`
     await tx`

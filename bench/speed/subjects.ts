@@ -84,8 +84,7 @@ export const subjects = [
   {
     name: 'provider',
     title: 'Stripe stand-in alone: one call',
-    run: ({ providerUrl, signal }, concurrency, seconds) =>
-      runLoad({ url: providerUrl, concurrency, seconds, expected: 200, next: authorize, signal }),
+    run: authorizeAtProvider,
   },
   {
     name: 'accept',
@@ -157,6 +156,15 @@ async function limit(
   if (limits === undefined) throw new Error('no process measures the limits')
   const report = await limits.ask({ what, tenantId: tenant.id, concurrency, seconds })
   return { ...report, unexpected: 0, non2xx: 0 }
+}
+
+/** Makes one call after the other at the provider, without the service. */
+export function authorizeAtProvider(
+  { providerUrl, signal }: Pick<Place, 'providerUrl' | 'signal'>,
+  concurrency: number,
+  seconds: number,
+): Promise<Answers> {
+  return runLoad({ url: providerUrl, concurrency, seconds, expected: 200, next: authorize, signal })
 }
 
 function accept(place: Place, concurrency: number, seconds: number): Promise<Answers> {
