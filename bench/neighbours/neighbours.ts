@@ -63,7 +63,11 @@ export async function measureNeighbours(measuring: Measuring<BenchOptions>): Pro
   })
   const receiver = await startReceiver()
   const guesses: Guesses = await startChild<GuessesCommand, GuessesReport>(GUESSES, apiUrl)
-  signal.addEventListener('abort', () => guesses.end())
+  const end = () => {
+    receiver.stop()
+    guesses.end()
+  }
+  signal.addEventListener('abort', end)
   const owner = stack.owner.sql
   const parts = { apiUrl, providerUrl, owner, noisy, neighbour, receiver, guesses, signal, options }
   try {
@@ -75,8 +79,7 @@ export async function measureNeighbours(measuring: Measuring<BenchOptions>): Pro
     const levels = compare(measured.rows, measured.call_ms)
     return await publish({ at, options, machine, ...measured, levels })
   } finally {
-    receiver.stop()
-    guesses.end()
+    end()
   }
 }
 
