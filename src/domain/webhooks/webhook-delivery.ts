@@ -52,14 +52,15 @@ export const REPLAY_MAX = 500
 const JITTER = 0.1
 
 /**
- * The seconds until the next attempt; undefined when there is none.
+ * The seconds until the next attempt, in whole milliseconds; undefined when there is none. The
+ * decimals of a random number would look like a card number in the log.
  *
  * @param step how many delays of the schedule have passed.
  * @param chance a random number from 0 up to 1.
  */
 export function retryDelaySeconds(step: number, chance: number): number | undefined {
   const delay = RETRY_DELAYS_SECONDS[step]
-  return delay && delay * (1 - JITTER + 2 * JITTER * chance)
+  return delay && Math.round(delay * (1 - JITTER + 2 * JITTER * chance) * 1_000) / 1_000
 }
 
 /**

@@ -12,6 +12,12 @@ describe('the delay before the next attempt', () => {
     expect(retryDelaySeconds(step, 1)).toBeCloseTo(seconds * 1.1)
   })
 
+  test('is a number of milliseconds: more decimals look like a card number in the log', () => {
+    expect(retryDelaySeconds(0, 0.599_760_652_006_244)).toBe(5.1)
+    expect(retryDelaySeconds(1, 1 / 3)).toBe(290)
+    expect(retryDelaySeconds(0, 1 / 7)).toBe(4.643)
+  })
+
   test('is undefined after the last attempt', () => {
     expect(retryDelaySeconds(RETRY_DELAYS_SECONDS.length, 0.5)).toBeUndefined()
   })
