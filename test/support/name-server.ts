@@ -14,6 +14,8 @@ export interface NameServer {
   readonly asked: readonly string[]
   /** The addresses of a name. A name without any does not exist. */
   set(name: string, addresses: readonly string[], ttl?: number): void
+  /** Questions about these names get no answer. */
+  readonly silentNames: Set<string>
   /** Kinds of records that get no answer. */
   silent: ReadonlySet<'A' | 'AAAA'>
   stop(): Promise<void>
@@ -28,6 +30,7 @@ export async function startNameServer(): Promise<NameServer> {
       return `127.0.0.1:${socket.address().port}`
     },
     asked,
+    silentNames: new Set(),
     silent: new Set(),
     set(name, addresses, ttl = 60) {
       const answers = addresses.map((data): Answer => {
@@ -46,7 +49,7 @@ export async function startNameServer(): Promise<NameServer> {
     if (question === undefined) return
     const { type, name } = question
     asked.push(`${type} ${name}`)
-    if (server.silent.has(type as 'A')) return
+    if (server.silent.has(type as 'A') || server.silentNames.has(name.toLowerCase())) return
     const known = records.get(name.toLowerCase())
     const answers = (known ?? []).filter((record) => record.type === type)
     const NOT_FOUND = 3

@@ -233,7 +233,7 @@ export function beginPayment(merchant: Merchant): Operation {
 type Tag = Pick<PaymentBody, 'metadata'>
 
 /** From here on the history contains the operation, even if its request gets no answer. */
-function begin(merchant: Merchant, contentOf: (tag: Tag) => RequestContent): Operation {
+export function begin(merchant: Merchant, contentOf: (tag: Tag) => RequestContent): Operation {
   const { operations } = merchant.history
   const label = String(operations.length + 1)
   const content = contentOf(tagOf(merchant, label))

@@ -10,6 +10,7 @@ import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
+import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
 import { ApiRelay } from './api-relay.ts'
 import { makeDatabase } from './lane-database.ts'
 import type { LaneOptions } from './lane-options.ts'
@@ -26,6 +27,10 @@ const POLL_MS = 20
 const STOP_LIMIT_MS = 4_000
 /** A resumed process completes the statements and calls that it had begun within this time. */
 const RESUME_MS = 300
+/** The name of every provider proxy, in a lane in which the provider has a name. */
+const PROVIDER_NAME = 'provider.test'
+/** The shortest time for which the worker keeps an answer. */
+export const SHORT_TTL_SECONDS = 1
 /** After a start that failed because the store is away. */
 const RESTART_PAUSE_MS = 50
 
@@ -48,6 +53,7 @@ export class Lane {
   readonly providerUrl: string
   /** Must not appear in any log. */
   readonly secrets: readonly string[]
+  readonly #names: NameServer | undefined
   readonly #relay: ApiRelay
   readonly #standIn: NodeProcess
   readonly #service: (role: Role) => Promise<ServiceProcess>
@@ -59,7 +65,7 @@ export class Lane {
    * Restarts in progress. Only the last one of a role is awaited: an older one may be suspended.
    */
   readonly #restarts = new Map<Role, PromiseWithResolvers<void>>()
-  #isRemoved = false
+  #removal: Promise<void> | undefined
 
   private constructor(
     options: LaneOptions,
@@ -68,12 +74,14 @@ export class Lane {
       readonly providerUrl: string
       readonly standIn: NodeProcess
       readonly relay: ApiRelay
+      readonly names: NameServer | undefined
       readonly settings: Readonly<Record<string, string>>
       readonly secrets: readonly string[]
     },
   ) {
     this.options = options
     this.watch = new Watch(options.idle)
+    this.#names = parts.names
     this.#relay = parts.relay
     this.#standIn = parts.standIn
     this.providerUrl = parts.providerUrl
@@ -89,7 +97,9 @@ export class Lane {
     const cacheFolder = cacheIn(options)
     const { programs, lowPriority = false } = options
     const { watch } = this
-    const usual = { programs, databaseUrl, providerUrl, settings, cacheFolder, watch, lowPriority }
+    const providerName = parts.names && PROVIDER_NAME
+    const provider = { providerUrl, providerName }
+    const usual = { programs, databaseUrl, ...provider, settings, cacheFolder, watch, lowPriority }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
 
@@ -100,11 +110,14 @@ export class Lane {
     await mkdir(folder, { recursive: true })
     const secret = () => randomBytes(16).toString('hex')
     const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`] as const
+    const names = options.byName === true ? await startNameServer() : undefined
+    names?.set(PROVIDER_NAME, ['127.0.0.1'], SHORT_TTL_SECONDS)
     const shared = {
       ...SHORT_LIMITS,
       DATA_DIR: folder,
       STRIPE_SECRET_KEY: secrets[0],
       STRIPE_WEBHOOK_SECRET: secrets[1],
+      ...(names && { DNS_SERVERS: names.address }),
       ...options.settings,
     }
     const listening = Promise.withResolvers<number>()
@@ -125,7 +138,8 @@ export class Lane {
     const relay = await ApiRelay.open()
     const providerUrl = `http://127.0.0.1:${await listening.promise}`
     const settings = shared
-    const lane = new Lane(options, { databaseUrl, providerUrl, standIn, relay, settings, secrets })
+    const others = { standIn, relay, names, settings, secrets }
+    const lane = new Lane(options, { databaseUrl, providerUrl, ...others })
     try {
       await lane.#begin()
     } catch (error) {
@@ -147,6 +161,12 @@ export class Lane {
 
   get apiUrl(): string {
     return this.#relay.url
+  }
+
+  /** Knows the provider, and whatever a run adds. */
+  get names(): NameServer {
+    if (this.#names === undefined) throw new Error('the lane has no name server')
+    return this.#names
   }
 
   /** Creates a tenant for one run, so that runs do not see each other. */
@@ -296,9 +316,16 @@ export class Lane {
     return [...this.#current.values()].flatMap(({ lines }) => lines.splice(0))
   }
 
+  get #isRemoved(): boolean {
+    return this.#removal !== undefined
+  }
+
   /** Ends all processes. The database stays until its server is removed. */
-  async remove(): Promise<void> {
-    this.#isRemoved = true
+  remove(): Promise<void> {
+    return (this.#removal ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
     const standbys = await Promise.allSettled(this.#standbys.values())
     const standbyProcesses = standbys.flatMap((next) =>
       next.status === 'fulfilled' ? [next.value] : [],
@@ -306,6 +333,7 @@ export class Lane {
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
     // With SIGTERM, so that it leaves compiled code for the next process.
     this.#standIn.stop()
-    await Promise.all([this.#standIn.ended, this.#relay.close(), this.owner.close()])
+    const others = [this.#relay.close(), this.#names?.stop(), this.owner.close()]
+    await Promise.all([this.#standIn.ended, ...others])
   }
 }

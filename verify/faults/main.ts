@@ -95,9 +95,11 @@ async function runSelected(session: Session): Promise<Outcome> {
   const contests = await suite.run(plan.reaperContests, 'Contests with the reaper')
   const compared = await suite.run(plan.comparisons, 'Comparisons with the provider')
   const others = await suite.run(plan.providers, 'Other providers')
+  const neighbours = await suite.run(plan.neighbours, 'Neighbours')
   await suite.end()
-  const { verdicts, controls } = await runMutants(context, mutants, results)
-  const single = [...results, ...events, ...contests, ...compared, ...others]
+  const made = [...results, ...neighbours]
+  const { verdicts, controls } = await runMutants(context, mutants, made)
+  const single = [...made, ...events, ...contests, ...compared, ...others]
   const all = [...failed, ...single, ...nested, ...controls]
   return withSoak({ ...EMPTY_OUTCOME, counted, results: all, verdicts }, await soakRun)
 }

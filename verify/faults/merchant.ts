@@ -18,7 +18,7 @@ import { awaitFinalAnswers } from '../simulate/await-final-answers.ts'
 import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
 import type { Lane, LaneTenant } from './lane.ts'
-import type { Violation } from './results.ts'
+import type { Comparison, Violation } from './results.ts'
 
 /** How long recovery may take after the last fault: the limit of invariant 7. */
 export const RECOVERY_LIMIT_SECONDS = 30
@@ -32,6 +32,10 @@ export class Merchant {
   readonly known: Set<string>
   /** Violations that the scenario itself detected. */
   readonly violations: Violation[] = []
+  /** Its neighbours in the run, whose records are checked as well. */
+  readonly neighbours: Merchant[] = []
+  /** What it measured alone, and beside its neighbours. */
+  readonly comparisons: Comparison[] = []
   /** Aborted to stop the suite early. */
   readonly signal: AbortSignal
   /** When a fault of the scenario itself was over, by the clock of `performance`. */
@@ -81,9 +85,9 @@ export class Merchant {
     return await this.#perform({ kind: 'operation', path, paymentId, body })
   }
 
-  /** Repeats every request, which must return the same answers. */
-  async replay(): Promise<void> {
-    for (const operation of this.history.operations) {
+  /** Repeats every request, or the first ones, which must return the same answers. */
+  async replay(most = Infinity): Promise<void> {
+    for (const operation of this.history.operations.slice(0, most)) {
       if (operation.answers.length > 0) await this.#send(operation)
     }
   }

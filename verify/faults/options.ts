@@ -34,13 +34,13 @@ are checked. The suite starts its own PostgreSQL, Stripe stand-in, API and worke
 other setup.
 
 Without options it runs everything, which takes over an hour: one fault at each point, two or
-three faults in one run, orders of provider events, other kinds of provider, all mutants, and a
-soak of 15 minutes beside them. To end in time, it samples variants of operations, faults during
+three faults in one run, orders of provider events, other kinds of provider, noisy neighbours, all
+mutants, and a soak of 15 minutes beside them. To end in time, it samples variants of operations, faults during
 recoveries, and all but SIGKILL and connection reset at the points of the other operations.
 The report is written to faults-report/report.html.
 
 --quick          Takes a few minutes: SIGKILL and connection reset at all points of
-                 payment.create, a sample of the other runs, all mutants, no soak.
+                 payment.create, a sample of the other runs, noisy neighbours, all mutants, no soak.
 --case <label>   Repeats one run. Every failed run is printed with its label:
                  <scenario>:<fault>@<point>, with +<fault>@<point> for each further fault.
 --times <n>      How often to make the run of --case (default 1).

@@ -85,6 +85,11 @@ export class ProviderProxy {
     while (this.#forwarding > 0) await wait(POLL_MS)
   }
 
+  /** Closes the connections without a request: the next one has to find its host again. */
+  dropIdle(): void {
+    this.#server.closeIdleConnections()
+  }
+
   dropStalled(): void {
     for (const response of this.#stalled) response.destroy()
     this.#stalled.clear()

@@ -12,6 +12,16 @@ export interface Violation {
   readonly isLate?: true
 }
 
+/** What one tenant measured alone, and beside the noise of another in the same run. */
+export interface Comparison {
+  readonly what: string
+  readonly unit: 'ms' | 'look-ups'
+  readonly alone: number
+  readonly beside: number
+  /** The largest value beside the noise that is allowed. */
+  readonly limit: number
+}
+
 export interface RunResult {
   /** The label that repeats the run with `--case`. */
   readonly case: Label
@@ -35,6 +45,8 @@ export interface RunResult {
   /** The results of the operations, for example `201 succeeded`. */
   readonly outcome: string
   readonly durationMs: number
+  /** Of a run with neighbours. */
+  readonly comparisons?: readonly Comparison[]
   /** Why this machine cannot make the run, which neither passed nor failed. */
   readonly skipped?: string
 }

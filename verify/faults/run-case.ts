@@ -34,6 +34,8 @@ export interface Run {
   readonly recovery: readonly Point[]
 }
 
+/** Of the thousands of requests of a neighbour, so many are repeated. */
+const REPLAYED = 200
 /** Log lines in an error message. */
 const LINES_SHOWN = 10
 /** Longer than the coalescing of notifications. */
@@ -87,6 +89,7 @@ export async function runCase(
     returnMs,
     outcome: describeOutcome(merchant.history),
     durationMs: performance.now() - startedAt,
+    ...(merchant.comparisons.length > 0 && { comparisons: merchant.comparisons }),
   }
   return { result, points, recovery }
 }
@@ -188,9 +191,12 @@ async function checkEverything(
   scenario: Scenario,
 ): Promise<Violation[]> {
   await merchant.replay()
+  for (const one of merchant.neighbours) await one.replay(REPLAYED)
+  const all = [merchant, ...merchant.neighbours]
   const ends = checkEnds(lane.takeUnexpectedExits())
   const { processes } = lane
   const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
-  const own = (await scenario.check?.(merchant)) ?? []
-  return [...own, ...ends, ...(await checkRun(lane, merchant, bystander, { lines, processes }))]
+  const found = [...((await scenario.check?.(merchant)) ?? []), ...ends]
+  for (const one of all) found.push(...(await checkRun(lane, one, bystander, { lines, processes })))
+  return found
 }

@@ -4,6 +4,7 @@ import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
+import type { Case } from './case.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
@@ -12,7 +13,9 @@ import { expireHold } from './expired-holds.ts'
 import { releaseHold } from './late-holds.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
-import type { Scenario } from './scenario.ts'
+import { neighbours } from './neighbours/scenarios.ts'
+import { providerNamed } from './providers.ts'
+import type { LaneNeeds, Scenario } from './scenario.ts'
 import type { Merchant } from './merchant.ts'
 
 /** Operations whose requests the invariants of every run know by kind. */
@@ -95,10 +98,17 @@ async function makePayment(
 
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const all = [...scenarios, ...contests, ...reaperContests, ...comparisons, ...eventScenarios]
+  const contesting = [...contests, ...reaperContests, ...comparisons]
+  const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
   throw new Error(`unknown scenario "${name}"; the scenarios are ${namesOf(all)}`)
+}
+
+/** What the lane of a run must have. */
+export function needsOf({ scenario, provider }: Case): LaneNeeds {
+  const { needs } = scenarioNamed(scenario)
+  return { ...needs, settings: { ...providerNamed(provider).settings, ...needs?.settings } }
 }
 
 function namesOf(named: readonly { readonly name: string }[]): string {

@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly programs: string
   readonly databaseUrl: string
   readonly providerUrl: string
+  /** The host name of the provider for the process; by default its address. */
+  readonly providerName?: string | undefined
   readonly settings: Readonly<Record<string, string>>
   /** Keeps compiled code for the next process. */
   readonly cacheFolder: string
@@ -52,14 +54,17 @@ export class ServiceProcess {
   #unexpectedExit: string | undefined
 
   private constructor(
-    { role, programs, databaseUrl, settings, cacheFolder, lowPriority }: ServiceOptions,
+    options: ServiceOptions,
     proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
   ) {
+    const { role, programs, databaseUrl, settings, cacheFolder, lowPriority } = options
     this.role = role
     this.store = proxies.store
     this.provider = proxies.provider
     const url = new URL(databaseUrl)
     url.port = String(this.store.port)
+    const providerUrl = new URL(this.provider.url)
+    providerUrl.hostname = options.providerName ?? providerUrl.hostname
     const { PATH, HOME, TMPDIR } = process.env
     this.#child = spawn(process.execPath, [...SHORT_LIVED, programIn(programs, role)], {
       cwd: REPOSITORY,
@@ -70,7 +75,7 @@ export class ServiceProcess {
         TMPDIR,
         NODE_COMPILE_CACHE: cacheFolder,
         DATABASE_URL: url.href,
-        STRIPE_API_BASE: this.provider.url,
+        STRIPE_API_BASE: providerUrl.origin,
         // A port that was found free could be taken while the process stands by.
         PORT: '0',
       },

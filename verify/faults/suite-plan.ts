@@ -17,6 +17,7 @@ import {
   type NestedOptions,
   type PlanOptions,
 } from './plan.ts'
+import { planNeighbours } from './neighbours/plan.ts'
 import { planReaperContests } from './reaper-contests.ts'
 
 export interface SuitePlan {
@@ -30,6 +31,7 @@ export interface SuitePlan {
   readonly reaperContests: readonly Case[]
   readonly comparisons: readonly Case[]
   readonly providers: readonly Case[]
+  readonly neighbours: readonly Case[]
   /** The number of runs of each kind, one line each, printed at the start. */
   readonly summary: readonly string[]
 }
@@ -76,6 +78,7 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const reaperContests = planReaperContests(options)
   const comparisons = planComparisons(options)
   const providers = planProviders(counted, options)
+  const neighbours = planNeighbours(options)
   const beside = [...events, ...reaperContests, ...comparisons, ...providers]
   const nested = counts.pairs + counts.triples
   const shares = quick ? USUAL : fitShares(costsOf({ all, beside, nested, counted }))
@@ -85,7 +88,7 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const pairs = { seed, count: count(counts.pairs), killShare }
   const triples = { seed: seed + 1, count: count(counts.triples), killShare }
   const everyState = !quick
-  const ones = { events, reaperContests, comparisons, providers }
+  const ones = { events, reaperContests, comparisons, providers, neighbours }
   const plan = { runs, pairs, everyState, triples, ...ones }
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
 }
@@ -164,7 +167,7 @@ function describe(
   all: readonly Case[],
   counted: readonly CountedScenario[],
 ): string[] {
-  const { runs, pairs, triples, events, reaperContests, comparisons, providers } = plan
+  const { runs, pairs, triples, events, reaperContests, comparisons, providers, neighbours } = plan
   const possible = Map.groupBy(all, ({ scenario }) => scenario)
   const byScenario = Map.groupBy(runs, ({ scenario }) => scenario)
   const single = [...possible].map(([scenario, planned]) => {
@@ -182,7 +185,7 @@ function describe(
     `Planned: ${runs.length} runs with one fault`,
     ...single,
     `  up to ${pairs.count} pairs and ${triples.count} triples of faults, ${kills} % of which kill a process`,
-    `  ${events.length} orders of events, ${reaperContests.length} contests with the reaper, ${comparisons.length} comparisons, ${providers.length} with other providers`,
+    `  ${events.length} orders of events, ${reaperContests.length} contests with the reaper, ${comparisons.length} comparisons, ${providers.length} with other providers, ${neighbours.length} with neighbours`,
     `  about ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
   ]
 }

@@ -7,7 +7,7 @@ import type { Environment } from './environment.ts'
 import { prepareLane, type PreparedLane } from './prepared-lane.ts'
 import { isKill, isKilledOnce, needsServer, type CountedScenario, type Recovery } from './plan.ts'
 import { belongsToRole, isPreparation, isRepeated, type Point } from './points.ts'
-import { IDEMPOTENT, providerNamed } from './providers.ts'
+import { IDEMPOTENT } from './providers.ts'
 import {
   brokenRun,
   hasFailed,
@@ -18,6 +18,7 @@ import {
 } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
 import { MAX_ATTEMPTS, runUntilInjected } from './run-until-injected.ts'
+import { needsOf } from './scenarios.ts'
 import { measureStolenTime } from './stolen-time.ts'
 
 export interface SuiteOptions {
@@ -180,10 +181,9 @@ export class Suite {
     const idle = this.#idleLanesOf(laneKindOf(run)).pop()
     if (idle !== undefined) return idle
     const { environment, signal, lowPriority = false } = this.#options
-    const { settings } = providerNamed(run.provider)
     return await prepareLane(
       { environment, signal, ownServer: needsServer(run) },
-      { settings, lowPriority },
+      { ...needsOf(run), lowPriority },
     )
   }
 
@@ -271,6 +271,5 @@ function laneShareOf(run: Case): number {
 
 /** The kind of lane that a run needs. Runs of the same kind share lanes. */
 function laneKindOf(run: Case): string {
-  const { settings } = providerNamed(run.provider)
-  return JSON.stringify([needsServer(run), settings])
+  return JSON.stringify([needsServer(run), needsOf(run)])
 }

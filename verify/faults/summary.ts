@@ -4,7 +4,7 @@ import { cells } from '../../bench/report-files.ts'
 import { RETURN_LIMIT_MS } from './bounds.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import { IDEMPOTENT, providerNamed } from './providers.ts'
-import { hasFailed, isMissed, isSkipped, type RunResult } from './results.ts'
+import { hasFailed, isMissed, isSkipped, type Comparison, type RunResult } from './results.ts'
 
 const COLUMNS = [52, 8, 8, 8, 14, 14]
 
@@ -32,6 +32,7 @@ export function renderSummary(
   return [
     ...(rows.length === 0 ? [] : [heading, ...rows]),
     ...showReturns(results),
+    ...showComparisons(results),
     ...showProviders(results),
     ...(failed.length === 0
       ? []
@@ -65,6 +66,20 @@ function showReturns(results: readonly RunResult[]): string[] {
     '',
     `PostgreSQL came back in ${times.length} runs: new payments succeeded within ${longest} ms; ${bound}`,
   ]
+}
+
+/** What a tenant measured alone and beside its neighbours. */
+function showComparisons(results: readonly RunResult[]): string[] {
+  const lines = results.flatMap(({ scenario, comparisons = [] }) =>
+    comparisons.map((one) => `${scenario}: ${showComparison(one)}`),
+  )
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+export function showComparison({ what, unit, alone, beside, limit }: Comparison): string {
+  const [one, other, most] = [alone, beside, limit].map((number) => `${Math.round(number)} ${unit}`)
+  const ratio = unit === 'ms' ? ` (${(beside / alone).toFixed(2)} times)` : ''
+  return `${what}: ${one} alone, ${other} beside its neighbour${ratio}; the limit is ${most}`
 }
 
 /** How often the invariants broke that no service can keep with a provider. */

@@ -9,6 +9,8 @@ import type { Role } from '../points.ts'
 import type { Changes } from '../programs.ts'
 import { brokenRun, hasFailed, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
+import type { LaneNeeds } from '../scenario.ts'
+import { needsOf } from '../scenarios.ts'
 import { runUntilInjected } from '../run-until-injected.ts'
 import type { Circumstances } from './mutant.ts'
 
@@ -34,11 +36,17 @@ export async function makeRuns(
   isEnough: (result: RunResult) => boolean = () => false,
 ): Promise<RunResult[]> {
   const results: RunResult[] = []
-  let place: MutantLane | undefined
+  let place: (MutantLane & { readonly kind: string }) | undefined
   // A successor that has to load first comes too late for a zombie.
   const standbys = labels.flatMap((label) => rolesKilledBy(readLabel(label)))
   const make = async (run: Case) => {
-    place ??= await startLane(context, subject, standbys)
+    const needs = needsOf(run)
+    const kind = JSON.stringify(needs)
+    if (place !== undefined && place.kind !== kind) {
+      await place.lane.remove()
+      place = undefined
+    }
+    place ??= { kind, ...(await startLane(context, subject, { standbys, ...needs })) }
     return await makeRun(context, subject, place, run)
   }
   try {
@@ -89,10 +97,10 @@ interface MutantLane {
 async function startLane(
   { environment, signal }: RunContext,
   { changes, circumstances, schema = [] }: Subject,
-  standbys: readonly Role[],
+  needs: LaneNeeds,
 ): Promise<MutantLane> {
-  const settings = circumstances?.settings ?? {}
-  const lane = await environment.startLane({ ...(changes && { changes }), settings, standbys })
+  const settings = { ...needs.settings, ...circumstances?.settings }
+  const lane = await environment.startLane({ ...(changes && { changes }), ...needs, settings })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)
     return { lane, bystander: await Bystander.create(lane, signal) }

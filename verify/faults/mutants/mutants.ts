@@ -9,6 +9,7 @@ import { mutantsOfKeys } from './of-keys.ts'
 import { mutantsOfLateCalls } from './of-late-calls.ts'
 import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
+import { mutantsOfNeighbours } from './of-neighbours.ts'
 import { mutantsOfSecrets } from './of-secrets.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -21,4 +22,5 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfMoney,
   ...mutantsOfHolds,
   ...mutantsOfSecrets,
+  ...mutantsOfNeighbours,
 ]

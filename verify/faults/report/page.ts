@@ -8,6 +8,7 @@ import { histogramOf } from './histogram.ts'
 import { providerNamed } from '../providers.ts'
 import { invariantNames } from './invariant-names.ts'
 import { matricesOf, type Matrix } from './matrix.ts'
+import { showComparison } from '../summary.ts'
 import { recoveriesOf, type Report, type Tally } from './report.ts'
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
@@ -36,6 +37,7 @@ export function renderPage(report: Report): Promise<string> {
       '<h2>Providers</h2>',
       PROVIDERS,
       providerTable(report.by_provider),
+      ...neighboursOf(report),
       '<h2>Scenarios</h2>',
       scenarioTable(report.by_scenario),
       ...(report.soak.length === 0 ? [] : ['<h2>Soak</h2>', '<div id="plots"></div>']),
@@ -204,6 +206,16 @@ const PROVIDER_HEADING = [
   'broken among the others',
   'failed',
 ]
+
+function neighboursOf({ results }: Report): string[] {
+  const measured = results.filter(({ comparisons = [] }) => comparisons.length > 0)
+  if (measured.length === 0) return []
+  const rows = measured.map(({ scenario, comparisons = [], violations }): TableRow => {
+    const mark = violations.length > 0 ? 'missed' : undefined
+    return { cells: [scenario, comparisons.map(showComparison).join('; ')], mark }
+  })
+  return ['<h2>Neighbours</h2>', table(['noise of another tenant', 'what a tenant got'], rows)]
+}
 
 function showCounts(byInvariant: Readonly<Record<string, number>>): string {
   const shown = Object.entries(byInvariant).map(
