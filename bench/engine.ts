@@ -4,7 +4,7 @@
 import { readConfig, type Config } from '../src/config.ts'
 import { createLog } from '../src/log.ts'
 import type { Engine } from '../src/engine/engine.ts'
-import { wireEngine } from '../src/wiring.ts'
+import { wireEngine, wireWorkerBase } from '../src/wiring.ts'
 
 /** A port on which nothing listens. */
 const UNREACHABLE = 'http://127.0.0.1:9'
@@ -19,5 +19,6 @@ export function benchConfig(databaseUrl: string): Config {
 }
 
 export function benchEngine(databaseUrl: string): Engine {
-  return wireEngine(benchConfig(databaseUrl), createLog('bench', 'silent'))
+  const config = benchConfig(databaseUrl)
+  return wireEngine(config, wireWorkerBase(config, createLog('bench', 'silent')))
 }

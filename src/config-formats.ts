@@ -1,4 +1,5 @@
-// The formats of settings that are lists: operators and their keys, name servers, proxies, delays.
+// The formats of settings that are lists: operators and their keys, name servers, proxies, delays,
+// groups of queues.
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -8,10 +9,31 @@ const NAMELESS_OPERATOR = 'admin'
 /** In findings and runs these names stand for the service itself, so no operator may have them. */
 const RESERVED_NAMES = ['reconciler', 'schedule']
 
+/** The groups of queues that a worker works on: `workers/jobs.ts` has the queues of each. */
+export const queueGroups = ['payments', 'webhooks', 'maintenance'] as const
+export type QueueGroup = (typeof queueGroups)[number]
+
+/** `all`, or some groups of queues, each once: `payments,maintenance`. */
+export const workerQueues = z
+  .string()
+  .transform((text) => (text.trim() === 'all' ? [...queueGroups] : namesIn(text)))
+  .refine((names) => new Set(names).size === names.length && names.every(isQueueGroup), {
+    error: 'must be all, or some of payments, webhooks and maintenance, each once',
+  })
+  .transform((names) => queueGroups.filter((group) => names.includes(group)))
+
+function namesIn(text: string): string[] {
+  return text.split(',').map((part) => part.trim())
+}
+
+function isQueueGroup(name: string): boolean {
+  return (queueGroups as readonly string[]).includes(name)
+}
+
 /** Addresses of name servers: `10.0.0.2,[2001:db8::1]:5353`. */
 export const nameServers = z
   .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
+  .transform(namesIn)
   .refine((servers) => servers.every(isNameServer), {
     error:
       'must be a list of IP addresses, each with a port if it is not 53: 10.0.0.2,10.0.0.3:5353',
@@ -33,7 +55,7 @@ const PROXY_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
  */
 export const trustedProxies = z
   .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
+  .transform(namesIn)
   .refine((parts) => isHops(parts) || parts.every(isProxy), {
     error: 'must be the number of proxies, or a list of their addresses: 10.0.0.0/8,loopback',
   })

@@ -6,7 +6,10 @@ import {
   delaysSeconds,
   nameServers,
   operatorKeys,
+  queueGroups,
   trustedProxies,
+  type QueueGroup,
+  workerQueues,
 } from './config-formats.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -90,6 +93,7 @@ const environmentSchema = z
       .default(DAY_SECONDS),
     JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
+    WORKER_QUEUES: workerQueues.prefault('all'),
     WORKER_CONCURRENCY: count.default(16),
 
     SWEEP_INTERVAL_MS: milliseconds.default(5_000),
@@ -191,6 +195,8 @@ const environmentSchema = z
     path: ['WAIT_SECONDS'],
     error: 'must not exceed WAIT_MAX_SECONDS',
   })
+
+export { queueGroups, type QueueGroup }
 
 export type Config = z.infer<typeof environmentSchema>
 

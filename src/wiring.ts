@@ -91,31 +91,44 @@ function wireTenantLimits(
   }
 }
 
-/** Creates the parts of a worker process from its settings. */
-export function wireEngine(
+/** The parts that every worker process has. */
+export type WorkerBase = Pick<Engine, 'store' | 'clock' | 'random' | 'observe' | 'log'>
+
+/** @param name the name of the process, which an operator sees in pg_stat_activity. */
+export function wireWorkerBase(
   config: Config,
   log: Logger,
   observe: EngineObserver = silentObserver,
-): Engine {
-  const store = wireStore(config, 'worker', observe)
+  name = 'worker',
+): WorkerBase {
+  const store = wireStore(config, name, observe)
+  return { store, clock: systemClock, random: Math.random, observe, log }
+}
+
+/**
+ * Creates the parts that a worker process needs for payments and for maintenance.
+ *
+ * @throws ConfigError when STRIPE_SECRET_KEY is not set.
+ */
+export function wireEngine(config: Config, base: WorkerBase): Engine {
+  const { store, log } = base
   return {
+    ...base,
     operations,
-    store,
     claim: batchClaims(store.sql),
-    provider: wireProvider(config, store, log, observe),
+    provider: wireProvider(config, base),
     settings: config,
-    clock: systemClock,
-    random: Math.random,
     announceIdle: createIdleAnnouncer(store.sql, (error) =>
       log.warn({ err: error }, 'could not notify waiting requests; they poll'),
     ),
-    observe,
-    log,
   }
 }
 
-/** Creates the parts that a worker process needs to deliver webhooks. */
-export function wireWebhooks(config: Config, { store, clock, random, log }: Engine): WebhookParts {
+/** Creates the parts that a worker process needs to deliver webhooks. They know no provider. */
+export function wireWebhooks(
+  config: Config,
+  { store, clock, random, log }: WorkerBase,
+): WebhookParts {
   return {
     store,
     clock,
@@ -164,9 +177,7 @@ function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
 
 function wireProvider(
   config: Config,
-  { sql }: Store,
-  log: Logger,
-  { turnedProvider, limitedByProvider }: EngineObserver,
+  { store: { sql }, log, observe: { turnedProvider, limitedByProvider } }: WorkerBase,
 ): PaymentProvider {
   const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS, PROVIDER_READS_PER_SECOND } =
     config

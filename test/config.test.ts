@@ -102,6 +102,14 @@ describe('readConfig', () => {
     ])
   })
 
+  test.each([
+    ['all', ['payments', 'webhooks', 'maintenance']],
+    ['webhooks', ['webhooks']],
+    ['maintenance, payments', ['payments', 'maintenance']],
+  ])('a worker works on %s', (text, groups) => {
+    expect(readConfig({ WORKER_QUEUES: text }).WORKER_QUEUES).toEqual(groups)
+  })
+
   test('accepts a number of proxies, or their networks', () => {
     expect(readConfig({ TRUST_PROXY: '2' }).TRUST_PROXY).toBe(2)
     expect(readConfig({ TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::/32' }).TRUST_PROXY).toEqual([
@@ -141,6 +149,10 @@ describe('readConfig', () => {
     ['PROVIDER_KEY_WINDOW_SECONDS', 'zero', '0'],
     ['DEMO_API_KEY', 'too short a key', 'sk_hunter2'],
     ['DEMO_API_KEY', 'a key with other characters', 'sk_hunter2-hunter2'],
+    ['WORKER_QUEUES', 'an unknown group', 'payments,hunter2'],
+    ['WORKER_QUEUES', 'a group without a name', 'payments,,'],
+    ['WORKER_QUEUES', 'all beside others', 'all,payments'],
+    ['WORKER_QUEUES', 'a group twice', 'webhooks,webhooks'],
     ['TRUST_PROXY', 'every address', 'true'],
     ['TRUST_PROXY', 'too many proxies', '99'],
     ['TRUST_PROXY', 'a name', 'proxy.hunter2'],

@@ -1,4 +1,5 @@
-// The table of job handlers: which worker handles the jobs of which queue, and how many at a time.
+// The job handlers of each group of queues: which worker handles the jobs of which queue, and how
+// many at a time. WORKER_QUEUES names the groups of a process.
 // The retries and dead letters of the queues are in src/db/queue/queues.ts, because the API and the
 // migration need them.
 import type { JobResult, JobWithMetadata } from 'pg-boss'
@@ -18,25 +19,34 @@ import { workOnOperation } from './operation-worker.ts'
 import { workOnProviderEvent } from './provider-event-worker.ts'
 import { workOnReconciliation } from './reconciliation-worker.ts'
 import { workOnWebhook } from './webhook-worker.ts'
+import type { WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
 export interface JobHandler {
   readonly queue: string
   /** How many jobs of the queue one process handles at the same time. */
-  readonly concurrency: (settings: Config) => number
+  readonly concurrency: number
   /**
    * How often the queue is polled for retries and for jobs whose notification was lost, in seconds.
    */
   readonly pollSeconds: number
   /** Never throws: an error in one job must not affect the other jobs of its batch. */
-  readonly handle: (parts: WorkerParts, job: JobWithMetadata<unknown>) => Promise<JobResult>
+  readonly handle: (job: JobWithMetadata<unknown>) => Promise<JobResult>
 }
 
 /** The handler of a queue that all tenants share: they take turns. */
 export interface SharedJobHandler extends Omit<JobHandler, 'queue' | 'handle'> {
   readonly queue: SharedQueue
+  /** Whether workers are notified of new jobs. Then a process listens. */
+  readonly isNotified: boolean
   readonly lanes: LaneLimits
-  readonly handle: (parts: WorkerParts, job: FetchedJob) => Promise<JobResult>
+  readonly handle: (job: FetchedJob) => Promise<JobResult>
+}
+
+export interface JobHandlers {
+  readonly shared: readonly SharedJobHandler[]
+  /** The handlers of the queues from which pg-boss fetches, in the order of creation. */
+  readonly ordered: readonly JobHandler[]
 }
 
 /** For queues on which a client may wait. */
@@ -50,51 +60,79 @@ const SLOW_RECEIVER_MS = 1_000
 /** The receiver of all these jobs is the provider. */
 const withoutReceivers: LaneLimits = { initialWindow: Infinity, slowMs: Infinity }
 
-export const sharedJobHandlers: readonly SharedJobHandler[] = [
-  {
-    queue: OPERATIONS_QUEUE,
-    concurrency: (settings) => settings.WORKER_CONCURRENCY,
-    pollSeconds: FAST_POLL_SECONDS,
-    lanes: withoutReceivers,
-    handle: workOnOperation,
-  },
-  {
-    queue: PROVIDER_EVENTS_QUEUE,
-    // These jobs are short. The work is done by the operation that they start.
-    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
-    pollSeconds: FAST_POLL_SECONDS,
-    lanes: withoutReceivers,
-    handle: workOnProviderEvent,
-  },
-  {
-    queue: REMINDERS_QUEUE,
-    concurrency: (settings) => Math.ceil(settings.WORKER_CONCURRENCY / 4),
-    // Not urgent: a reminder replaces an event that should have arrived long before.
-    pollSeconds: SLOW_POLL_SECONDS,
-    lanes: withoutReceivers,
-    handle: workOnProviderEvent,
-  },
-  {
-    queue: WEBHOOKS_QUEUE,
-    concurrency: (settings) => settings.WEBHOOK_CONCURRENCY,
-    pollSeconds: SLOW_POLL_SECONDS,
-    lanes: { initialWindow: 1, slowMs: SLOW_RECEIVER_MS },
-    handle: workOnWebhook,
-  },
-]
+/** The group `payments`: operations, and what the provider or the time says about their payments. */
+export function paymentHandlers(parts: WorkerParts): JobHandlers {
+  const { WORKER_CONCURRENCY } = parts.settings
+  return {
+    shared: [
+      {
+        queue: OPERATIONS_QUEUE,
+        concurrency: WORKER_CONCURRENCY,
+        pollSeconds: FAST_POLL_SECONDS,
+        isNotified: true,
+        lanes: withoutReceivers,
+        handle: (job) => workOnOperation(parts, job),
+      },
+      {
+        queue: PROVIDER_EVENTS_QUEUE,
+        // These jobs are short. The work is done by the operation that they start.
+        concurrency: Math.ceil(WORKER_CONCURRENCY / 4),
+        pollSeconds: FAST_POLL_SECONDS,
+        isNotified: true,
+        lanes: withoutReceivers,
+        handle: (job) => workOnProviderEvent(parts, job),
+      },
+      {
+        queue: REMINDERS_QUEUE,
+        concurrency: Math.ceil(WORKER_CONCURRENCY / 4),
+        // Not urgent: a reminder replaces an event that should have arrived long before.
+        pollSeconds: SLOW_POLL_SECONDS,
+        isNotified: false,
+        lanes: withoutReceivers,
+        handle: (job) => workOnProviderEvent(parts, job),
+      },
+    ],
+    ordered: [],
+  }
+}
 
-/** The handlers of the queues from which pg-boss fetches, in the order of creation. */
-export const jobHandlers: readonly JobHandler[] = [
-  {
-    queue: MAINTENANCE_QUEUE,
-    concurrency: () => 1,
-    pollSeconds: SLOW_POLL_SECONDS,
-    handle: workOnMaintenance,
-  },
-  {
-    queue: RECONCILIATIONS_QUEUE,
-    concurrency: () => 1,
-    pollSeconds: SLOW_POLL_SECONDS,
-    handle: workOnReconciliation,
-  },
-]
+/** The group `webhooks`: deliveries to tenants. */
+export function webhookHandlers(
+  webhooks: WebhookParts,
+  { WEBHOOK_CONCURRENCY }: Pick<Config, 'WEBHOOK_CONCURRENCY'>,
+): JobHandlers {
+  return {
+    shared: [
+      {
+        queue: WEBHOOKS_QUEUE,
+        concurrency: WEBHOOK_CONCURRENCY,
+        pollSeconds: SLOW_POLL_SECONDS,
+        isNotified: false,
+        lanes: { initialWindow: 1, slowMs: SLOW_RECEIVER_MS },
+        handle: (job) => workOnWebhook(webhooks, job),
+      },
+    ],
+    ordered: [],
+  }
+}
+
+/** The group `maintenance`: recovery, deletion and reconciliation. */
+export function maintenanceHandlers(parts: WorkerParts): JobHandlers {
+  return {
+    shared: [],
+    ordered: [
+      {
+        queue: MAINTENANCE_QUEUE,
+        concurrency: 1,
+        pollSeconds: SLOW_POLL_SECONDS,
+        handle: (job) => workOnMaintenance(parts, job),
+      },
+      {
+        queue: RECONCILIATIONS_QUEUE,
+        concurrency: 1,
+        pollSeconds: SLOW_POLL_SECONDS,
+        handle: (job) => workOnReconciliation(parts, job),
+      },
+    ],
+  }
+}

@@ -1,7 +1,7 @@
 // The worker process: fetches jobs from pg-boss and handles them until it is told to stop.
 import type { Logger } from 'pino'
 import { PgBoss } from 'pg-boss'
-import { readConfig, type Config } from '../src/config.ts'
+import { queueGroups, readConfig, type Config, type QueueGroup } from '../src/config.ts'
 import { readHealthFigures } from '../src/db/operators/health-figures.ts'
 import { openJobStore, type JobStore } from '../src/db/queue/job-store.ts'
 import { ensureQueues, JOB_SCHEMA } from '../src/db/queue/queues.ts'
@@ -10,15 +10,27 @@ import { createMetrics, type Metrics } from '../src/metrics/metrics.ts'
 import { engineObserver } from '../src/metrics/observers.ts'
 import { serveMetrics, type MetricsServer } from '../src/metrics/serve-metrics.ts'
 import { exportStoreGauges } from '../src/metrics/store-gauges.ts'
-import { beforeDue, createShutdown } from '../src/engine/shutdown.ts'
+import { beforeDue, createShutdown, type Shutdown } from '../src/engine/shutdown.ts'
 import { systemClock } from '../src/engine/clock.ts'
-import type { Engine } from '../src/engine/engine.ts'
 import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
 import { startTracing, type Tracing } from '../src/tracing/start-tracing.ts'
-import { requireDatabaseUrl, wireEngine, wireWebhooks } from '../src/wiring.ts'
-import { jobHandlers, sharedJobHandlers, type JobHandler } from './jobs.ts'
+import {
+  requireDatabaseUrl,
+  wireEngine,
+  wireWebhooks,
+  wireWorkerBase,
+  type WorkerBase,
+} from '../src/wiring.ts'
+import {
+  maintenanceHandlers,
+  paymentHandlers,
+  webhookHandlers,
+  type JobHandler,
+  type JobHandlers,
+} from './jobs.ts'
 import { scheduleMaintenance, startTicking, type Ticker } from './maintenance.ts'
 import { startSharedWorkers, type SharedWorkers } from './shared-queues.ts'
+import type { WorkerParts } from './worker-parts.ts'
 
 /**
  * Above one, because a poller that fetches single jobs does not drain a backlog when it is
@@ -35,63 +47,100 @@ const DELETION_INTERVAL_SECONDS = 10 * 60
  * over by then.
  */
 const GIVE_BACK_SHARE = 0.9
-/** Next to the API's port, for when both run on one machine. */
+/** Next to the API's port, for when all processes run on one machine. */
 const USUAL_METRICS_PORT = 9465
+const USUAL_METRICS_PORT_FOR_WEBHOOKS = 9466
 
 await runProcess('worker', async () => {
   const config = readConfig()
-  const log = createLog('worker', config.LOG_LEVEL)
+  const name = describeWorker(config)
+  const log = createLog(name, config.LOG_LEVEL)
   const tracing = await startTracing('worker', config, log)
   const metrics = createMetrics()
+  const base = wireWorkerBase(config, log, engineObserver(metrics), name)
   const shutdown = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
-  const engine = { ...wireEngine(config, log, engineObserver(metrics)), shutdown }
-  // Before the first job needs it. What goes wrong is told with that job.
-  engine.provider.readAccount().catch(() => {})
-  const metricsServer = await serveWorkerMetrics(metrics, engine, config)
   const stopping = new AbortController()
-  const webhooks = wireWebhooks(config, engine)
-  const parts = { engine, webhooks, settings: config, stopping: stopping.signal }
+  const parts = wireParts(config, base, shutdown, stopping.signal)
+  const metricsServer = await serveWorkerMetrics(metrics, base, config)
+  const { ordered, shared } = handlersOf(config, base, parts)
   const jobs = openJobStore({
     url: requireDatabaseUrl(config),
-    applicationName: 'atomic-payments worker jobs',
+    applicationName: `atomic-payments ${name} jobs`,
     timeoutMs: config.STORE_TIMEOUT_MS,
-    failed: engine.observe.storeFailed,
+    failed: base.observe.storeFailed,
   })
   const boss = createBoss(jobs, config, log)
   await boss.start()
-  // The queues keep the settings of the process that wrote them last, and the lease is a worker's
-  // setting.
-  await ensureQueues(boss, config)
-  for (const handler of jobHandlers) {
-    const { queue, handle } = handler
-    await boss.work(queue, workOptions(handler, config), (batch) =>
-      Promise.all(batch.map((job) => handle(parts, job))),
+  // The queues keep the settings of the process that wrote them last: of one that works on them.
+  await ensureQueues(boss, config, new Set([...ordered, ...shared].map(({ queue }) => queue)))
+  for (const handler of ordered) {
+    await boss.work(handler.queue, workOptions(handler), (batch) =>
+      Promise.all(batch.map((job) => handler.handle(job))),
     )
   }
-  const shared = await startSharedWorkers(boss, jobs, parts, sharedJobHandlers)
-  await scheduleMaintenance(boss)
-  const ticking = startTicking(parts)
+  const sharedWorkers = await startSharedWorkers(boss, jobs, log, shared)
+  const ticking = await startMaintenance(boss, config, parts)
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
     shutdown.begin()
     stopping.abort(new Error('the worker stops'))
-    return stop({ boss, jobs, shared, ticking, metricsServer, tracing }, engine, config, reason)
+    log.info({ reason }, 'stopping; completing the phases in progress')
+    const running = { boss, jobs, sharedWorkers, ticking, metricsServer, tracing }
+    return stop(running, base, shutdown, config)
   })
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
   announceReady()
 })
 
+/** Its name in the log and in pg_stat_activity. */
+function describeWorker({ WORKER_QUEUES }: Config): string {
+  const worksOnAll = WORKER_QUEUES.length === queueGroups.length
+  return worksOnAll ? 'worker' : `worker ${WORKER_QUEUES.join(' ')}`
+}
+
+function worksOnlyOnWebhooks({ WORKER_QUEUES }: Config): boolean {
+  return WORKER_QUEUES.every((group) => group === 'webhooks')
+}
+
+/** A worker for webhooks alone gets none: it has no key of the provider, and never calls it. */
+function wireParts(
+  config: Config,
+  base: WorkerBase,
+  shutdown: Shutdown,
+  stopping: AbortSignal,
+): WorkerParts | undefined {
+  if (worksOnlyOnWebhooks(config)) return undefined
+  const engine = { ...wireEngine(config, base), shutdown }
+  // Before the first job needs it. What goes wrong is told with that job.
+  engine.provider.readAccount().catch(() => {})
+  return { engine, settings: config, stopping }
+}
+
+function handlersOf(config: Config, base: WorkerBase, parts: WorkerParts | undefined): JobHandlers {
+  const groups: JobHandlers[] = []
+  const worksOn = (group: QueueGroup) => config.WORKER_QUEUES.includes(group)
+  if (parts && worksOn('payments')) groups.push(paymentHandlers(parts))
+  if (parts && worksOn('maintenance')) groups.push(maintenanceHandlers(parts))
+  if (worksOn('webhooks')) groups.push(webhookHandlers(wireWebhooks(config, base), config))
+  return {
+    shared: groups.flatMap(({ shared }) => shared),
+    ordered: groups.flatMap(({ ordered }) => ordered),
+  }
+}
+
 function serveWorkerMetrics(
   metrics: Metrics,
-  { store, clock, log }: Engine,
+  { store, clock, log }: WorkerBase,
   config: Config,
 ): Promise<MetricsServer> {
   metrics.exportProcess()
+  for (const group of config.WORKER_QUEUES) metrics.set('worker_queues', { group }, 1)
   exportStoreGauges(
     metrics,
     () => readHealthFigures(store.sql),
     () => clock.monotonicMs(),
   )
-  return serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
+  const port = worksOnlyOnWebhooks(config) ? USUAL_METRICS_PORT_FOR_WEBHOOKS : USUAL_METRICS_PORT
+  return serveMetrics(metrics, port, config, log)
 }
 
 function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
@@ -101,7 +150,8 @@ function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
     db: jobs,
     schema: JOB_SCHEMA,
     migrate: false,
-    useListenNotify: true,
+    // Without a worker for maintenance nothing would fetch these jobs.
+    schedule: config.WORKER_QUEUES.includes('maintenance'),
     superviseIntervalSeconds: superviseSeconds,
     monitorIntervalSeconds: superviseSeconds,
     maintenanceIntervalSeconds: DELETION_INTERVAL_SECONDS,
@@ -111,39 +161,48 @@ function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
   return boss
 }
 
-function workOptions({ concurrency, pollSeconds }: JobHandler, config: Config) {
+function workOptions({ concurrency, pollSeconds }: JobHandler) {
   return {
     batchSize: BATCH_SIZE,
-    localConcurrency: Math.ceil(concurrency(config) / BATCH_SIZE),
+    localConcurrency: Math.ceil(concurrency / BATCH_SIZE),
     burstWhenBatchFull: true,
     includeMetadata: true,
     perJobResults: true,
     pollingIntervalSeconds: pollSeconds,
-    notifyPollingIntervalSeconds: pollSeconds,
   } as const
+}
+
+/** Only a worker for maintenance schedules its tasks and runs them. */
+async function startMaintenance(
+  boss: PgBoss,
+  { WORKER_QUEUES }: Config,
+  parts: WorkerParts | undefined,
+): Promise<Ticker | undefined> {
+  if (parts === undefined || !WORKER_QUEUES.includes('maintenance')) return undefined
+  await scheduleMaintenance(boss)
+  return startTicking(parts)
 }
 
 interface Running {
   readonly boss: PgBoss
   readonly jobs: JobStore
-  readonly shared: SharedWorkers
-  readonly ticking: Ticker
+  readonly sharedWorkers: SharedWorkers
+  readonly ticking: Ticker | undefined
   readonly metricsServer: MetricsServer
   readonly tracing: Tracing
 }
 
 async function stop(
-  { boss, jobs, shared, ticking, metricsServer, tracing }: Running,
-  { store, log, shutdown }: Engine,
+  { boss, jobs, sharedWorkers, ticking, metricsServer, tracing }: Running,
+  { store, log }: WorkerBase,
+  shutdown: Shutdown,
   config: Config,
-  reason: string,
 ): Promise<void> {
-  log.info({ reason }, 'stopping; completing the phases in progress')
   // Concurrently, so that no job is fetched while a task ends. A task can be interrupted at any
   // point.
   await Promise.all([
-    beforeDue(shutdown, ticking.stop()),
-    shared.stop(GIVE_BACK_SHARE * config.SHUTDOWN_TIMEOUT_MS),
+    ticking && beforeDue(shutdown, ticking.stop()),
+    sharedWorkers.stop(GIVE_BACK_SHARE * config.SHUTDOWN_TIMEOUT_MS),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
   await Promise.all([store.close(), jobs.close(), metricsServer.stop(), tracing.stop()])

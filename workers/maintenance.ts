@@ -1,5 +1,5 @@
-// The maintenance tasks, in one table. Every worker runs each task periodically; if no worker does,
-// a schedule of pg-boss runs it. Concurrent runs are harmless.
+// The maintenance tasks, in one table. Every worker for maintenance runs each task periodically, and
+// a schedule of pg-boss makes one of them run it. Concurrent runs are harmless.
 import type { JobResult, JobWithMetadata, PgBoss } from 'pg-boss'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
@@ -18,7 +18,7 @@ export interface MaintenanceTask {
   readonly name: string
   /** When the schedule of pg-boss makes one of the workers run it. */
   readonly cron: string
-  /** How often each worker runs it by itself, in milliseconds; null: only by the schedule. */
+  /** How often each of them runs it by itself, in milliseconds; null: only by the schedule. */
   readonly intervalMs: ((settings: Config) => number) | null
   /** Runs it once, and returns its counts. All counts are zero when there was nothing to do. */
   readonly run: (parts: WorkerParts) => Promise<Readonly<Record<string, number>>>

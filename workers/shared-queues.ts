@@ -1,11 +1,11 @@
 // Starts a worker for each queue that all tenants share, and wakes it when pg-boss's channel names
 // its queue.
+import type { Logger } from 'pino'
 import type { PgBoss } from 'pg-boss'
 import { JOBS_CHANNEL } from '../src/db/connection/notifications.ts'
 import type { JobStore } from '../src/db/queue/job-store.ts'
 import type { SharedJobHandler } from './jobs.ts'
 import { SharedQueueWorker } from './shared-queue-worker.ts'
-import type { WorkerParts } from './worker-parts.ts'
 
 /** One place for a newcomer for each four places of all. */
 const RESERVED_SHARE = 0.25
@@ -18,20 +18,18 @@ export interface SharedWorkers {
 export async function startSharedWorkers(
   boss: PgBoss,
   jobs: JobStore,
-  parts: WorkerParts,
+  log: Logger,
   handlers: readonly SharedJobHandler[],
 ): Promise<SharedWorkers> {
-  const { log } = parts.engine
   const warn = (error: unknown) => log.warn({ err: error }, 'the job queue failed')
   const workers = handlers.map(({ queue, concurrency, pollSeconds, lanes, handle }) => {
-    const sharedPlaces = concurrency(parts.settings)
     return new SharedQueueWorker(boss, jobs, {
       queue,
-      sharedPlaces,
-      reservedPlaces: Math.ceil(RESERVED_SHARE * sharedPlaces),
+      sharedPlaces: concurrency,
+      reservedPlaces: Math.ceil(RESERVED_SHARE * concurrency),
       lanes,
       pollMs: pollSeconds * 1_000,
-      handle: (job) => handle(parts, job),
+      handle,
       onError: warn,
     })
   })
@@ -40,7 +38,9 @@ export async function startSharedWorkers(
   }
   // Without notifications, behind some poolers, the workers only poll. A new connection may have
   // missed some.
-  await jobs.listen?.(JOBS_CHANNEL, wake, () => wake()).catch(warn)
+  if (handlers.some(({ isNotified }) => isNotified)) {
+    await jobs.listen?.(JOBS_CHANNEL, wake, () => wake()).catch(warn)
+  }
   return {
     async stop(timeoutMs) {
       await Promise.all(workers.map((worker) => worker.stop(timeoutMs)))

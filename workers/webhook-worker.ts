@@ -5,8 +5,7 @@ import { z } from 'zod'
 import type { WebhookJob } from '../src/db/queue/queues.ts'
 import type { FetchedJob } from '../src/db/queue/turns.ts'
 import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
-import { deliverWebhook } from '../src/webhooks/deliver-webhook.ts'
-import type { WorkerParts } from './worker-parts.ts'
+import { deliverWebhook, type WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 
 const jobData: z.ZodType<WebhookJob> = z.object({
   tenantId: z.uuid(),
@@ -15,7 +14,7 @@ const jobData: z.ZodType<WebhookJob> = z.object({
 })
 
 export async function workOnWebhook(
-  { webhooks }: Pick<WorkerParts, 'webhooks'>,
+  webhooks: WebhookParts,
   job: Pick<FetchedJob, 'id' | 'data'>,
 ): Promise<JobResult> {
   const { id } = job
@@ -36,7 +35,7 @@ export async function workOnWebhook(
 
 /** The text of the dead letter for operators: the result of the last attempt, if it can be read. */
 async function explainGivingUp(
-  { store }: WorkerParts['webhooks'],
+  { store }: WebhookParts,
   { tenantId, deliveryId }: WebhookJob,
 ): Promise<object> {
   const reason = 'out of attempts'

@@ -8,7 +8,8 @@ import { StartError } from '../start-error.ts'
 
 const HELP = `Usage: npm start [-- --help]
 
-Starts Atomic Payments on this machine: PostgreSQL, a Stripe stand-in, the API and the worker.
+Starts Atomic Payments on this machine: PostgreSQL, a Stripe stand-in, the API, a
+worker, and another one for webhooks alone.
 Migrates the database and creates a demo tenant. Prints "ready http://127.0.0.1:<port>" when a
 payment can succeed. Ctrl-C stops everything gracefully. A second Ctrl-C, at least one second
 later, kills everything at once.

@@ -9,6 +9,7 @@ const PART_COLORS = {
   provider: 'magenta',
   api: 'cyan',
   worker: 'yellow',
+  webhooks: 'green',
 } as const
 
 export type PartName = keyof typeof PART_COLORS

@@ -1,4 +1,4 @@
-// Runs the stack of `npm start`: PostgreSQL, migrations, demo tenant, Stripe stand-in, worker and
+// Runs the stack of `npm start`: PostgreSQL, migrations, demo tenant, Stripe stand-in, workers and
 // API. Parts start in the order of their dependencies and stop in the reverse order.
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
@@ -24,6 +24,10 @@ import { supervise, type SupervisedPart } from './supervise.ts'
 const DATABASE = 'atomic_payments'
 const LOOPBACK = '127.0.0.1'
 const STAND_IN_API_KEY = 'sk_test_mock'
+/** A receiver of webhooks during development is usually http:// on this machine. */
+const RECEIVERS = { WEBHOOK_ALLOW_INSECURE: 'true' }
+/** Blank counts as unset, also where the environment has a value. */
+const NO_PROVIDER = { STRIPE_SECRET_KEY: '', STRIPE_API_BASE: '' }
 
 /** Added to SHUTDOWN_TIMEOUT_MS, after which a process ends itself. */
 const STOP_MARGIN_MS = 2_000
@@ -76,6 +80,7 @@ export class Stack {
     const admin = adminKey === undefined ? {} : { ADMIN_API_KEY: adminKey }
     await this.#startServices({ ...provider, ...admin, DATABASE_URL: databaseUrl }, port)
     await this.#waitForOk(`${apiUrl}/readyz`)
+    this.#startWebhookWorker({ DATABASE_URL: databaseUrl })
     return { apiUrl, standInUrl, apiKey, adminKey }
   }
 
@@ -162,15 +167,27 @@ export class Stack {
    */
   async #startServices(settings: Settings, port: number): Promise<void> {
     this.#log('starting the worker and the API')
-    // A receiver of webhooks during development is usually http:// on this machine.
-    const local = { ...settings, WEBHOOK_ALLOW_INSECURE: 'true' }
-    const { METRICS_PORT } = this.#config
     const worker = this.#startProcess('worker', 'workers/main.ts', {
-      ...local,
-      METRICS_PORT: portAfter(METRICS_PORT),
+      ...settings,
+      WORKER_QUEUES: 'payments,maintenance',
+      METRICS_PORT: portAfter(this.#config.METRICS_PORT, 1),
     })
-    const api = this.#startProcess('api', 'src/start/api.ts', { ...local, PORT: String(port) })
+    const own = { ...settings, ...RECEIVERS, PORT: String(port) }
+    const api = this.#startProcess('api', 'src/start/api.ts', own)
     await Promise.all([worker, api])
+  }
+
+  /** No payment waits for it, so nothing waits until it is ready. It knows no provider. */
+  #startWebhookWorker(settings: Settings): void {
+    const started = this.#startProcess('webhooks', 'workers/main.ts', {
+      ...settings,
+      ...RECEIVERS,
+      ...NO_PROVIDER,
+      WORKER_QUEUES: 'webhooks',
+      METRICS_PORT: portAfter(this.#config.METRICS_PORT, 2),
+    })
+    // The log has the reason, and it is started again.
+    started.catch(() => {})
   }
 
   async #startProcess(part: PartName, script: string, settings: Settings): Promise<void> {
@@ -220,10 +237,10 @@ function providerSettings(standInUrl: string | undefined, webhooks: Settings): S
     : { ...webhooks, STRIPE_SECRET_KEY: STAND_IN_API_KEY, STRIPE_API_BASE: standInUrl }
 }
 
-/** Returns the next port. 0 and unset stay as they are. */
-function portAfter(port: number | undefined): string {
+/** Returns the port that is so many later. 0 and unset stay as they are. */
+function portAfter(port: number | undefined, later: number): string {
   if (port === undefined) return ''
-  return String(port === 0 ? 0 : port + 1)
+  return String(port === 0 ? 0 : port + later)
 }
 
 /** Returns the address at which a client reaches a server that listens on `host`. */

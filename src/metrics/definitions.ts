@@ -47,6 +47,9 @@ export const definitions = {
   maintenance_failures_total: { kind: 'counter', labels: ['task'],
     help: 'Failed runs of a maintenance task.' },
 
+  worker_queues: { kind: 'state', labels: ['group'],
+    help: '1 for each group of queues that this worker works on (WORKER_QUEUES): payments, webhooks, maintenance.' },
+
   // The worker reads these from the store when it is scraped. They are absent while the store does
   // not answer.
   findings_open: { kind: 'gauge', labels: [],

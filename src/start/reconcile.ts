@@ -12,7 +12,7 @@ import { carryOutRun } from '../reconciliation/carry-out-run.ts'
 import { stages, type ComparisonWatcher, type Counts } from '../reconciliation/comparison.ts'
 import { showFindings } from '../reconciliation/show-findings.ts'
 import { windowOf } from '../reconciliation/window.ts'
-import { wireEngine } from '../wiring.ts'
+import { wireEngine, wireWorkerBase } from '../wiring.ts'
 
 const HELP = `Usage: npm run reconcile -- [--from <time>] [--to <time>]
 
@@ -58,7 +58,7 @@ async function reconcile(args: readonly string[]): Promise<number> {
   }
   const config = readConfig()
   // No log lines on the terminal: it shows the progress and the report.
-  const engine = wireEngine(config, createLog('reconcile', 'silent'))
+  const engine = wireEngine(config, wireWorkerBase(config, createLog('reconcile', 'silent')))
   try {
     return await compareWindow(engine, window)
   } finally {

@@ -16,7 +16,7 @@ export const testWithPromtool =
     : test
 
 /** The labels that tell alerts of one name apart. The ids of tenants differ in each run. */
-const TOLD_APART_BY = ['alertname', 'circuit', 'job', 'queue', 'task']
+const TOLD_APART_BY = ['alertname', 'circuit', 'group', 'job', 'queue', 'task']
 
 /** The alerts that must fire at a minute: these and no others, but for the names in `besides`. */
 export interface Expectation {

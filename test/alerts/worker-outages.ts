@@ -1,4 +1,5 @@
 // Outages of the workers: they are gone, they are frozen, a task hangs, or they are too slow.
+import { queueGroups } from '../../src/config.ts'
 import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import { scrapeProcess, type Labels } from './recording.ts'
@@ -17,6 +18,12 @@ const BACKLOG = 1_100
 const NO_TASK_RUNS: readonly Labels[] = ['check', 'reap', 'sweep', 'watch'].map((task) => ({
   alertname: 'AtomicPaymentsMaintenanceStandsStill',
   task,
+}))
+
+/** It was the only one, and worked on everything. */
+const NO_WORKER: readonly Labels[] = queueGroups.map((group) => ({
+  alertname: 'AtomicPaymentsNoWorker',
+  group,
 }))
 
 const WORKER_GONE = { alertname: 'AtomicPaymentsTargetGone', job: 'atomic-payments-worker' }
@@ -68,7 +75,7 @@ export const workerOutages: readonly Outage[] = [
     name: 'the only worker crashes',
     minutes: 12,
     begin: killWorker,
-    fires: [...NO_TASK_RUNS, WORKER_GONE],
+    fires: [...NO_TASK_RUNS, ...NO_WORKER, WORKER_GONE],
   },
   {
     name: 'the only worker and its container are gone',
@@ -77,7 +84,7 @@ export const workerOutages: readonly Outage[] = [
       await killWorker(scene)
       scene.targets = scene.targets.filter(({ job }) => job !== 'atomic-payments-worker')
     },
-    fires: [...NO_TASK_RUNS, WORKER_GONE],
+    fires: [...NO_TASK_RUNS, ...NO_WORKER, WORKER_GONE],
   },
   {
     name: 'a maintenance task hangs',

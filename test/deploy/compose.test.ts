@@ -110,6 +110,7 @@ describe('the file', () => {
       ['migrate'],
       ['api'],
       ['worker'],
+      ['webhook-worker'],
       ['mock-provider'],
       ['tenants', 'tools'],
       ['prometheus', 'observability'],
@@ -195,7 +196,7 @@ describe('the parts fit', () => {
   const portOf = (url: string | undefined) => new URL(url ?? '').port
 
   test('all use the same database: the migration and the tenants command as its owner, the rest as the service', () => {
-    const urls = ['migrate', 'tenants', 'api', 'worker'].map(
+    const urls = ['migrate', 'tenants', 'api', 'worker', 'webhook-worker'].map(
       (name) => new URL(settingsOf(name).DATABASE_URL ?? ''),
     )
 
@@ -205,6 +206,7 @@ describe('the parts fit', () => {
     expect(urls.map(({ username }) => username)).toEqual([
       'postgres',
       'postgres',
+      'atomic_payments_app',
       'atomic_payments_app',
       'atomic_payments_app',
     ])
@@ -235,6 +237,15 @@ describe('the parts fit', () => {
     expect(provider.STRIPE_WEBHOOK_SECRET).toBe(api.STRIPE_WEBHOOK_SECRET)
   })
 
+  test('the two workers share the queues, and the one for webhooks knows no secret of payments', () => {
+    const [worker, webhooks] = [settingsOf('worker'), settingsOf('webhook-worker')]
+
+    expect(worker.WORKER_QUEUES).toEqual(['payments', 'maintenance'])
+    expect(webhooks.WORKER_QUEUES).toEqual(['webhooks'])
+    const known = Object.keys(compose.services['webhook-worker']?.environment ?? {})
+    expect(known.filter((name) => /^STRIPE_|^ADMIN_/.test(name))).toEqual([])
+  })
+
   test('with no address or a blank one, as in .env.example, no key is sent to Stripe', () => {
     const { environment } = compose.services['worker'] ?? {}
 
@@ -250,11 +261,12 @@ describe('the parts fit', () => {
       )
 
     expect(compose.services['api']?.ports?.[0]?.split(':').at(-1)).toBe(String(api.PORT))
-    expect(checked('worker')).toBe(String(settingsOf('worker').METRICS_PORT))
+    for (const worker of ['worker', 'webhook-worker'])
+      expect(checked(worker)).toBe(String(settingsOf(worker).METRICS_PORT))
     expect(checked('mock-provider')).toBe(String(settingsOf('mock-provider').MOCK_PROVIDER_PORT))
   })
 
-  test.each(['api', 'worker'])(
+  test.each(['api', 'worker', 'webhook-worker'])(
     '%s sends traces only to the endpoint of the environment',
     (name) => {
       const service = compose.services[name] as ComposeService
@@ -273,13 +285,16 @@ describe('the parts fit', () => {
   )
 
   test('the metrics ports are reachable from the other containers', () => {
-    for (const name of ['api', 'worker']) expect(settingsOf(name).METRICS_HOST).toBe('0.0.0.0')
+    for (const name of ['api', 'worker', 'webhook-worker'])
+      expect(settingsOf(name).METRICS_HOST).toBe('0.0.0.0')
   })
 
   test('two processes of each kind fit into PostgreSQL’s default of 100 connections', () => {
-    const pools = ['api', 'worker'].map((name) => settingsOf(name).DATABASE_POOL_SIZE)
+    const pools = ['api', 'worker', 'webhook-worker'].map(
+      (name) => settingsOf(name).DATABASE_POOL_SIZE,
+    )
     // Connections of pg-boss and the listeners.
-    const besides = 12
+    const besides = 14
 
     expect(2 * (pools.reduce((sum, size) => sum + size, 0) + besides)).toBeLessThan(97)
   })

@@ -62,6 +62,12 @@ async function exportedFamilies(): Promise<ReadonlyMap<string, string>> {
   return parseExposition(await metrics.scrape()).families
 }
 
+/** Then all workers report the same value. */
+function isReadFromStore(metric: string): boolean {
+  const own = definitions as Readonly<Record<string, Definition>>
+  return own[metric.slice(PREFIX.length)]?.kind === 'gauge'
+}
+
 const OF_EVERY_SERIES = ['job', 'instance']
 
 /** Returns the labels of an exported metric, or undefined. */
@@ -117,7 +123,7 @@ describe.each(queries)('the query of "$title" for "$legendFormat"', ({ expr, leg
       const kind = families.get(metric) ?? families.get(metric.replace(/_(bucket|count|sum)$/, ''))
       if (kind === 'counter' || kind === 'histogram') {
         expect(expr).toMatch(new RegExp(`(rate|increase)\\(${metric}(\\{[^}]*\\})?\\[`))
-      } else if (metric.startsWith(PREFIX)) {
+      } else if (isReadFromStore(metric)) {
         expect(expr).toMatch(new RegExp(`max( by \\([^)]*\\) )?\\(${metric}`))
       }
     }
@@ -201,18 +207,15 @@ describe('Prometheus', () => {
   })
 
   test('scrapes API and workers on their metrics ports, under the job names of the alerts', () => {
-    const scraped = prometheus.scrape_configs.map(({ job_name, dns_sd_configs }) => [
-      job_name,
-      dns_sd_configs[0]?.names[0],
-      String(dns_sd_configs[0]?.port),
-    ])
-
-    expect(scraped).toEqual(
-      ['api', 'worker'].map((name) => [
-        `atomic-payments-${name}`,
-        name,
-        compose.services[name]?.environment?.['METRICS_PORT'],
-      ]),
+    const scraped = prometheus.scrape_configs.flatMap(({ job_name, dns_sd_configs }) =>
+      dns_sd_configs.map(({ names, port }) => [job_name, names, String(port)]),
     )
+
+    const portOf = (name: string) => compose.services[name]?.environment?.['METRICS_PORT']
+    expect(scraped).toEqual([
+      ['atomic-payments-api', ['api'], portOf('api')],
+      ['atomic-payments-worker', ['worker'], portOf('worker')],
+      ['atomic-payments-worker', ['webhook-worker'], portOf('webhook-worker')],
+    ])
   })
 })

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
+import { queueGroups } from '../../src/config.ts'
 import { storeErrorKinds } from '../../src/db/connection/store-errors.ts'
 import { operationStatuses } from '../../src/domain/operations/operation.ts'
 import { refusals, reservationResults, storeCircuits } from '../../src/http/observer.ts'
@@ -41,6 +42,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   'maintenance_total.task': maintenanceTasks.map(({ name }) => name),
   'maintenance_duration_seconds.task': maintenanceTasks.map(({ name }) => name),
   'maintenance_failures_total.task': maintenanceTasks.map(({ name }) => name),
+  'worker_queues.group': queueGroups,
   'up.job': JOBS,
 }
 

@@ -17,7 +17,7 @@ import { createApiServer, type ServerTimeouts } from '../../src/http/limits/api-
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { wireApi, wireEngine } from '../../src/wiring.ts'
+import { wireApi, wireEngine, wireWorkerBase } from '../../src/wiring.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
 import type { Tenant } from './service.ts'
@@ -50,7 +50,7 @@ export async function startServiceInProcess(
     ...settings,
   })
   const log = pino({ level: 'silent' })
-  const engine = wireEngine(config, log)
+  const engine = wireEngine(config, wireWorkerBase(config, log))
   const store = openStore({
     url: database.url,
     applicationName: 'test',

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { readConfig } from '../../src/config.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
-import type { WorkerParts } from '../../workers/worker-parts.ts'
 import { workOnProviderEvent } from '../../workers/provider-event-worker.ts'
 import { asked } from '../operations/made-payments.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
@@ -17,10 +16,7 @@ beforeAll(async () => {
 afterAll(() => t.stop())
 
 const work = (data: unknown) =>
-  workOnProviderEvent({ engine: t.engine, settings: readConfig({}) } as WorkerParts, {
-    id: 'job',
-    data,
-  })
+  workOnProviderEvent({ engine: t.engine, settings: readConfig({}) }, { id: 'job', data })
 
 async function stored(fields: Partial<ProviderEvent> = {}): Promise<ProviderEvent> {
   const { paymentId } = await asked(t)

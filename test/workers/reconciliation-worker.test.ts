@@ -10,7 +10,6 @@ import {
   requestReconciliation,
   type RunRequest,
 } from '../../src/db/reconciliation/reconciliation-runs.ts'
-import type { WorkerParts } from '../../workers/worker-parts.ts'
 import {
   requestDailyReconciliation,
   workOnReconciliation,
@@ -54,7 +53,6 @@ async function until(holds: () => Promise<boolean>, patienceMs = 30_000): Promis
 async function work(data: unknown, stopping?: AbortSignal) {
   const parts = {
     engine: t.engine,
-    webhooks: {} as WorkerParts['webhooks'],
     settings: readConfig({}),
     ...(stopping === undefined ? {} : { stopping }),
   }

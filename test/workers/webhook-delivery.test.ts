@@ -153,7 +153,7 @@ const endPauses = () =>
   store.sql`update webhook_endpoints set paused_until = null where tenant_id = ${tenantId}`
 
 function work(job: { id: string; data: unknown }, parts = webhooks) {
-  return workOnWebhook({ webhooks: parts }, job)
+  return workOnWebhook(parts, job)
 }
 
 /** Verifies a request with `standardwebhooks`, which throws when the signature is wrong. */

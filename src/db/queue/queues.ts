@@ -85,9 +85,14 @@ const FIRST_REMINDERS = 12
  */
 const RECONCILIATION_HEARTBEAT_SECONDS = 20
 
-/** Creates the queues, or updates their settings. */
-export async function ensureQueues(boss: PgBoss, settings: QueueSettings): Promise<void> {
+/** Creates the queues, or updates their settings: all of them, or only those that are named. */
+export async function ensureQueues(
+  boss: PgBoss,
+  settings: QueueSettings,
+  names?: ReadonlySet<string>,
+): Promise<void> {
   for (const { name, ...options } of queueSettings(settings)) {
+    if (names?.has(name) === false) continue
     await boss.createQueue(name, options)
     await boss.updateQueue(name, options)
   }

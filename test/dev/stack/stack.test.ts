@@ -7,8 +7,9 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { get, paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
+import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -114,14 +115,42 @@ describe('a running stack', () => {
     expect(printed).toMatch(/http:\/\/127\.0\.0\.1:\d+\/_control\/executed/)
   })
 
-  test('prints and serves the metrics URLs of the API and the worker', async () => {
-    for (const part of ['api', 'worker']) {
-      const line = stack.launcher.lines.find((candidate) =>
+  test('prints and serves the metrics URLs of the API and the workers', async () => {
+    const groups = { api: [], worker: ['payments', 'maintenance'], webhooks: ['webhooks'] }
+    for (const [part, own] of Object.entries(groups)) {
+      const line = await stack.launcher.waitForLine((candidate) =>
         new RegExp(`^${part} .* metrics at http`).test(candidate),
       )
-      const response = await fetch(/http:\S+\/metrics/.exec(line ?? '')?.[0] ?? '')
-      expect(await response.text()).toContain('atomic_payments_')
+      const response = await fetch(/http:\S+\/metrics/.exec(line)?.[0] ?? '')
+      const text = await response.text()
+      expect(text).toContain('atomic_payments_')
+      const found = [...text.matchAll(/^atomic_payments_worker_queues\{group="(\w+)"/gm)]
+      expect(found.map(([, group]) => group)).toEqual(own)
     }
+  })
+
+  test('delivers webhooks in a process of their own, whose end delays no payment', async () => {
+    const receiver = await startReceiver()
+    const { url, tenant, launcher } = stack
+    await post(url, tenant, '/v1/webhook-endpoints', { url: receiver.url })
+    const arrived = (type: string, payment: ApiResponse) =>
+      until(() => {
+        const about = receiver.received.filter(({ body }) =>
+          body.includes(String(payment.json['id'])),
+        )
+        return about.some(({ body }) => body.includes(`"${type}"`))
+      })
+    await arrived('payment.succeeded', await pay(stack, randomUUID()))
+    const [worker] = processesOf(launcher, 'worker')
+
+    await killPart(stack, 'webhooks')
+    const payment = await pay(stack, randomUUID())
+
+    expect(payment.status).toBe(201)
+    await arrived('payment.succeeded', payment)
+    expect(processesOf(launcher, 'webhooks')).toHaveLength(2)
+    expect(processesOf(launcher, 'worker')).toEqual([worker])
+    await receiver.stop()
   })
 
   test('prints a valid operator key and stores the database URL for the dashboard', async () => {
@@ -138,7 +167,7 @@ describe('a running stack', () => {
   test('prefixes each log line with the name of its part and prints no JSON', () => {
     const lines = stack.launcher.lines.filter((line) => line.includes(' | '))
     const names = new Set(lines.map((line) => line.split(' ')[0]))
-    expect(names).toEqual(new Set(['stack', 'postgres', 'provider', 'worker', 'api']))
+    expect(names).toEqual(new Set(['stack', 'postgres', 'provider', 'worker', 'api', 'webhooks']))
     expect(stack.launcher.lines.filter((line) => line.includes('{"level"'))).toEqual([])
   })
 
@@ -179,7 +208,9 @@ describe('a running stack', () => {
 
     test('stops all parts in order when npm forwards the SIGINT of a Ctrl-C', async () => {
       const { launcher, folder } = stack
-      const pids = ['worker', 'api', 'provider'].flatMap((part) => processesOf(launcher, part))
+      await launcher.waitForLine((line) => /^webhooks .* working/.test(line))
+      const parts = ['worker', 'api', 'webhooks', 'provider']
+      const pids = parts.flatMap((part) => processesOf(launcher, part))
 
       launcher.kill('SIGINT')
       launcher.kill('SIGINT')
@@ -190,7 +221,7 @@ describe('a running stack', () => {
       expect(existsSync(join(folder, 'data', 'database-url'))).toBe(false)
       const stopped = launcher.lines.filter((line) => /stopped|is shut down/.test(line))
       const order = stopped.map((line) => line.split(' ')[0])
-      expect(order).toEqual(['api', 'worker', 'provider', 'postgres', 'stack'])
+      expect(order).toEqual(['webhooks', 'api', 'worker', 'provider', 'postgres', 'stack'])
     })
 
     test('kills a part that does not stop after SIGTERM on a Ctrl-C', async () => {

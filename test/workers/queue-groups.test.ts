@@ -1,0 +1,237 @@
+// Tests workers that work on some groups of queues (WORKER_QUEUES), as real processes. Each test
+// starts the workers that it needs.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { scrapeProcess } from '../alerts/recording.ts'
+import { get, paymentBody, post, postPayment } from '../support/client.ts'
+import type { ServiceProcess } from '../support/processes.ts'
+import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const NO_PROVIDER = { STRIPE_SECRET_KEY: '', STRIPE_API_BASE: '' }
+
+let service: OwnService
+let tenant: Tenant
+let receiver: Receiver
+const running: ServiceProcess[] = []
+
+beforeAll(async () => {
+  service = await startService({
+    WEBHOOK_ALLOW_INSECURE: 'true',
+    WORKER_QUEUES: 'webhooks',
+    SWEEP_INTERVAL_MS: '100',
+    ...NO_PROVIDER,
+  })
+  await stop(service.worker)
+  tenant = await service.createTenant()
+  receiver = await startReceiver()
+  await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url: receiver.url })
+})
+
+afterEach(async () => {
+  await service.control('DELETE', 'faults')
+  for (const worker of running.splice(0)) await stop(worker)
+})
+
+afterAll(async () => {
+  await receiver.stop()
+  await service.stop()
+})
+
+async function startWorker(queues: string, settings: Record<string, string> = {}) {
+  const worker = await service.startWorker({ WORKER_QUEUES: queues, ...settings })
+  running.push(worker)
+  return worker
+}
+
+const withProvider = () => ({
+  STRIPE_SECRET_KEY: 'sk_test_mock',
+  STRIPE_API_BASE: service.providerUrl,
+})
+
+/** Each group works, and its process ends by itself in time. */
+async function stop(worker: ServiceProcess): Promise<void> {
+  worker.kill('SIGTERM')
+  expect(await worker.exited).toEqual({ code: 0, signal: null })
+}
+
+async function accept(): Promise<{ key: string; id: string }> {
+  const key = randomUUID()
+  const headers = { prefer: 'respond-async' }
+  const { status, json } = await postPayment(service.apiUrl, tenant, paymentBody(), {
+    key,
+    headers,
+  })
+  expect(status).toBe(202)
+  return { key, id: String(json['id']) }
+}
+
+async function statusOf({ id }: { id: string }): Promise<unknown> {
+  return (await get(service.apiUrl, tenant, `/v1/payments/${id}`)).json['status']
+}
+
+/** The types of the events that have arrived about a payment. */
+function receivedAbout({ id }: { id: string }): string[] {
+  return receiver.received
+    .map(({ body }) => JSON.parse(body) as { type: string; data: { id?: string } })
+    .filter(({ data }) => JSON.stringify(data).includes(id))
+    .map(({ type }) => type)
+}
+
+async function applicationNames(): Promise<string[]> {
+  const rows = await service.store.sql<{ name: string }[]>`
+    select application_name as name from pg_stat_activity
+    where datname = current_database() and application_name like 'atomic-payments worker%'
+  `
+  return [...new Set(rows.map(({ name }) => name))].toSorted()
+}
+
+async function tasksOf(worker: ServiceProcess): Promise<string[]> {
+  const { samples } = await scrapeProcess(worker)
+  const runs = 'atomic_payments_maintenance_duration_seconds_count'
+  return samples.filter(({ name }) => name === runs).map(({ labels }) => labels['task'] ?? '')
+}
+
+describe('a worker for webhooks', () => {
+  test('delivers without a secret key and without a provider, and leaves payments', async () => {
+    const worker = await startWorker('webhooks')
+
+    const payment = await accept()
+    await until(() => receivedAbout(payment).includes('payment.created'))
+
+    expect(await statusOf(payment)).toBe('processing')
+    expect(await service.executedFor(payment)).toEqual([])
+    expect(await tasksOf(worker)).toEqual([])
+  })
+
+  test('calls no provider, although it could', async () => {
+    const provider = await startReceiver()
+    const settings = { ...withProvider(), STRIPE_API_BASE: new URL(provider.url).origin }
+    await startWorker('webhooks', settings)
+
+    const payment = await accept()
+    await until(() => receivedAbout(payment).includes('payment.created'))
+
+    expect(provider.received).toEqual([])
+    await provider.stop()
+  })
+
+  test('schedules no maintenance, which nobody might run, and listens to no queue', async () => {
+    const { sql } = service.store
+    await sql`delete from pgboss.schedule`
+    await startWorker('webhooks')
+
+    const payment = await accept()
+    await until(() => receivedAbout(payment).includes('payment.created'))
+
+    expect(await sql`select from pgboss.schedule`).toHaveLength(0)
+    const listening = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and query ilike 'listen%'
+        and application_name like 'atomic-payments worker%'
+    `
+    expect(listening).toHaveLength(0)
+  })
+
+  test('leaves the settings of the other queues to their workers', async () => {
+    const expiry = async () => {
+      const rows = await service.store.sql<{ name: string; expire_seconds: number }[]>`
+        select name, expire_seconds from pgboss.queue
+        where name in ('operations', 'webhook-deliveries')
+      `
+      return Object.fromEntries(rows.map((row) => [row.name, row.expire_seconds]))
+    }
+    const before = await expiry()
+    await startWorker('webhooks', { LEASE_MS: '600000', WEBHOOK_TIMEOUT_MS: '50000' })
+
+    expect(await expiry()).toEqual({ ...before, 'webhook-deliveries': 61 })
+  })
+
+  test('is told apart in the log, in PostgreSQL and in the metrics', async () => {
+    const worker = await startWorker('webhooks')
+
+    expect(worker.lines.some((line) => line.includes('"name":"worker webhooks"'))).toBe(true)
+    const { samples } = await scrapeProcess(worker)
+    expect(await applicationNames()).toEqual([
+      'atomic-payments worker webhooks',
+      'atomic-payments worker webhooks jobs',
+    ])
+    const groups = samples.filter(({ name }) => name === 'atomic_payments_worker_queues')
+    expect(groups).toMatchObject([{ labels: { group: 'webhooks' }, value: 1 }])
+  })
+})
+
+describe('a worker for payments', () => {
+  test('completes payments, and leaves their webhooks and the maintenance to others', async () => {
+    const worker = await startWorker('payments', withProvider())
+
+    const payment = await accept()
+    await until(async () => (await statusOf(payment)) === 'succeeded')
+    expect(receivedAbout(payment)).toEqual([])
+    expect(await tasksOf(worker)).toEqual([])
+
+    await startWorker('webhooks')
+    await until(() => receivedAbout(payment).includes('payment.succeeded'))
+  })
+
+  test('continues the payment of a crashed worker when its job has expired', async () => {
+    const payment = await crashDuringCall()
+
+    await startWorker('payments', withProvider())
+
+    await until(async () => (await statusOf(payment)) === 'succeeded')
+  })
+})
+
+/** Accepts a payment, and kills the worker that has sent its first call. */
+async function crashDuringCall(): Promise<{ key: string; id: string }> {
+  const worker = await service.startWorker({ WORKER_QUEUES: 'payments', ...withProvider() })
+  const match = { path: '/v1/payment_intents' }
+  await service.control('POST', 'faults', { match, fault: 'hang_after' })
+  const payment = await accept()
+  await until(async () => (await service.executedFor(payment)).length === 1)
+  worker.kill('SIGKILL')
+  await worker.exited
+  return payment
+}
+
+describe('a worker for maintenance', () => {
+  test('sweeps up after a crashed worker, and leaves the payment to a worker for payments', async () => {
+    const payment = await crashDuringCall()
+
+    const worker = await startWorker('maintenance', withProvider())
+    const read = async () => (await get(service.apiUrl, tenant, keyPath)).json
+    const keyPath = `/v1/idempotency-keys/${payment.key}`
+    await until(async () => (await read())['status'] === 'pending')
+
+    expect(await service.executedFor(payment)).toHaveLength(1)
+    expect(receivedAbout(payment)).toEqual([])
+    expect(await tasksOf(worker)).toEqual(expect.arrayContaining(['sweep', 'check', 'reap']))
+    await startWorker('payments', withProvider())
+    await until(async () => (await statusOf(payment)) === 'succeeded')
+  })
+})
+
+test('two workers for different groups are one for all of them', async () => {
+  await startWorker('payments,maintenance', withProvider())
+  await startWorker('webhooks')
+
+  const payment = await accept()
+
+  await until(() => receivedAbout(payment).includes('payment.succeeded'))
+  expect(await applicationNames()).toEqual([
+    'atomic-payments worker payments maintenance',
+    'atomic-payments worker payments maintenance jobs',
+    'atomic-payments worker webhooks',
+    'atomic-payments worker webhooks jobs',
+  ])
+})
+
+test.each([
+  ['payments', 'STRIPE_SECRET_KEY is not set'],
+  ['maintenance', 'STRIPE_SECRET_KEY is not set'],
+  ['webhooks,payment', 'WORKER_QUEUES: must be all, or some of payments, webhooks and maintenance'],
+])('a worker for %s without a secret key does not start', async (queues, reason) => {
+  await expect(service.startWorker({ WORKER_QUEUES: queues })).rejects.toThrow(reason)
+})
