@@ -112,9 +112,9 @@ describe('a worker for webhooks', () => {
 
     const payment = await accept()
     await until(() => receivedAbout(payment).includes('payment.created'))
+    await provider.stop()
 
     expect(provider.received).toEqual([])
-    await provider.stop()
   })
 
   test('schedules no maintenance, which nobody might run, and listens to no queue', async () => {
