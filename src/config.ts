@@ -24,6 +24,8 @@ export const STORED_KEYS_MAX = 10_000_000
 const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)
 /** 0 means for ever. */
 const days = z.coerce.number().int().min(0).max(36_500)
+const daysFrom = (least: number) =>
+  days.refine((kept) => kept === 0 || kept >= least, { error: `must be 0, or at least ${least}` })
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
 /**
@@ -132,6 +134,7 @@ const environmentSchema = z
     TIMELINE_RETENTION_DAYS: days.default(180),
     EVENT_RETENTION_DAYS: days.default(0),
     AUDIT_RETENTION_DAYS: days.default(0),
+    INBOX_RETENTION_DAYS: daysFrom(31).default(90),
     REAP_INTERVAL_MS: milliseconds.default(10_000),
     REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(250),
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),

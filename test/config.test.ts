@@ -172,6 +172,8 @@ describe('readConfig', () => {
     ['TIMELINE_RETENTION_DAYS', 'a part of a day', '0.5'],
     ['EVENT_RETENTION_DAYS', 'more than a century', '36501'],
     ['AUDIT_RETENTION_DAYS', 'no number', 'never'],
+    ['INBOX_RETENTION_DAYS', 'shorter than Stripe may repeat an event', '30'],
+    ['INBOX_RETENTION_DAYS', 'more than a century', '36501'],
     ['PROVIDER_KEY_WINDOW_SECONDS', 'more than Stripe keeps its keys', '86401'],
     ['JOB_RETRY_DELAY_SECONDS', 'more than the longest delay', '61'],
     ['CARD_NUMBER_CHECK', 'a way that is none', 'hunter2'],

@@ -8,6 +8,7 @@ import {
   deleteOldPhaseRuns,
   type Old,
 } from '../db/retention/old-records.ts'
+import { deleteOldProviderEvents } from '../db/retention/old-provider-events.ts'
 import type { Sql } from '../db/connection/client.ts'
 import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
@@ -20,6 +21,7 @@ export type PruneSettings = Pick<
   | 'TIMELINE_RETENTION_DAYS'
   | 'EVENT_RETENTION_DAYS'
   | 'AUDIT_RETENTION_DAYS'
+  | 'INBOX_RETENTION_DAYS'
   | 'REAP_BATCH_SIZE'
 >
 
@@ -29,6 +31,7 @@ export interface PruneCounts extends Record<string, number> {
   readonly timeline_entries: number
   readonly events: number
   readonly audit_records: number
+  readonly provider_events: number
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -49,5 +52,6 @@ export async function prune(
     timeline_entries: await prunes(settings.TIMELINE_RETENTION_DAYS, deleteOldPhaseRuns),
     events: await prunes(settings.EVENT_RETENTION_DAYS, deleteOldEvents),
     audit_records: await prunes(settings.AUDIT_RETENTION_DAYS, deleteOldAdminActions),
+    provider_events: await prunes(settings.INBOX_RETENTION_DAYS, deleteOldProviderEvents),
   }
 }

@@ -17,9 +17,16 @@ const settings: PruneSettings = {
   TIMELINE_RETENTION_DAYS: 30,
   EVENT_RETENTION_DAYS: 30,
   AUDIT_RETENTION_DAYS: 30,
+  INBOX_RETENTION_DAYS: 90,
   REAP_BATCH_SIZE: 2,
 }
-const nothing = { deliveries: 0, timeline_entries: 0, events: 0, audit_records: 0 }
+const nothing = {
+  deliveries: 0,
+  timeline_entries: 0,
+  events: 0,
+  audit_records: 0,
+  provider_events: 0,
+}
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 let t: TestEngine
@@ -168,6 +175,19 @@ describe('a round', () => {
 
     expect(await round()).toMatchObject({ audit_records: 1 })
     expect(await countIn('admin_actions')).toBe(1)
+  })
+
+  test("deletes the provider's events from the inbox", async () => {
+    const { sql } = t.engine.store
+    await sql`
+      insert into provider_events (provider, id, type, object_id, status, occurred_at, settled_at)
+      select 'stripe', 'evt_' || days, 'charge.updated', 'ch_1', 'ignored', now(),
+        now() - days * interval '1 day'
+      from unnest('{89,91}'::int[]) as days
+    `
+
+    expect(await round({ INBOX_RETENTION_DAYS: 0 })).toMatchObject({ provider_events: 0 })
+    expect(await round()).toMatchObject({ provider_events: 1 })
   })
 
   test('of several workers deletes each record once', async () => {

@@ -83,6 +83,7 @@ import {
   deleteOldEvents,
   deleteOldPhaseRuns,
 } from '../../../src/db/retention/old-records.ts'
+import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
 
@@ -154,6 +155,7 @@ export const retentionExamples: readonly Example[] = [
   example(deleteOldPhaseRuns, (sql) => deleteOldPhaseRuns(sql, OLD)),
   example(deleteOldEvents, (sql) => deleteOldEvents(sql, OLD)),
   example(deleteOldAdminActions, (sql) => deleteOldAdminActions(sql, OLD)),
+  example(deleteOldProviderEvents, (sql) => deleteOldProviderEvents(sql, OLD)),
   example(releaseCustomer, (sql) => releaseCustomer(sql, TENANT_CUSTOMER)),
   example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),
   example(eraseCustomer, (sql) => eraseCustomer(sql, TENANT_CUSTOMER, 'ietf'), {

@@ -33,6 +33,10 @@ export const providerEvents = pgTable(
     index('provider_events_open')
       .on(table.receivedAt)
       .where(sql`status in ('pending', 'unmatched')`),
+    // Events to delete after their retention; see old-provider-events.ts.
+    index('provider_events_settled')
+      .on(table.settledAt)
+      .where(sql`settled_at is not null and type <> 'warning'`),
     // Finds the provider's ids of a payment when the answer to our own call was lost.
     index('provider_events_by_payment')
       .on(table.tenantId, table.paymentId)

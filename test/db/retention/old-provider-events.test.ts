@@ -1,0 +1,148 @@
+// Tests which events of the provider are deleted after their retention, with the rights of a worker.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
+import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
+import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
+import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
+import { captured, held } from '../../operations/made-payments.ts'
+import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
+
+let t: TestEngine
+let service: Store
+let sql: Sql
+
+beforeAll(async () => {
+  t = await startTestEngine()
+  ;({ sql } = t.engine.store)
+  service = openStore({
+    url: t.databaseUrl,
+    applicationName: 'test retention',
+    poolSize: 3,
+    timeoutMs: 20_000,
+    role: SERVICE_ROLE,
+  })
+})
+beforeEach(() => sql`truncate provider_events`)
+afterAll(async () => {
+  await service.close()
+  await t.stop()
+})
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+const before = () => new Date(Date.now() - 90 * DAY_MS)
+const remove = (limit = 100) => deleteOldProviderEvents(service.sql, { before: before(), limit })
+
+const event = (id: string, subject: PaymentRef | null): ProviderEvent => ({
+  provider: 'stripe',
+  id,
+  type: 'payment_intent.succeeded',
+  about: 'payment',
+  objectId: 'pi_1',
+  providerPaymentId: 'pi_1',
+  subject,
+  occurredAt: new Date(),
+})
+
+async function stored(id: string, subject: PaymentRef | null, status = 'ignored', days = 91) {
+  await storeProviderEvent(sql, event(id, subject))
+  await sql`
+    update provider_events set status = ${status},
+      settled_at = case when ${status} <> 'pending' then now() - ${days} * interval '1 day' end,
+      received_at = now() - ${days} * interval '1 day'
+    where id = ${id}
+  `
+}
+
+async function kept(): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`select id from provider_events order by id`
+  return rows.map(({ id }) => id)
+}
+
+describe('after their retention', () => {
+  test.each(['applied', 'ignored', 'unmatched'])('deletes %s events', async (status) => {
+    const payment = await captured(t)
+    await stored('evt_old', payment, status)
+    await stored('evt_unknown', null, status)
+    await stored('evt_young', payment, status, 89)
+
+    expect(await remove()).toBe(2)
+    expect(await kept()).toEqual(['evt_young'])
+  })
+
+  test('keeps events that wait', async () => {
+    await stored('evt_1', await captured(t), 'pending', 400)
+
+    expect(await remove()).toBe(0)
+    expect(await kept()).toEqual(['evt_1'])
+  })
+
+  test('keeps the events of a payment that is not final', async () => {
+    await stored('evt_1', await held(t))
+
+    expect(await remove()).toBe(0)
+  })
+
+  test('keeps the record that a fraud warning was announced', async () => {
+    await stored('warning_issfr_1', await captured(t), 'applied')
+    await sql`update provider_events set type = 'warning'`
+
+    expect(await remove()).toBe(0)
+  })
+
+  test('deletes a batch at a time, the oldest first, and several workers each event once', async () => {
+    const payment = await captured(t)
+    for (const days of [95, 93, 94, 92, 91]) await stored(`evt_${days}`, payment, 'ignored', days)
+
+    expect(await remove(1)).toBe(1)
+    expect(await kept()).not.toContain('evt_95')
+    const counts = await Promise.all([remove(3), remove(3), remove(3)])
+    await remove()
+
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(4)
+    expect(await kept()).toEqual([])
+  })
+})
+
+test('an event that comes again after its deletion changes nothing', async () => {
+  const ref = await captured(t)
+  const payment = await t.readPayment(ref)
+  const again: ProviderEvent = {
+    ...event('evt_again', ref),
+    providerPaymentId: payment.providerPaymentId,
+  }
+  await storeProviderEvent(sql, again)
+  expect(await applyProviderEvent(t.engine, again)).toBe('ignored')
+  await sql`update provider_events set settled_at = now() - interval '91 days'`
+  expect(await remove()).toBe(1)
+
+  expect(await storeProviderEvent(sql, again)).toBe(true)
+
+  expect(await applyProviderEvent(t.engine, again)).toBe('ignored')
+  expect(await t.readPayment(ref)).toEqual(payment)
+})
+
+test('reads only the old events of 100,000', async () => {
+  await sql`
+    insert into provider_events (provider, id, type, object_id, status, occurred_at, settled_at)
+    select 'stripe', 'evt_' || n, 'charge.updated', 'ch_1', 'ignored', now(),
+      now() - n * interval '79 seconds'
+    from generate_series(1, 100000) as n
+  `
+  await sql`analyze provider_events`
+  const plans: unknown[] = []
+  const explaining = ((strings: TemplateStringsArray, ...values: never[]) => {
+    const [first = '', ...rest] = strings
+    if (!first.includes('with old')) return sql(strings, ...values)
+    const raw = [`explain (format json) ${first}`, ...rest]
+    const text = Object.assign(raw, { raw }) as unknown as TemplateStringsArray
+    return sql(text, ...values).then((rows) => Object.assign(rows, { plan: plans.push(rows) }))
+  }) as unknown as Sql
+
+  await deleteOldProviderEvents(explaining, { before: before(), limit: 250 })
+
+  const plan = JSON.stringify(plans)
+  expect(plan).toContain('provider_events_settled')
+  expect(plan).not.toMatch(/"Seq Scan"[^}]*provider_events/)
+})
