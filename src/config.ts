@@ -134,6 +134,7 @@ const environmentSchema = z
     TIMELINE_RETENTION_DAYS: days.default(180),
     EVENT_RETENTION_DAYS: days.default(0),
     AUDIT_RETENTION_DAYS: days.default(0),
+    PAYMENT_RETENTION_DAYS: daysFrom(400).default(0),
     INBOX_RETENTION_DAYS: daysFrom(31).default(90),
     REAP_INTERVAL_MS: milliseconds.default(10_000),
     REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(250),
@@ -190,6 +191,15 @@ const environmentSchema = z
     path: ['JOB_RETRY_DELAY_SECONDS'],
     error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',
   })
+  .refine(
+    (env) =>
+      env.PAYMENT_RETENTION_DAYS === 0 ||
+      env.KEY_RETENTION_SECONDS <= env.PAYMENT_RETENTION_DAYS * DAY_SECONDS,
+    {
+      path: ['PAYMENT_RETENTION_DAYS'],
+      error: 'must be 0, or cover KEY_RETENTION_SECONDS: a stored answer shows its payment',
+    },
+  )
   .refine((env) => env.DRAIN_DELAY_MS < env.SHUTDOWN_TIMEOUT_MS, {
     path: ['DRAIN_DELAY_MS'],
     error: 'must be less than SHUTDOWN_TIMEOUT_MS, which includes it',

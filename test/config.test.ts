@@ -172,6 +172,7 @@ describe('readConfig', () => {
     ['TIMELINE_RETENTION_DAYS', 'a part of a day', '0.5'],
     ['EVENT_RETENTION_DAYS', 'more than a century', '36501'],
     ['AUDIT_RETENTION_DAYS', 'no number', 'never'],
+    ['PAYMENT_RETENTION_DAYS', 'shorter than a dispute may take', '399'],
     ['INBOX_RETENTION_DAYS', 'shorter than Stripe may repeat an event', '30'],
     ['INBOX_RETENTION_DAYS', 'more than a century', '36501'],
     ['PROVIDER_KEY_WINDOW_SECONDS', 'more than Stripe keeps its keys', '86401'],
@@ -223,6 +224,15 @@ describe('readConfig', () => {
     const message = errorOf({ WAIT_SECONDS: '10', WAIT_MAX_SECONDS: '9' })
 
     expect(message).toContain('WAIT_SECONDS: must not exceed WAIT_MAX_SECONDS')
+  })
+
+  test('the details of a payment stay as long as the stored answers that show it', () => {
+    const PAYMENT_RETENTION_DAYS = '400'
+    const message = errorOf({ PAYMENT_RETENTION_DAYS, KEY_RETENTION_SECONDS: String(401 * 86_400) })
+
+    expect(message).toContain('PAYMENT_RETENTION_DAYS: must be 0, or cover KEY_RETENTION_SECONDS')
+    expect(readConfig({ PAYMENT_RETENTION_DAYS: '0' }).PAYMENT_RETENTION_DAYS).toBe(0)
+    expect(readConfig({ PAYMENT_RETENTION_DAYS }).PAYMENT_RETENTION_DAYS).toBe(400)
   })
 
   test('the environment of the process is the default, and is never changed', () => {

@@ -1,10 +1,11 @@
-// Deletes records after their retention period, so that growth has an end. Payments, refunds, disputes
-// and the ledger have none: they are money.
+// Deletes records after their retention period, so that growth has an end. The ledger has none, and of a
+// payment, refund or dispute everything stays that the ledger and the reconciliation need.
 import type { Config } from '../config.ts'
 import {
   deleteOldAdminActions,
   deleteOldDeliveries,
   deleteOldEvents,
+  deleteOldPaymentDetails,
   deleteOldPhaseRuns,
   type Old,
 } from '../db/retention/old-records.ts'
@@ -22,6 +23,7 @@ export type PruneSettings = Pick<
   | 'EVENT_RETENTION_DAYS'
   | 'AUDIT_RETENTION_DAYS'
   | 'INBOX_RETENTION_DAYS'
+  | 'PAYMENT_RETENTION_DAYS'
   | 'REAP_BATCH_SIZE'
 >
 
@@ -32,6 +34,8 @@ export interface PruneCounts extends Record<string, number> {
   readonly events: number
   readonly audit_records: number
   readonly provider_events: number
+  /** Payments whose details were deleted. */
+  readonly payments: number
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
@@ -53,5 +57,6 @@ export async function prune(
     events: await prunes(settings.EVENT_RETENTION_DAYS, deleteOldEvents),
     audit_records: await prunes(settings.AUDIT_RETENTION_DAYS, deleteOldAdminActions),
     provider_events: await prunes(settings.INBOX_RETENTION_DAYS, deleteOldProviderEvents),
+    payments: await prunes(settings.PAYMENT_RETENTION_DAYS, deleteOldPaymentDetails),
   }
 }

@@ -18,6 +18,7 @@ const settings: PruneSettings = {
   EVENT_RETENTION_DAYS: 30,
   AUDIT_RETENTION_DAYS: 30,
   INBOX_RETENTION_DAYS: 90,
+  PAYMENT_RETENTION_DAYS: 0,
   REAP_BATCH_SIZE: 2,
 }
 const nothing = {
@@ -26,6 +27,7 @@ const nothing = {
   events: 0,
   audit_records: 0,
   provider_events: 0,
+  payments: 0,
 }
 const DAY_MS = 24 * 60 * 60 * 1_000
 

@@ -81,6 +81,7 @@ import {
   deleteOldAdminActions,
   deleteOldDeliveries,
   deleteOldEvents,
+  deleteOldPaymentDetails,
   deleteOldPhaseRuns,
 } from '../../../src/db/retention/old-records.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
@@ -155,6 +156,7 @@ export const retentionExamples: readonly Example[] = [
   example(deleteOldPhaseRuns, (sql) => deleteOldPhaseRuns(sql, OLD)),
   example(deleteOldEvents, (sql) => deleteOldEvents(sql, OLD)),
   example(deleteOldAdminActions, (sql) => deleteOldAdminActions(sql, OLD)),
+  example(deleteOldPaymentDetails, (sql) => deleteOldPaymentDetails(sql, OLD)),
   example(deleteOldProviderEvents, (sql) => deleteOldProviderEvents(sql, OLD)),
   example(releaseCustomer, (sql) => releaseCustomer(sql, TENANT_CUSTOMER)),
   example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),

@@ -23,9 +23,13 @@ const INSERTABLE_COLUMNS = {
 const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
 
 /** The functions that delete old records. The right to DELETE would let the service delete any. */
-const RETENTION_FUNCTIONS = ['deliveries', 'phase_runs', 'events', 'admin_actions'].map(
-  (records) => `delete_old_${records}(timestamptz, integer)`,
-)
+const RETENTION_FUNCTIONS = [
+  'deliveries',
+  'phase_runs',
+  'events',
+  'admin_actions',
+  'payment_details',
+].map((records) => `delete_old_${records}(timestamptz, integer)`)
 
 /** A statement calls them to roll itself back. */
 const RAISING_FUNCTIONS = ['raise_intent_refused()', 'raise_stale_resource()']

@@ -1,6 +1,7 @@
 // Deletes records that are older than their retention period, in bounded batches. What an operation or a
 // delivery still needs stays, however old it is. The service may not delete history, so functions of
-// the owner do it, and only with what is older than a day: see drizzle/0029_old_records.sql.
+// the owner do it, and only with what is older than a day: see drizzle/0029_old_records.sql and
+// 0031_payment_retention.sql.
 import type { Fragment, Sql } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -28,6 +29,14 @@ export function deleteOldEvents(sql: Sql, old: Old): Promise<number> {
 /** Deletes records of what operators did. */
 export function deleteOldAdminActions(sql: Sql, old: Old): Promise<number> {
   return deleteOld(sql, sql`delete_old_admin_actions`, old)
+}
+
+/**
+ * Deletes the details of final payments: who paid, what the client wrote about it, the timeline, the
+ * events and their deliveries. Nothing younger than 400 days. Returns the number of payments.
+ */
+export function deleteOldPaymentDetails(sql: Sql, old: Old): Promise<number> {
+  return deleteOld(sql, sql`delete_old_payment_details`, old)
 }
 
 async function deleteOld(sql: Sql, deleting: Fragment, { before, limit }: Old): Promise<number> {

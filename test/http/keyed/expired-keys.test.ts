@@ -7,6 +7,7 @@ import { reap, type ReaperSettings } from '../../../src/recovery/reaper.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+import { outliveDetails } from '../../support/old-payments.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { expectProblem, expectReplay, makePayment } from '../payments.ts'
 
@@ -78,6 +79,22 @@ const kinds: [string, () => Promise<(url: string, key: string) => Promise<ApiRes
       ),
   ],
 ]
+
+test('a late retry names a payment whose details were deleted, and makes another', async () => {
+  const key = randomUUID()
+  const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  await expire(key)
+  expect(await outliveDetails(service.store.sql, tenant.id)).toBe(1)
+
+  const second = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+
+  expect(second.status).toBe(201)
+  expect(second.headers.get(EARLIER)).toBe(locationOf(first))
+  expect(await get(service.apiUrl, tenant, locationOf(first) ?? '')).toMatchObject({
+    status: 200,
+    json: { id: first.json['id'], status: 'succeeded', payment_method: 'erased' },
+  })
+})
 
 describe.each(kinds)('a late retry of %s', (_, makeRequest) => {
   test('is replayed as long as the key is not deleted', async () => {

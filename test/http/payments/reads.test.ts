@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment, read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
+import { outliveDetails } from '../../support/old-payments.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import type { Tenant } from '../../support/service.ts'
 
@@ -32,6 +33,30 @@ describe('GET /v1/payments/:id', () => {
 
     expect(answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(404))
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+test('of a payment whose details were deleted, the amounts, the state and the ledger can be read', async () => {
+  const owner = await service.createTenant()
+  const details = { description: 'for Ada', metadata: { email: 'ada@shop.example' } }
+  const created = await postPayment(service.apiUrl, owner, paymentBody(details))
+  const id = idOf(created)
+  const ledger = await get(service.apiUrl, owner, '/v1/ledger/transactions')
+
+  expect(await outliveDetails(service.store.sql, owner.id)).toBe(1)
+
+  const answer = await get(service.apiUrl, owner, `/v1/payments/${id}`)
+  const erased = { payment_method: 'erased', description: null, metadata: {} }
+  expect({ status: answer.status, json: answer.json }).toEqual({
+    status: 200,
+    json: { ...created.json, ...erased, created_at: expect.any(String) },
+  })
+  const timeline = await get(service.apiUrl, owner, `/v1/payments/${id}/timeline`)
+  expect(timeline).toMatchObject({ status: 200, json: { data: [] } })
+  expect((await get(service.apiUrl, owner, '/v1/events')).json['data']).toEqual([])
+  expect(await get(service.apiUrl, owner, '/v1/ledger/transactions')).toMatchObject({
+    status: ledger.status,
+    text: ledger.text,
   })
 })
 
