@@ -548,6 +548,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/tenants/{id}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the limits of a tenant
+         * @description Returns the limits that apply to a tenant, and how much of them it uses. `npm run tenants -- limits` changes them.
+         */
+        get: operations["getTenantLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/tenants/{id}/keys": {
         parameters: {
             query?: never;
@@ -5155,6 +5175,51 @@ export interface components {
             created_at: string;
             disabled_at: string | null;
         };
+        TenantLimits: {
+            /** @constant */
+            object: "tenant_limits";
+            /**
+             * @description The tenant that the limits apply to.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /** @description Operations without a final answer. */
+            active_keys: {
+                /** @description The limit that applies; null for none. */
+                limit: number | null;
+                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
+                own: boolean;
+                /** @description How many there are now. The count stops at the limit, or at 1,000,000 without one. */
+                used: number;
+            };
+            /** @description Idempotency keys, of completed operations too. */
+            stored_keys: {
+                /** @description The limit that applies; null for none. */
+                limit: number | null;
+                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
+                own: boolean;
+                /** @description How many there are now. The count stops at the limit, or at 1,000,000 without one. */
+                used: number;
+            };
+            /** @description Requests that change something. */
+            writes: {
+                /** @description The limit that applies; null for none. */
+                limit: number | null;
+                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
+                own: boolean;
+                /** @description The time in which the limit applies. */
+                window_seconds: number;
+            };
+            /** @description Requests that read. */
+            reads: {
+                /** @description The limit that applies; null for none. */
+                limit: number | null;
+                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
+                own: boolean;
+                /** @description The time in which the limit applies. */
+                window_seconds: number;
+            };
+        };
         ApiKeyList: {
             /** @constant */
             object: "list";
@@ -8666,6 +8731,36 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getTenantLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the tenant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantLimits"];
+                };
+            };
+            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

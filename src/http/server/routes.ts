@@ -2,6 +2,7 @@
 // need an operator key and exist only when the settings have one, and `open` routes need no key.
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
+import { getTenantLimits } from '../tenants/tenant-limits-get.ts'
 import { assignCustomersEndpoint, listCustomersEndpoint } from '../tenants/customers.ts'
 import { createTenantEndpoint, listTenantsEndpoint } from '../tenants/tenants.ts'
 import { dropResponse } from '../admin/idempotency-keys-drop-response.ts'
@@ -122,6 +123,7 @@ const ownRoutes: readonly Route[] = [
   { path: '/admin/findings', get: admin(listFindingsEndpoint) },
   { path: '/admin/findings/:id/resolve', post: admin(resolveFinding) },
   { path: '/admin/tenants', post: admin(createTenantEndpoint), get: admin(listTenantsEndpoint) },
+  { path: '/admin/tenants/:id/limits', get: admin(getTenantLimits) },
   { path: '/admin/tenants/:id/keys', post: admin(addApiKey), get: admin(listApiKeysEndpoint) },
   {
     path: '/admin/tenants/:id/customers',

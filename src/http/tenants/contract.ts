@@ -11,6 +11,7 @@ import {
   newApiKeySchema,
   newTenantSchema,
   rotatedApiKeySchema,
+  tenantLimitsSchema,
   tenantSchema,
 } from './schema.ts'
 import type { Contracts } from '../contracts/contract.ts'
@@ -43,6 +44,15 @@ export const tenantContracts: Contracts = {
     answers: {
       200: { description: 'A page of tenants.', schema: listOf('TenantList', tenantSchema) },
     },
+  },
+  'GET /admin/tenants/:id/limits': {
+    operationId: 'getTenantLimits',
+    tag: 'Operators',
+    summary: 'Read the limits of a tenant',
+    description:
+      'Returns the limits that apply to a tenant, and how much of them it uses. `npm run tenants -- limits` changes them.',
+    path: tenantInPath,
+    answers: { 200: { description: 'The limits.', schema: tenantLimitsSchema } },
   },
   'POST /admin/tenants/:id/keys': {
     operationId: 'addApiKey',

@@ -82,3 +82,33 @@ export const assignmentSchema = z
     customers: z.array(customerId).meta({ description: 'The customers of this request.' }),
   })
   .meta({ id: 'CustomerAssignment' })
+
+const limitShape = z.object({
+  limit: z.int().nullable().meta({ description: 'The limit that applies; null for none.' }),
+  own: z.boolean().meta({
+    description:
+      'Whether the tenant has a limit of its own. Otherwise the setting of the service applies.',
+  }),
+})
+
+const keyLimit = limitShape.extend({
+  used: z.int().meta({
+    description:
+      'How many there are now. The count stops at the limit, or at 1,000,000 without one.',
+  }),
+})
+
+const rateLimit = limitShape.extend({
+  window_seconds: z.int().meta({ description: 'The time in which the limit applies.' }),
+})
+
+export const tenantLimitsSchema = z
+  .object({
+    object: z.literal('tenant_limits'),
+    tenant: idField('tnt', 'The tenant that the limits apply to.'),
+    active_keys: keyLimit.meta({ description: 'Operations without a final answer.' }),
+    stored_keys: keyLimit.meta({ description: 'Idempotency keys, of completed operations too.' }),
+    writes: rateLimit.meta({ description: 'Requests that change something.' }),
+    reads: rateLimit.meta({ description: 'Requests that read.' }),
+  })
+  .meta({ id: 'TenantLimits' })
