@@ -64,6 +64,8 @@ export const definitions = {
     help: 'Time since the oldest unknown outcome became unknown; 0 without one.' },
   queue_depth: { kind: 'gauge', labels: ['queue'],
     help: 'Due jobs that no worker has fetched. Counted up to 10000.' },
+  webhook_endpoints_stopped: { kind: 'gauge', labels: ['state'],
+    help: 'Webhook endpoints that are paused by their circuit breaker or disabled. Counted up to 10000.' },
   dead_letters: { kind: 'gauge', labels: ['queue'],
     help: 'Jobs in a dead-letter queue, which wait for an operator. Counted up to 10000.' },
 } as const satisfies Readonly<Record<string, Definition>>

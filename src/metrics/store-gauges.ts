@@ -31,12 +31,14 @@ export function exportStoreGauges(
 
 function gaugesOf(figures: HealthFigures): GaugeValues {
   const { pending, processing, unknown } = figures
+  const { pausedEndpoints: paused, disabledEndpoints: disabled } = figures
   return {
     findings_open: [{ labels: {}, value: figures.findingsOpen }],
     disputes: labelled('status', figures.disputes),
     operations: labelled('status', { pending, processing, unknown }),
     oldest_unfinished_operation_seconds: [{ labels: {}, value: figures.oldestUnfinishedSeconds }],
     oldest_unknown_operation_seconds: [{ labels: {}, value: figures.oldestUnknownSeconds }],
+    webhook_endpoints_stopped: labelled('state', { paused, disabled }),
     queue_depth: labelled('queue', figures.queues),
     dead_letters: labelled('queue', figures.deadLetters),
   }

@@ -150,6 +150,8 @@ describe('the gauges of the store', () => {
     queues: { operations: 4 },
     deadLetters: { 'operations.dead': 5 },
     disputes: { needs_response: 6 },
+    pausedEndpoints: 7,
+    disabledEndpoints: 8,
   }
 
   /** Exports gauges of a fake store, with a clock that the test sets. */
@@ -176,6 +178,8 @@ describe('the gauges of the store', () => {
     expect(value('atomic_payments_queue_depth', { queue: 'operations' })).toBe(4)
     expect(value('atomic_payments_dead_letters', { queue: 'operations.dead' })).toBe(5)
     expect(value('atomic_payments_disputes', { status: 'needs_response' })).toBe(6)
+    expect(value('atomic_payments_webhook_endpoints_stopped', { state: 'paused' })).toBe(7)
+    expect(value('atomic_payments_webhook_endpoints_stopped', { state: 'disabled' })).toBe(8)
   })
 
   test('are read once for all scrapes within five seconds', async () => {
@@ -221,7 +225,7 @@ describe('the gauges of the store', () => {
     const gauges = Object.entries(definitions)
       .filter(([, { kind }]) => kind === 'gauge')
       .map(([name]) => PREFIX + name)
-    expect(gauges).toHaveLength(7)
+    expect(gauges).toHaveLength(8)
     expect([...down.families.keys()]).toEqual(expect.arrayContaining(gauges))
     expect(down.samples.filter(({ name }) => gauges.includes(name))).toEqual([])
     expect(down.value('atomic_payments_leases_lost_total')).toBe(0)

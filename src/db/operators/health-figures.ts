@@ -24,6 +24,9 @@ export interface HealthFigures {
   readonly deadLetters: Readonly<Record<string, number>>
   /** The disputes that are not closed, by status. */
   readonly disputes: Readonly<Record<string, number>>
+  /** The webhook endpoints whose circuit is not closed, and the disabled ones. */
+  readonly pausedEndpoints: number
+  readonly disabledEndpoints: number
 }
 
 interface FiguresRow {
@@ -35,6 +38,8 @@ interface FiguresRow {
   oldest_unknown_seconds: number
   queues: { name: string; holds_dead_letters: boolean; jobs: number }[]
   disputes: Record<string, number>
+  paused_endpoints: number
+  disabled_endpoints: number
 }
 
 /** Monitoring must not add load: a slower statement is cancelled. */
@@ -75,6 +80,8 @@ export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
     queues: countJobs(false),
     deadLetters: countJobs(true),
     disputes: row.disputes,
+    pausedEndpoints: row.paused_endpoints,
+    disabledEndpoints: row.disabled_endpoints,
   }
 }
 
@@ -100,6 +107,11 @@ export function healthFigures(sql: Sql | Transaction): Fragment {
       where status not in ('warning_closed', 'won', 'lost', 'prevented')
       limit 10000
     ),
+    endpoint as (
+      select status from webhook_endpoints
+      where status = 'disabled' or (status = 'enabled' and paused_until is not null)
+      limit 10000
+    ),
     finding as (
       select from reconciliation_findings where status = 'open' limit 10000
     )
@@ -108,6 +120,8 @@ export function healthFigures(sql: Sql | Transaction): Fragment {
       (select count(*)::integer from unfinished where status = 'pending') as pending,
       (select count(*)::integer from unfinished where status = 'processing') as processing,
       (select count(*)::integer from unknown) as unknown,
+      (select count(*)::integer from endpoint where status = 'enabled') as paused_endpoints,
+      (select count(*)::integer from endpoint where status = 'disabled') as disabled_endpoints,
       ${secondsSince(sql, sql`select min(created_at) from unfinished`)} as oldest_unfinished_seconds,
       ${secondsSince(sql, sql`select min(unknown_at) from unknown`)} as oldest_unknown_seconds,
       (${queueSizes(sql)}) as queues,

@@ -55,6 +55,10 @@ export const webhookEndpoints = pgTable(
     index('webhook_endpoints_enabled')
       .on(table.tenantId)
       .where(sql`status = 'enabled'`),
+    // For the figures of those that get no webhooks now.
+    index('webhook_endpoints_stopped')
+      .on(table.tenantId)
+      .where(sql`status = 'disabled' or (status = 'enabled' and paused_until is not null)`),
     check('webhook_endpoints_status', sql`status in (${oneOf(endpointStatuses)})`),
     check('webhook_endpoints_event_types', sql`cardinality(event_types) > 0`),
     // Limits the endpoints of a tenant to its slots, even when requests race.

@@ -30,6 +30,8 @@ test('returns zeros for every queue of an empty store', async () => {
     oldestUnfinishedSeconds: 0,
     oldestUnknownSeconds: 0,
     disputes: {},
+    pausedEndpoints: 0,
+    disabledEndpoints: 0,
   })
   expect(read.queues).toMatchObject({ [OPERATIONS_QUEUE]: 0, [WEBHOOKS_QUEUE]: 0 })
   expect(read.deadLetters).toMatchObject({ [OPERATIONS_DEAD_LETTERS]: 0 })
@@ -75,6 +77,24 @@ test('counts neither jobs that are not due nor active ones', async () => {
   `
 
   expect((await figures()).queues[WEBHOOKS_QUEUE]).toBe(before + 2)
+})
+
+test('counts endpoints that are paused or disabled, and no deleted ones', async () => {
+  const { sql } = t.engine.store
+  await sql`
+    insert into webhook_endpoints (
+      tenant_id, id, slot, url, event_types, secret, status, disabled_reason, paused_until
+    )
+    select ${t.tenantId}, gen_random_uuid(), slot, 'https://shop.example/', '{"*"}', secret, status,
+      reason, case when paused then now() end
+    from (values
+      (1, 's', 'enabled', null, false), (2, 's', 'enabled', null, true),
+      (3, 's', 'disabled', 'failing', true), (4, 's', 'disabled', 'requested', false),
+      (null, null, 'deleted', null, true)
+    ) as made (slot, secret, status, reason, paused)
+  `
+
+  expect(await figures()).toMatchObject({ pausedEndpoints: 1, disabledEndpoints: 2 })
 })
 
 describe('with very many completed keys', () => {
