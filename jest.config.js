@@ -5,6 +5,7 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
+  setupFiles: ['./test/support/encryption.ts'],
   testSequencer: './test/support/slowest-first.js',
   // For two cores: five files run at once, because most wait for timers and processes in part.
   maxWorkers: 5,

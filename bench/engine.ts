@@ -1,6 +1,7 @@
 // Creates the engine of a worker with the service's own wiring and database role, so that the
 // benchmark measures production code. Its provider is unreachable: nothing measured in this process
 // calls it.
+import { randomBytes } from 'node:crypto'
 import { readConfig, type Config } from '../src/config.ts'
 import { createLog } from '../src/log.ts'
 import type { Engine } from '../src/engine/engine.ts'
@@ -15,6 +16,7 @@ export function benchConfig(databaseUrl: string): Config {
     DATABASE_URL: databaseUrl,
     STRIPE_SECRET_KEY: 'sk_test_mock',
     STRIPE_API_BASE: UNREACHABLE,
+    ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
   })
 }
 

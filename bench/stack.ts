@@ -143,6 +143,7 @@ export class BenchStack {
       STRIPE_SECRET_KEY: 'sk_test_mock',
       STRIPE_API_BASE: providerUrl,
       STRIPE_WEBHOOK_SECRET: `whsec_${randomBytes(16).toString('hex')}`,
+      ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
       ...settings,
     }
     await this.start('dev/stripe-stand-in/main.ts', {

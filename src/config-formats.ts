@@ -1,5 +1,6 @@
-// The formats of settings that are lists: operators and their keys, name servers, proxies, delays,
-// groups of queues.
+// The formats of settings that are lists: operators and their keys, encryption keys, name servers,
+// proxies, delays, groups of queues.
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -113,4 +114,69 @@ export const operatorKeys = z
 /** How many people the operator keys belong to. */
 export function countOperators(keys: readonly { readonly name: string }[] = []): number {
   return new Set(keys.map(({ name }) => name)).size
+}
+
+/** An object without readable bytes, so that no log can contain the key. */
+interface EncryptionKey {
+  readonly name: string
+  readonly key: KeyObject
+}
+
+export interface EncryptionKeys {
+  /** Encrypts new values; undefined when they are stored as they are. */
+  readonly first: EncryptionKey | undefined
+  /** Each decrypts the values that name it. */
+  readonly keys: readonly EncryptionKey[]
+}
+
+/** Stands before the keys while processes of a version run that knows no encryption. */
+const PLAIN = 'plain'
+
+const KEY_BYTES = 32
+
+/** `2026-11:<base64 of 32 bytes>,...`, the newest first; with `plain` before, nothing is encrypted. */
+export const encryptionKeys = z
+  .string()
+  .transform((text) => {
+    const [head, ...others] = text.split(',').map((part) => part.trim())
+    const isPlain = head === PLAIN
+    return { isPlain, entries: (isPlain ? others : [head, ...others]).map(readEntry) }
+  })
+  .refine(({ entries }) => entries.length > 0, {
+    error: 'must have at least one key',
+    abort: true,
+  })
+  .refine(({ entries }) => entries.every(({ name }) => isKeyName(name)), {
+    error: 'must have a name of a-z, 0-9 and - before each key: name:key,name:key',
+    abort: true,
+  })
+  .refine(({ entries }) => entries.every(({ base64 }) => isKey(base64)), {
+    error:
+      'must have 32 bytes in base64 behind each name, as `openssl rand -base64 32` prints them',
+    abort: true,
+  })
+  .refine(({ entries }) => new Set(entries.map(({ name }) => name)).size === entries.length, {
+    error: 'must have each name once',
+  })
+  .transform(({ isPlain, entries }): EncryptionKeys => {
+    const keys = entries.map(({ name, base64 }) => ({
+      name,
+      key: createSecretKey(Buffer.from(base64, 'base64')),
+    }))
+    return { first: isPlain ? undefined : keys[0], keys }
+  })
+
+function readEntry(text = ''): { name: string; base64: string } {
+  const end = text.indexOf(':')
+  return { name: text.slice(0, Math.max(end, 0)), base64: text.slice(end + 1) }
+}
+
+function isKeyName(name: string): boolean {
+  return name !== PLAIN && /^[a-z0-9][a-z0-9-]{0,39}$/.test(name)
+}
+
+/** Node ignores what is not base64. */
+function isKey(base64: string): boolean {
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.length === KEY_BYTES && bytes.toString('base64') === base64
 }

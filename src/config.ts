@@ -4,6 +4,7 @@ import { z } from 'zod'
 import {
   countOperators,
   delaysSeconds,
+  encryptionKeys,
   nameServers,
   operatorKeys,
   queueGroups,
@@ -53,6 +54,7 @@ const environmentSchema = z
       .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
       .optional(),
     DATABASE_POOL_SIZE: count.default(4),
+    ENCRYPTION_KEYS: encryptionKeys.optional(),
     STORE_TIMEOUT_MS: milliseconds.default(5_000),
 
     STRIPE_SECRET_KEY: z

@@ -4,6 +4,8 @@ import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
 import { openStore, type Store } from './db/connection/client.ts'
+import { createEncryption } from './db/encryption/encryption.ts'
+import { useEncryption } from './db/encryption/encrypted-values.ts'
 import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
 import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/queues.ts'
@@ -143,6 +145,18 @@ export function wireWebhooks(
   }
 }
 
+/**
+ * Sets the keys with which this process encrypts and decrypts values of the database.
+ *
+ * @throws ConfigError when ENCRYPTION_KEYS is not set.
+ */
+export function wireEncryption({ ENCRYPTION_KEYS }: Config): void {
+  if (ENCRYPTION_KEYS === undefined) {
+    throw new ConfigError('ENCRYPTION_KEYS is not set; `npm start` generates a key')
+  }
+  useEncryption(createEncryption(ENCRYPTION_KEYS))
+}
+
 /** @throws ConfigError when DATABASE_URL is not set. */
 export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
   if (DATABASE_URL !== undefined) return DATABASE_URL
@@ -154,6 +168,7 @@ function wireStore(
   process: string,
   { storeFailed }: Pick<ApiObserver & EngineObserver, 'storeFailed'>,
 ): Store {
+  wireEncryption(config)
   return openStore({
     url: requireDatabaseUrl(config),
     applicationName: `atomic-payments ${process}`,

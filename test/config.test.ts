@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parseEnv } from 'node:util'
+import { inspect, parseEnv } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import { ConfigError, configVariables, readConfig } from '../src/config.ts'
 
@@ -43,6 +43,10 @@ describe('.env.example', () => {
 })
 
 const HUNTER = 'hunter2'.repeat(4)
+
+/** 32 bytes. */
+const HUNTER_KEY = btoa(`hunter2${'h'.repeat(25)}`)
+const OTHER_KEY = btoa('o'.repeat(32))
 
 /** Two keys, each with this prefix. */
 function twoKeys(one: string, other: string): string {
@@ -119,6 +123,22 @@ describe('readConfig', () => {
     ])
   })
 
+  test('reads encryption keys without making their bytes readable', () => {
+    const { ENCRYPTION_KEYS } = readConfig({
+      ENCRYPTION_KEYS: `2026-11:${HUNTER_KEY}, old:${OTHER_KEY}`,
+    })
+    const plain = readConfig({ ENCRYPTION_KEYS: `plain,old:${OTHER_KEY}` }).ENCRYPTION_KEYS
+
+    expect(ENCRYPTION_KEYS?.first?.name).toBe('2026-11')
+    expect(ENCRYPTION_KEYS?.keys.map(({ name }) => name)).toEqual(['2026-11', 'old'])
+    expect(plain?.first).toBeUndefined()
+    expect(plain?.keys.map(({ name }) => name)).toEqual(['old'])
+    for (const text of [JSON.stringify(ENCRYPTION_KEYS), inspect(ENCRYPTION_KEYS, { depth: 9 })]) {
+      expect(text).not.toContain(HUNTER_KEY)
+      expect(text).not.toContain('hunter2')
+    }
+  })
+
   test('treats empty variables as unset', () => {
     const empty = Object.fromEntries(configVariables.map((name) => [name, '']))
 
@@ -191,6 +211,19 @@ describe('readConfig', () => {
     ['ADMIN_API_KEY', 'one key of two names', `a=adm_${HUNTER},b=adm_${HUNTER}`],
     ['ADMIN_API_KEY', 'a reserved name', `reconciler=adm_${HUNTER}`],
     ['ADMIN_DUAL_CONTROL', 'set without operators', 'true'],
+    ['ENCRYPTION_KEYS', 'a key without a name', HUNTER_KEY],
+    ['ENCRYPTION_KEYS', 'a key with an empty name', `:${HUNTER_KEY}`],
+    ['ENCRYPTION_KEYS', 'a name with other characters', `hunter2.a:${HUNTER_KEY}`],
+    ['ENCRYPTION_KEYS', 'a reserved name', `plain:${HUNTER_KEY}`],
+    ['ENCRYPTION_KEYS', 'two keys of one name', `a:${HUNTER_KEY},a:${OTHER_KEY}`],
+    ['ENCRYPTION_KEYS', 'a name without a key', `hunter2:`],
+    ['ENCRYPTION_KEYS', 'too short a key', `a:${btoa('hunter2'.repeat(4))}`],
+    ['ENCRYPTION_KEYS', 'too long a key', `a:${btoa(`hunter2${'h'.repeat(26)}`)}`],
+    ['ENCRYPTION_KEYS', 'not base64', `a:hunter2!${HUNTER_KEY.slice(8)}`],
+    ['ENCRYPTION_KEYS', 'hexadecimal', `a:${'0123456789abcdef'.repeat(4)}`],
+    ['ENCRYPTION_KEYS', 'an empty part', `a:${HUNTER_KEY},`],
+    ['ENCRYPTION_KEYS', 'plain without a key', 'plain'],
+    ['ENCRYPTION_KEYS', 'plain behind a key', `a:${HUNTER_KEY},plain`],
     ['DASHBOARD_PORT', 'more than 16 bits', '70000'],
   ])('refuses %s when it is %s, with its name and without its value', (name, _, value) => {
     const message = errorOf({ [name]: value })

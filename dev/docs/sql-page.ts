@@ -2,6 +2,7 @@
 import type { Example } from './sql/example.ts'
 import { idempotencyExamples, operationExamples } from './sql/examples-operations.ts'
 import {
+  encryptionExamples,
   eventExamples,
   ledgerExamples,
   disputeExamples,
@@ -34,6 +35,7 @@ needs an example in \`dev/docs/sql/\`.
 /** Every example, in the order of the page: by folder, then as in the source. */
 export const examples: readonly Example[] = [
   ...connectionExamples,
+  ...encryptionExamples,
   ...eventExamples,
   ...idempotencyExamples,
   ...ledgerExamples,

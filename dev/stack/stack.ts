@@ -9,6 +9,7 @@ import type { Config } from '../../src/config.ts'
 import { ensureDemoTenant } from '../../src/db/tenants/demo-tenant.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { readAdminApiKey } from './admin-api-key.ts'
+import { readEncryptionKeys } from './encryption-keys.ts'
 import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-database-url.ts'
 import { readDemoApiKey } from './demo-api-key.ts'
 import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
@@ -68,6 +69,7 @@ export class Stack {
     await this.#claimDataFolder()
     const apiKey = await readDemoApiKey(this.#config)
     const adminKey = await readAdminApiKey(this.#config)
+    const encryption = await readEncryptionKeys(this.#config)
     const port = await this.#claimPort('PORT', this.#config.HOST)
     const databaseUrl = this.#config.DATABASE_URL ?? (await this.#startPostgres())
     await this.#prepareDatabase(databaseUrl, apiKey)
@@ -78,7 +80,8 @@ export class Stack {
       : await this.#startStandIn(webhooks)
     const provider = providerSettings(standInUrl, webhooks)
     const admin = adminKey === undefined ? {} : { ADMIN_API_KEY: adminKey }
-    await this.#startServices({ ...provider, ...admin, DATABASE_URL: databaseUrl }, port)
+    const settings = { ...provider, ...admin, ...encryption, DATABASE_URL: databaseUrl }
+    await this.#startServices(settings, port)
     await this.#waitForOk(`${apiUrl}/readyz`)
     this.#startWebhookWorker({ DATABASE_URL: databaseUrl })
     return { apiUrl, standInUrl, apiKey, adminKey }

@@ -11,6 +11,7 @@ import { get, paymentBody, postPayment } from '../support/client.ts'
 import { findEarlierVersions, scriptIn, unpackVersion } from '../support/earlier-versions.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { ENCRYPTION_KEYS } from '../support/encryption.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -20,6 +21,8 @@ const VERSIONS = 1
 const versions = await findEarlierVersions(VERSIONS)
 
 const SETTINGS = {
+  // The earlier version cannot decrypt.
+  ENCRYPTION_KEYS: `plain,${ENCRYPTION_KEYS}`,
   PROVIDER_TIMEOUT_MS: '1000',
   LEASE_MS: '2000',
   CALL_ATTEMPTS: '1',

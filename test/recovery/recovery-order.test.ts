@@ -17,6 +17,7 @@ import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { wireApi } from '../../src/wiring.ts'
+import { ENCRYPTION_KEYS } from '../support/encryption.ts'
 import { postPayment, type ApiResponse } from '../support/client.ts'
 import { aroundCommit } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
@@ -32,7 +33,8 @@ let stopApi: () => Promise<void>
 
 beforeAll(async () => {
   t = await startTestEngine()
-  const config = readConfig({ DATABASE_URL: t.databaseUrl, DATABASE_POOL_SIZE: '4' })
+  const settings = { DATABASE_URL: t.databaseUrl, DATABASE_POOL_SIZE: '4', ENCRYPTION_KEYS }
+  const config = readConfig(settings)
   // No worker is notified: the test decides who acts, and when.
   const parts = { ...wireApi(config, pino({ level: 'silent' })), wakeWorkers: () => {} }
   api = createServer(createApp(parts)).listen(0, '127.0.0.1')

@@ -11,6 +11,7 @@ import { showId } from '../../src/domain/resource-id.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { wireApi } from '../../src/wiring.ts'
+import { ENCRYPTION_KEYS } from './encryption.ts'
 import { read, type ApiResponse } from './client.ts'
 import { fetchApi } from './documented.ts'
 import { withoutRetries } from './engine-doubles.ts'
@@ -43,6 +44,7 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
     const environment = {
       DATABASE_URL: t.databaseUrl,
       DATABASE_POOL_SIZE: '3',
+      ENCRYPTION_KEYS,
       WAIT_SECONDS: '0',
       // No worker looks while a request waits, except in tests that say so.
       WAIT_MAX_SECONDS: '0',

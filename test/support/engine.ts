@@ -4,6 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
+import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
 import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
 import { findPayment, insertPayment } from '../../src/db/payments/payments.ts'
 import { findRefund } from '../../src/db/payments/refunds.ts'
@@ -174,7 +175,9 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     },
     async readKey({ id }) {
       const [row] = await sql`select * from idempotency_keys where id = ${id}`
-      return row ?? {}
+      if (row === undefined) return {}
+      const body = row['response_body']
+      return { ...row, response_body: responseBody.decrypt({ tenantId, id }, body) }
     },
     async readPayment({ paymentId }) {
       const payment = await findPayment(sql, tenantId, paymentId)

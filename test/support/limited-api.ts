@@ -12,6 +12,7 @@ import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import { createApiServer, type ServerTimeouts } from '../../src/http/limits/api-server.ts'
 import { wireApi } from '../../src/wiring.ts'
+import { ENCRYPTION_KEYS } from './encryption.ts'
 import { createTestDatabase } from './database.ts'
 import type { Tenant } from './service.ts'
 
@@ -39,7 +40,12 @@ export async function startLimitedApi(
   const database = await createTestDatabase()
   const running: { server: Server; parts: ApiParts }[] = []
   const serve = async (own: Record<string, string>) => {
-    const environment = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: '3', WAIT_SECONDS: '0' }
+    const environment = {
+      DATABASE_URL: database.url,
+      DATABASE_POOL_SIZE: '3',
+      WAIT_SECONDS: '0',
+      ENCRYPTION_KEYS,
+    }
     const parts = wireApi(readConfig({ ...environment, ...own }), pino({ level: 'silent' }))
     const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
     await once(server, 'listening')

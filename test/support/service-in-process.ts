@@ -20,6 +20,7 @@ import { runOperation } from '../../src/engine/run-phases.ts'
 import { wireApi, wireEngine, wireWorkerBase } from '../../src/wiring.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from './database.ts'
+import { ENCRYPTION_KEYS } from './encryption.ts'
 import type { Tenant } from './service.ts'
 
 export interface ServiceInProcess {
@@ -47,6 +48,7 @@ export async function startServiceInProcess(
     CALL_RETRY_DELAY_MS: '1',
     WAIT_SECONDS: '20',
     DATABASE_POOL_SIZE: '6',
+    ENCRYPTION_KEYS,
     ...settings,
   })
   const log = pino({ level: 'silent' })

@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { ENCRYPTION_KEYS } from './encryption.ts'
 import { compileCache, programOf } from './programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -59,6 +60,7 @@ export function startScript(
       ...(root === undefined ? { NODE_COMPILE_CACHE: compileCache() } : {}),
       // Many processes run at once: 0 gives each a different port for its metrics.
       METRICS_PORT: '0',
+      ENCRYPTION_KEYS,
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

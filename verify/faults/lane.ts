@@ -117,6 +117,7 @@ export class Lane {
       DATA_DIR: folder,
       STRIPE_SECRET_KEY: secrets[0],
       STRIPE_WEBHOOK_SECRET: secrets[1],
+      ENCRYPTION_KEYS: `lane:${randomBytes(32).toString('base64')}`,
       ...(names && { DNS_SERVERS: names.address }),
       ...options.settings,
     }

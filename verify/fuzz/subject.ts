@@ -56,6 +56,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
     STRIPE_SECRET_KEY: secrets.providerKey,
     STRIPE_WEBHOOK_SECRET: secrets.webhookSecret,
     ADMIN_API_KEY: secrets.adminKey,
+    ENCRYPTION_KEYS: `fuzz:${randomBytes(32).toString('base64')}`,
   }
   const processes: NodeProcess[] = []
   const start = async (role: Role, script: string, providerUrl = ''): Promise<void> => {

@@ -1,4 +1,9 @@
 // Examples of the statements on payments, refunds, disputes, events and the ledger.
+import {
+  readOlderValues,
+  replaceIfUnchanged,
+  storedColumns,
+} from '../../../src/db/encryption/rotation.ts'
 import { findEvent, listEvents } from '../../../src/db/events/events.ts'
 import {
   closeProviderEventIfPending,
@@ -139,3 +144,14 @@ export const disputeExamples: readonly Example[] = [
     { variant: FILTERED },
   ),
 ]
+
+const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }
+
+export const encryptionExamples: readonly Example[] = storedColumns.flatMap((column) => [
+  example(readOlderValues, (sql) => readOlderValues(sql, column, { limit: 500 }), {
+    variant: `${column.name}.`,
+  }),
+  example(replaceIfUnchanged, (sql) => replaceIfUnchanged(sql, column, [older]), {
+    variant: `${column.name}.`,
+  }),
+])

@@ -6,6 +6,7 @@ import type {
   StoredResponse,
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { responseBody } from '../encryption/encrypted-values.ts'
 import { tombstoneFromRow, type TombstoneRow } from './key-tombstones.ts'
 
 /** An idempotency key, as its client may see it. */
@@ -46,7 +47,6 @@ export interface KeyRow {
 }
 
 export function keyFromRow(row: KeyRow): IdempotencyKey {
-  const { response_status: status, response_headers: headers, response_body: body } = row
   return {
     tenantId: row.tenant_id,
     id: row.id,
@@ -61,8 +61,23 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
     earlier: row.earlier && tombstoneFromRow(row.earlier),
-    response:
-      status === null || headers === null || body === null ? null : { status, headers, body },
+    response: responseFromRow(row),
+  }
+}
+
+/**
+ * The body is decrypted when it is read: a response that cannot be decrypted fails its own request,
+ * and none of those whose keys the same statement found.
+ */
+function responseFromRow(row: KeyRow): StoredResponse | null {
+  const { response_status: status, response_headers: headers, response_body: stored } = row
+  if (status === null || headers === null || stored === null) return null
+  return {
+    status,
+    headers,
+    get body() {
+      return responseBody.decrypt({ tenantId: row.tenant_id, id: row.id }, stored)
+    },
   }
 }
 

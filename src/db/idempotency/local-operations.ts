@@ -7,6 +7,7 @@ import type {
   StoredResponse,
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { responseBody } from '../encryption/encrypted-values.ts'
 import { findReservedKey } from './idempotency-keys.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { mayBeReserved, selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
@@ -87,7 +88,7 @@ async function complete(
       recovery_point = 'finished',
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
-      response_body = ${response.body},
+      response_body = ${responseBody.encrypt({ tenantId, id }, response.body)},
       finished_at = now()
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
     returning ${keyColumns(tx)}

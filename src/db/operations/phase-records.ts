@@ -8,6 +8,7 @@ import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import type { ChangedDispute } from '../../domain/payments/dispute-changes.ts'
 import type { ChangedRefund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { responseBody } from '../encryption/encrypted-values.ts'
 import { isOwner } from './fence.ts'
 import type { Claim } from './leases.ts'
 import { insertPostingsIfOwner } from '../ledger/ledger.ts'
@@ -125,7 +126,7 @@ export async function finishIfOwner(
     lease_expires_at = null,
     response_status = ${response.status},
     response_headers = ${JSON.stringify(response.headers)}::jsonb,
-    response_body = ${response.body},
+    response_body = ${responseBody.encrypt(claim, response.body)},
     finished_at = now(),
     expires_at = now() + ${retentionSeconds} * interval '1 second'
   `

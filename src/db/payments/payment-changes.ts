@@ -9,6 +9,7 @@ import {
 } from '../../domain/payments/payment.ts'
 import { waitingStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { clientSecret } from '../encryption/encrypted-values.ts'
 import { insertEventOfChange } from '../events/event-records.ts'
 import { withoutFence } from '../operations/fence.ts'
 import { seesTenant } from '../connection/row-security.ts'
@@ -77,7 +78,8 @@ function changedColumns(
     captureBefore: captureBeforeColumns(sql, status, payment.captureBefore),
     providerPaymentId: sql`
         provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id)`,
-    clientSecret: sql`client_secret = coalesce(${payment.clientSecret}, client_secret)`,
+    clientSecret: sql`
+        client_secret = coalesce(${clientSecret.encrypt(payment, payment.clientSecret)}, client_secret)`,
     amountMinor: sql`amount_minor = ${payment.amountMinor}`,
     amountCapturedMinor: sql`
         amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor)`,

@@ -7,6 +7,7 @@ import type {
 } from '../../domain/payments/payment.ts'
 import { finalStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { clientSecret } from '../encryption/encrypted-values.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -59,7 +60,10 @@ export function paymentFromRow(row: PaymentRow): Payment {
     captureBefore: row.capture_before ? new Date(row.capture_before) : null,
     provider: row.provider,
     providerPaymentId: row.provider_payment_id,
-    clientSecret: row.client_secret,
+    // Decrypted when it is read, so that only what needs it fails if it cannot be decrypted.
+    get clientSecret() {
+      return clientSecret.decrypt({ tenantId: row.tenant_id, id: row.id }, row.client_secret)
+    },
     createdAt: new Date(row.created_at),
   }
 }

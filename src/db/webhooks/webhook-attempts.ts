@@ -5,6 +5,7 @@ import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
 import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
+import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { insertDeliveryJobs } from '../events/event-records.ts'
 import type { WebhookJob } from '../queue/queues.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
@@ -59,18 +60,21 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
     join events on events.tenant_id = delivery.tenant_id and events.id = delivery.event_id
     where ${seesTenant(sql, job.tenantId)} and ${isDue(sql, job)}
   `
-  return (
-    row && {
-      event: eventFromRow(row.event),
-      endpointId: row.endpoint_id,
-      url: row.url,
-      endpointStatus: row.status,
-      circuit: row.circuit,
-      consecutiveFailures: row.consecutive_failures,
-      secrets: row.secrets,
-      scheduleStep: row.schedule_step,
-    }
-  )
+  return row && dueFromRow(row, job)
+}
+
+function dueFromRow(row: DueRow, { tenantId }: WebhookJob): DueDelivery {
+  const endpoint = { tenantId, id: row.endpoint_id }
+  return {
+    event: eventFromRow(row.event),
+    endpointId: row.endpoint_id,
+    url: row.url,
+    endpointStatus: row.status,
+    circuit: row.circuit,
+    consecutiveFailures: row.consecutive_failures,
+    secrets: row.secrets.map((secret) => endpointSecret.decrypt(endpoint, secret)),
+    scheduleStep: row.schedule_step,
+  }
 }
 
 /** Guards every write: the delivery is pending, and this attempt is its next one. */

@@ -9,6 +9,7 @@ import {
   type WebhookEndpoint,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { insertEventOfEndpoint } from '../events/event-records.ts'
@@ -74,6 +75,7 @@ type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null }
  * Returns no row when no slot is free, and a row of nulls when a concurrent request took the slot.
  */
 function insertIfSlotFree(tx: Transaction, endpoint: NewEndpoint) {
+  const secret = endpointSecret.encrypt(endpoint, endpoint.secret)
   return tx<Nullable<EndpointRow>[]>`
     with place as (
       select slot from generate_series(1, ${ENDPOINTS_MAX}::int) as slot
@@ -85,7 +87,7 @@ function insertIfSlotFree(tx: Transaction, endpoint: NewEndpoint) {
       insert into webhook_endpoints (tenant_id, id, slot, url, description, event_types, secret)
       select
         ${endpoint.tenantId}::uuid, ${endpoint.id}::uuid, slot, ${endpoint.url}::text,
-        ${endpoint.description}::text, ${[...endpoint.eventTypes]}::text[], ${endpoint.secret}::text
+        ${endpoint.description}::text, ${[...endpoint.eventTypes]}::text[], ${secret}::text
       from place
       on conflict (tenant_id, slot) do nothing
       returning ${shownColumns(tx)}
@@ -177,7 +179,7 @@ export async function rotateSecret(
 ): Promise<WebhookEndpoint | undefined> {
   const [row] = await tx<EndpointRow[]>`
     update webhook_endpoints set
-      secret = ${secret},
+      secret = ${endpointSecret.encrypt({ tenantId, id }, secret)},
       previous_secret = secret,
       previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour'
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'

@@ -14,6 +14,7 @@ import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import { wireApi } from '../../../src/wiring.ts'
+import { ENCRYPTION_KEYS } from '../../support/encryption.ts'
 import { read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -31,7 +32,8 @@ let woken: number
 beforeAll(async () => {
   database = await createTestDatabase()
   owner = openTestStore(database.url, 1)
-  const config = readConfig({ DATABASE_URL: database.url, STRIPE_WEBHOOK_SECRET: SECRET })
+  const settings = { DATABASE_URL: database.url, STRIPE_WEBHOOK_SECRET: SECRET, ENCRYPTION_KEYS }
+  const config = readConfig(settings)
   parts = {
     ...wireApi(config, pino({ level: 'silent' })),
     wakeEventWorkers: () => void (woken += 1),

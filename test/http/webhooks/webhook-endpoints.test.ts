@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
+import { endpointSecret } from '../../../src/db/encryption/encrypted-values.ts'
 import { WEBHOOKS_DEAD_LETTERS, WEBHOOKS_QUEUE } from '../../../src/db/queue/queues.ts'
 import { RETRY_DELAYS_SECONDS } from '../../../src/domain/webhooks/webhook-delivery.ts'
 import { ENDPOINTS_MAX, parseEndpointId } from '../../../src/domain/webhooks/webhook-endpoint.ts'
@@ -222,6 +223,13 @@ describe('GET /v1/webhook-endpoints', () => {
   )
 })
 
+interface Stored {
+  readonly tenantId: string
+  readonly id: string
+  readonly secret: string
+  readonly previousSecret: string
+}
+
 describe('POST /v1/webhook-endpoints/:id/rotate-secret', () => {
   test('returns a new secret, and a retry returns the same one', async () => {
     const created = await create()
@@ -242,15 +250,15 @@ describe('POST /v1/webhook-endpoints/:id/rotate-secret', () => {
     const first = await post(service.apiUrl, tenant, path)
     const second = await post(service.apiUrl, tenant, path)
     const [row] = await service.store.sql`
-      select secret, previous_secret,
+      select tenant_id as "tenantId", id, secret, previous_secret as "previousSecret",
         extract(epoch from previous_secret_expires_at - now())::float8 / 3600 as hours
       from webhook_endpoints where tenant_id = ${tenant.id}
     `
 
-    expect(row).toMatchObject({
-      secret: second.json['secret'],
-      previous_secret: first.json['secret'],
-    })
+    const { secret, previousSecret, ...place } = row as unknown as Stored
+    expect(endpointSecret.decrypt(place, secret)).toBe(second.json['secret'])
+    expect(endpointSecret.decrypt(place, previousSecret)).toBe(first.json['secret'])
+    expect([secret, previousSecret].join()).not.toContain('whsec_')
     expect(row?.['hours']).toBeCloseTo(24, 1)
   })
 })

@@ -20,6 +20,8 @@ import {
   recordKeptFailureIfOwner,
   renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
+import { createEncryption } from '../../../src/db/encryption/encryption.ts'
+import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { insertPayment } from '../../../src/db/payments/payments.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
@@ -63,6 +65,9 @@ export interface DrawnStatement {
   readonly name: string
   readonly request: StatementRequest
 }
+
+// Plain, so that the same seed draws the same parameters.
+useEncryption(createEncryption({ first: undefined, keys: [] }))
 
 /**
  * Draws a statement with its parameters.

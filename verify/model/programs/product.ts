@@ -16,6 +16,8 @@ export interface Product {
   readonly createRefundEndpoint: typeof import('../../../src/operations/create-refund/endpoint.ts').createRefundEndpoint
   readonly problemAnswer: typeof import('../../../src/http/responses/answer.ts').problemAnswer
   readonly showPaymentId: typeof import('../../../src/domain/payments/payment.ts').showPaymentId
+  readonly useEncryption: typeof import('../../../src/db/encryption/encrypted-values.ts').useEncryption
+  readonly createEncryption: typeof import('../../../src/db/encryption/encryption.ts').createEncryption
   readonly operationMoves: typeof import('../../../src/domain/operations/operation.ts').operationMoves
   readonly postingsOfCapture: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfCapture
   readonly postingsOfRefund: typeof import('../../../src/domain/ledger/ledger.ts').postingsOfRefund
@@ -38,6 +40,8 @@ const SCHEMA_MODULES = [
 ].map((name) => `src/db/schema/${name}.ts`)
 
 const PROGRAM_MODULES = [
+  'src/db/encryption/encrypted-values.ts',
+  'src/db/encryption/encryption.ts',
   'src/db/operations/batch-claims.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',
@@ -71,5 +75,8 @@ export async function loadProduct(root: string, rules = root): Promise<Product> 
   const programModules = await Promise.all(PROGRAM_MODULES.map((file) => load(root, file)))
   const ruleModules = await Promise.all(RULE_MODULES.map((file) => load(rules, file)))
   const schema = readSchema(schemaModules)
-  return Object.assign({}, ...programModules, ...ruleModules, { schema }) as Product
+  const product = Object.assign({}, ...programModules, ...ruleModules, { schema }) as Product
+  // Plain, so that the same run gives the same rows.
+  product.useEncryption(product.createEncryption({ first: undefined, keys: [] }))
+  return product
 }

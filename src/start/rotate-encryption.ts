@@ -1,0 +1,173 @@
+// `npm run rotate-encryption`: encrypts every stored secret and response with the first key of
+// ENCRYPTION_KEYS, and says which older keys are still needed. It can be stopped and run again.
+import { parseArgs } from 'node:util'
+import { SingleBar } from 'cli-progress'
+import { readConfig } from '../config.ts'
+import { openStore, type Sql } from '../db/connection/client.ts'
+import {
+  countKeys,
+  encryptAgain,
+  readOlderValues,
+  replaceIfUnchanged,
+  storedColumns,
+  type OlderValue,
+  type RotationCursor,
+  type StoredColumn,
+} from '../db/encryption/rotation.ts'
+import { requireDatabaseUrl, wireEncryption } from '../wiring.ts'
+
+const HELP = `Usage: npm run rotate-encryption -- [--check]
+
+Encrypts again, with the first key of ENCRYPTION_KEYS, everything that is stored
+in plain text or encrypted with another key: secrets of webhook endpoints, client
+secrets of payments and of their events, and stored responses. With "plain" as
+the first key it decrypts everything. Then it counts what is left, by key: a key
+that is not listed may be removed.
+
+The service may run meanwhile. The command can be interrupted and run again. It
+connects to DATABASE_URL, which must be the owner of the database: the role of the
+service may not change events.
+
+--check  Only counts, and changes nothing.
+
+Exit code: 0 nothing is left, 1 something is left, 2 the command failed.
+`
+
+const SOMETHING_LEFT = 1
+const FAILED = 2
+
+/** Locks this many rows for some milliseconds. */
+const BATCH_ROWS = 500
+
+class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`rotate-encryption: ${reasonOf(error)}\n`)
+  process.exitCode = FAILED
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { help, check } = readArguments(args)
+  if (help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  const config = readConfig()
+  wireEncryption(config)
+  const store = openStore({
+    url: requireDatabaseUrl(config),
+    applicationName: 'atomic-payments rotate-encryption',
+    poolSize: 1,
+    timeoutMs: config.STORE_TIMEOUT_MS,
+  })
+  const first = config.ENCRYPTION_KEYS?.first?.name
+  try {
+    const signal = untilInterrupted()
+    if (!check) await rotate(store.sql, signal)
+    return await report(store.sql, first, signal)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Changes what is not encrypted with the first key. */
+async function rotate(sql: Sql, signal: AbortSignal): Promise<void> {
+  for (const column of storedColumns) {
+    let changed = 0
+    const change = async (older: readonly OlderValue[]) => {
+      const again = encryptAgain(column, older)
+      if (again.length > 0) changed += await replaceIfUnchanged(sql, column, again)
+    }
+    await walk(sql, column, { doing: 'encrypting', each: change, signal })
+    process.stdout.write(`${column.name}: changed ${changed}.\n`)
+  }
+}
+
+/** Prints the keys that stored values still need. */
+async function report(sql: Sql, first: string | undefined, signal: AbortSignal): Promise<number> {
+  const counts = new Map<string | undefined, number>()
+  for (const column of storedColumns) {
+    const each = (older: readonly OlderValue[]) => Promise.resolve(countKeys(counts, older))
+    await walk(sql, column, { doing: 'counting', each, signal })
+  }
+  const aim = first === undefined ? 'stored in plain text' : `encrypted with the key ${first}`
+  if (counts.size === 0) {
+    process.stdout.write(`Everything is ${aim}. No other key is needed.\n`)
+    return 0
+  }
+  const left = [...counts].map(([name, count]) =>
+    name === undefined ? `  in plain text: ${count}\n` : `  with the key ${name}: ${count}\n`,
+  )
+  process.stdout.write(`Not everything is ${aim}:\n${left.join('')}`)
+  return SOMETHING_LEFT
+}
+
+interface Walk {
+  readonly doing: string
+  readonly each: (older: readonly OlderValue[]) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Visits each row of the table once. @throws the reason of the signal, between two batches. */
+async function walk(sql: Sql, column: StoredColumn, { doing, each, signal }: Walk): Promise<void> {
+  const progress = showProgress(`${doing} ${column.name}`)
+  try {
+    let after: RotationCursor | undefined
+    do {
+      signal.throwIfAborted()
+      const batch = await readOlderValues(sql, column, { limit: BATCH_ROWS, after })
+      await each(batch.older)
+      progress.add(batch.lookedAt)
+      after = batch.next
+    } while (after !== undefined)
+  } finally {
+    progress.stop()
+  }
+}
+
+/** On a terminal, the number of rows so far; elsewhere a line for each 100,000. */
+function showProgress(doing: string): { add(rows: number): void; stop(): void } {
+  let seen = 0
+  if (!process.stderr.isTTY) {
+    const add = (rows: number) => {
+      const before = Math.floor(seen / 100_000)
+      seen += rows
+      if (Math.floor(seen / 100_000) > before) process.stderr.write(`${doing}: ${seen} rows\n`)
+    }
+    return { add, stop: () => {} }
+  }
+  const bar = new SingleBar({ format: `${doing}: {value} rows`, clearOnComplete: true })
+  bar.start(0, 0)
+  return { add: (rows) => bar.increment(rows), stop: () => bar.stop() }
+}
+
+function readArguments(args: readonly string[]): { help: boolean; check: boolean } {
+  const options = {
+    check: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  } as const
+  try {
+    const { help = false, check = false } = parseArgs({ args: [...args], options }).values
+    return { help, check }
+  } catch (error) {
+    throw new UsageError(reasonOf(error))
+  }
+}
+
+function untilInterrupted(): AbortSignal {
+  const interrupted = new AbortController()
+  const interrupt = () => interrupted.abort(new Error('interrupted; run it again to go on'))
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  return interrupted.signal
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof UsageError) return `${error.message}\n\n${HELP}`
+  if (error.message !== '') return error.message
+  return 'code' in error ? String(error.code) : error.name
+}
