@@ -113,6 +113,7 @@ describe('the file', () => {
       ['webhook-worker'],
       ['mock-provider'],
       ['tenants', 'tools'],
+      ['rotate-encryption', 'tools'],
       ['prometheus', 'observability'],
       ['grafana', 'observability'],
     ])
@@ -244,6 +245,14 @@ describe('the parts fit', () => {
     expect(webhooks.WORKER_QUEUES).toEqual(['webhooks'])
     const known = Object.keys(compose.services['webhook-worker']?.environment ?? {})
     expect(known.filter((name) => /^STRIPE_|^ADMIN_/.test(name))).toEqual([])
+  })
+
+  test('the API, the workers and the rotation have the same encryption keys', () => {
+    const keysOf = (name: string) => compose.services[name]?.environment?.['ENCRYPTION_KEYS']
+
+    expect(settingsOf('api').ENCRYPTION_KEYS?.first?.name).toBe('development')
+    const others = ['worker', 'webhook-worker', 'rotate-encryption']
+    expect(others.map(keysOf)).toEqual(others.map(() => keysOf('api')))
   })
 
   test('with no address or a blank one, as in .env.example, no key is sent to Stripe', () => {

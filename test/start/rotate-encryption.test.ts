@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../support/client.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { encryptionKeyOf } from '../support/encryption.ts'
 import { startProcess } from '../support/processes.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
@@ -134,6 +135,38 @@ describe('with a new key before the old one', () => {
     expect(await countTexts(['enc.v1.first.'])).toBe(7)
   })
 
+  test('stops on SIGTERM behind the batch that it writes, and goes on when it runs again', async () => {
+    const { sql } = service.store
+    const keys = `${SECOND},${FIRST}`
+    const command = await inTransaction(sql, async (tx) => {
+      await tx`select from webhook_endpoints for update`
+      const env = { DATABASE_URL: service.databaseUrl, ENCRYPTION_KEYS: keys }
+      const started = startProcess('src/start/rotate-encryption.ts', { env })
+      await until(async () => {
+        // Within a transaction this view would not change.
+        const waits = await sql`
+          select from pg_stat_activity
+          where application_name = 'atomic-payments rotate-encryption' and wait_event_type = 'Lock'
+            and datname = current_database()
+        `
+        return waits.length === 1
+      })
+      started.kill('SIGTERM')
+      return started
+    })
+
+    expect(await command.exited).toEqual({ code: 2, signal: null })
+    expect(command.lines).toEqual([
+      'webhook_endpoints.secret: changed 1.',
+      'rotate-encryption: interrupted; run it again to go on',
+    ])
+    expect((await rotate(keys, ['--check'])).text).toContain('  with the key first: 7')
+    expect(await rotate(keys)).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('webhook_endpoints.secret: changed 0.'),
+    })
+  })
+
   test('encrypts again while clients pay, rotate and replay', async () => {
     const stop = new AbortController()
     const id = String(answers[0]?.answer.json['id'])
@@ -172,6 +205,19 @@ describe('with a new key before the old one', () => {
 })
 
 describe('a process whose keys lack one', () => {
+  test.each(['src/start/api.ts', 'workers/main.ts'])(
+    '%s does not start without any',
+    async (script) => {
+      const env = { DATABASE_URL: service.databaseUrl, ENCRYPTION_KEYS: '', PORT: '0' }
+      const process = startProcess(script, { env })
+
+      expect(await process.exited).toEqual({ code: 1, signal: null })
+      expect(process.lines.join('\n')).toContain(
+        'ENCRYPTION_KEYS is not set; `npm start` generates a key',
+      )
+    },
+  )
+
   test('answers 500 without a detail, logs the name, and serves everything else', async () => {
     const { url, process } = await service.startApi({ ENCRYPTION_KEYS: FIRST })
     const { path = '', body, key = '', answer } = answers[0] ?? {}

@@ -90,7 +90,8 @@ export function createEncryption(
       throw new EncryptionError(`ENCRYPTION_KEYS has no key with the name ${name}`)
     }
     const key = createSecretKey(open(wrapping, prefixOf(name), wrapped))
-    if (unwrapped.size >= CACHED_DATA_KEYS) unwrapped.delete([...unwrapped.keys()][0] ?? '')
+    const [oldest = ''] = unwrapped.keys()
+    if (unwrapped.size >= CACHED_DATA_KEYS) unwrapped.delete(oldest)
     unwrapped.set(`${name}.${wrapped}`, key)
     return key
   }
