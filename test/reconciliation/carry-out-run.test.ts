@@ -394,7 +394,7 @@ describe('automatic repair', () => {
     const [job] = await books.store.sql`
       select data from pgboss.job where name = 'provider-events'
     `
-    expect(job?.['data']).toEqual({ provider: 'stripe', eventId: 'evt_lost' })
+    expect(job?.['data']).toEqual({ provider: 'stripe', eventId: 'evt_lost', tenantId: null })
   })
 
   test('compares the intent of an event, even if it is outside of the window', async () => {
