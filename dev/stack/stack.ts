@@ -75,15 +75,14 @@ export class Stack {
     await this.#prepareDatabase(databaseUrl, apiKey)
     const apiUrl = `http://${reachableHost(this.#config.HOST)}:${port}`
     const webhooks = this.#webhookSettings(apiUrl)
-    const standInUrl = this.#config.STRIPE_SECRET_KEY
-      ? undefined
-      : await this.#startStandIn(webhooks)
+    const { STRIPE_SECRET_KEY } = this.#config
+    const standInUrl = STRIPE_SECRET_KEY ? undefined : await this.#startStandIn(webhooks)
     const provider = providerSettings(standInUrl, webhooks)
-    const admin = adminKey === undefined ? {} : { ADMIN_API_KEY: adminKey }
-    const settings = { ...provider, ...admin, ...encryption, DATABASE_URL: databaseUrl }
-    await this.#startServices(settings, port)
+    const settings = { ...encryption, ...RECEIVERS, DATABASE_URL: databaseUrl }
+    const admin = adminKey && { ADMIN_API_KEY: adminKey }
+    await this.#startServices({ ...settings, ...provider, ...admin }, port)
     await this.#waitForOk(`${apiUrl}/readyz`)
-    this.#startWebhookWorker({ DATABASE_URL: databaseUrl })
+    this.#startWebhookWorker(settings)
     return { apiUrl, standInUrl, apiKey, adminKey }
   }
 
@@ -175,8 +174,7 @@ export class Stack {
       WORKER_QUEUES: 'payments,maintenance',
       METRICS_PORT: portAfter(this.#config.METRICS_PORT, 1),
     })
-    const own = { ...settings, ...RECEIVERS, PORT: String(port) }
-    const api = this.#startProcess('api', 'src/start/api.ts', own)
+    const api = this.#startProcess('api', 'src/start/api.ts', { ...settings, PORT: String(port) })
     await Promise.all([worker, api])
   }
 
@@ -184,7 +182,6 @@ export class Stack {
   #startWebhookWorker(settings: Settings): void {
     const started = this.#startProcess('webhooks', 'workers/main.ts', {
       ...settings,
-      ...RECEIVERS,
       ...NO_PROVIDER,
       WORKER_QUEUES: 'webhooks',
       METRICS_PORT: portAfter(this.#config.METRICS_PORT, 2),
