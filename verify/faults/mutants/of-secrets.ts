@@ -2,6 +2,9 @@
 // tables.
 import type { Mutant } from './mutant.ts'
 
+/** Writes plain values. */
+const PLAIN = `plain,lane:${Buffer.alloc(32).toString('base64')}`
+
 export const mutantsOfSecrets: readonly Mutant[] = [
   {
     name: 'payment-read-without-its-tenant',
@@ -63,7 +66,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     ],
     schema: ['alter table webhook_deliveries drop constraint webhook_deliveries_endpoint'],
     dropsTenant: true,
-    circumstances: { settings: { WEBHOOK_ALLOW_INSECURE: 'true' } },
+    // An encrypted secret belongs to its tenant, so that a delivery to another one cannot be signed.
+    circumstances: { settings: { WEBHOOK_ALLOW_INSECURE: 'true', ENCRYPTION_KEYS: PLAIN } },
     caughtBy: 9,
     shownBy: ['payment.create.overheard'],
   },
