@@ -1,6 +1,6 @@
 -- Deletes the details of old payments. The row of the payment stays, because the ledger and the reconciliation refer to
--- it: see docs/decisions/0047. Nothing that can still change loses its history. Whoever takes the service over can
--- delete nothing younger than 400 days.
+-- it: see docs/decisions/0047. Nothing that can still change loses its history. An intruder in the service can delete
+-- nothing younger than 400 days.
 --
 -- On a large table, build the index by hand first: see docs/runbook.md.
 CREATE INDEX IF NOT EXISTS "payments_with_details" ON "payments" USING btree ("tenant_id","created_at") WHERE payment_method <> 'erased';

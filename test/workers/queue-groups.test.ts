@@ -117,7 +117,7 @@ describe('a worker for webhooks', () => {
     expect(provider.received).toEqual([])
   })
 
-  test('schedules no maintenance, which nobody might run, and listens to no queue', async () => {
+  test('schedules no maintenance, and listens to no queue', async () => {
     const { sql } = service.store
     await sql`delete from pgboss.schedule`
     await startWorker('webhooks')

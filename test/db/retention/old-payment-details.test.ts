@@ -295,7 +295,7 @@ async function disputedHere() {
 }
 
 describe('afterwards', () => {
-  test('a dispute moves money as before, and its events name nobody', async () => {
+  test('a dispute moves money as before, and its events contain no personal data', async () => {
     const dispute = await disputed(t)
     const { payment } = dispute
     await sql`update payments set metadata = ${JSON.stringify(DETAILS.metadata)}::jsonb where id = ${payment.paymentId}`
