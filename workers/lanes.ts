@@ -38,9 +38,11 @@ export class Lanes {
     return this.#lanesWhere(({ begunMs }) => begunMs.length > 0)
   }
 
-  /** The lanes that may have no more jobs. */
-  get fullLanes(): string[] {
-    return this.#lanesWhere(({ begunMs, window }) => begunMs.length >= window)
+  /** The lanes that may have no more jobs: they have enough, or one of theirs is slow. */
+  fullLanes(nowMs: number): string[] {
+    return this.#lanesWhere(
+      ({ begunMs, window }) => begunMs.length >= window || this.#countSlow(begunMs, nowMs) > 0,
+    )
   }
 
   begin({ tenant, lane }: LaneRef, nowMs: number): void {
@@ -63,15 +65,12 @@ export class Lanes {
 
   /**
    * Counts the slow jobs beyond one of each lane. Their receiver answered soon until now, and then
-   * began to hang; it gets no more jobs.
+   * began to hang.
    */
   countHanging(nowMs: number): number {
     let hanging = 0
-    for (const lane of this.#lanes.values()) {
-      const slow = lane.begunMs.filter((begunMs) => this.#isSlow(begunMs, nowMs)).length
-      if (slow > 0) lane.window = 1
-      hanging += Math.max(0, slow - 1)
-    }
+    for (const { begunMs } of this.#lanes.values())
+      hanging += Math.max(0, this.#countSlow(begunMs, nowMs) - 1)
     return hanging
   }
 
@@ -79,6 +78,10 @@ export class Lanes {
   forgetIdle(): void {
     for (const [lane, { begunMs }] of this.#lanes)
       if (begunMs.length === 0) this.#lanes.delete(lane)
+  }
+
+  #countSlow(begunMs: readonly number[], nowMs: number): number {
+    return begunMs.filter((begun) => this.#isSlow(begun, nowMs)).length
   }
 
   #isSlow(begunMs: number, nowMs: number): boolean {

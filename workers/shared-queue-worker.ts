@@ -85,9 +85,11 @@ export class SharedQueueWorker {
   /** Starts the jobs that it fetches. Returns false when there are none, or no places for them. */
   async #fetch(): Promise<boolean> {
     const { sharedPlaces, reservedPlaces, lanes } = this.#options
-    const takenPlaces = this.#inProgress.size - this.#givenUpPlaces()
+    const nowMs = performance.now()
+    const takenPlaces = this.#inProgress.size - this.#givenUpPlaces(nowMs)
     const freePlaces = Math.max(0, sharedPlaces + reservedPlaces - takenPlaces)
-    const { busyTenants, busyLanes, fullLanes } = this.#lanes
+    const { busyTenants, busyLanes } = this.#lanes
+    const fullLanes = this.#lanes.fullLanes(nowMs)
     this.#mayBeWaiting = freePlaces <= reservedPlaces || fullLanes.length > 0
     if (freePlaces === 0) return false
     const busy = { busyTenants, busyLanes, fullLanes }
@@ -109,9 +111,8 @@ export class SharedQueueWorker {
    * A receiver that begins to hang keeps one place and gives up the others. The process has at most
    * twice as many jobs in progress then.
    */
-  #givenUpPlaces(): number {
-    const hanging = this.#lanes.countHanging(performance.now())
-    return Math.min(hanging, this.#options.sharedPlaces)
+  #givenUpPlaces(nowMs: number): number {
+    return Math.min(this.#lanes.countHanging(nowMs), this.#options.sharedPlaces)
   }
 
   #start(job: FetchedJob): void {
