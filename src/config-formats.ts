@@ -1,5 +1,5 @@
 // The formats of settings that are lists: operators and their keys, encryption keys, name servers,
-// proxies, delays, groups of queues.
+// proxies, delays, some of several names.
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -10,25 +10,21 @@ const NAMELESS_OPERATOR = 'admin'
 /** In findings and runs these names stand for the service itself, so no operator may have them. */
 const RESERVED_NAMES = ['reconciler', 'schedule']
 
-/** The groups of queues that a worker works on: `workers/jobs.ts` has the queues of each. */
-export const queueGroups = ['payments', 'webhooks', 'maintenance'] as const
-export type QueueGroup = (typeof queueGroups)[number]
-
-/** `all`, or some groups of queues, each once: `payments,maintenance`. */
-export const workerQueues = z
-  .string()
-  .transform((text) => (text.trim() === 'all' ? [...queueGroups] : namesIn(text)))
-  .refine((names) => new Set(names).size === names.length && names.every(isQueueGroup), {
-    error: 'must be all, or some of payments, webhooks and maintenance, each once',
-  })
-  .transform((names) => queueGroups.filter((group) => names.includes(group)))
+/** `all`, or some of the choices, each once: `payments,maintenance`. In the order of the choices. */
+export function allOrSome<const Name extends string>(choices: readonly Name[]) {
+  const listed = `${choices.slice(0, -1).join(', ')} and ${choices.at(-1)}`
+  const isChoice = (name: string) => (choices as readonly string[]).includes(name)
+  return z
+    .string()
+    .transform((text): readonly string[] => (text.trim() === 'all' ? choices : namesIn(text)))
+    .refine((names) => new Set(names).size === names.length && names.every(isChoice), {
+      error: `must be all, or some of ${listed}, each once`,
+    })
+    .transform((names) => choices.filter((choice) => names.includes(choice)))
+}
 
 function namesIn(text: string): string[] {
   return text.split(',').map((part) => part.trim())
-}
-
-function isQueueGroup(name: string): boolean {
-  return (queueGroups as readonly string[]).includes(name)
 }
 
 /** Addresses of name servers: `10.0.0.2,[2001:db8::1]:5353`. */

@@ -2,15 +2,13 @@
 // value stops the process at start, with a message that names the variable.
 import { z } from 'zod'
 import {
+  allOrSome,
   countOperators,
   delaysSeconds,
   encryptionKeys,
   nameServers,
   operatorKeys,
-  queueGroups,
   trustedProxies,
-  type QueueGroup,
-  workerQueues,
 } from './config-formats.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -36,6 +34,10 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or http
 const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
+
+/** The groups of queues that a worker works on: `workers/jobs.ts` has the queues of each. */
+export const queueGroups = ['payments', 'webhooks', 'maintenance'] as const
+export type QueueGroup = (typeof queueGroups)[number]
 
 const environmentSchema = z
   .object({
@@ -97,7 +99,7 @@ const environmentSchema = z
       .default(DAY_SECONDS),
     JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
-    WORKER_QUEUES: workerQueues.prefault('all'),
+    WORKER_QUEUES: allOrSome(queueGroups).prefault('all'),
     WORKER_CONCURRENCY: count.default(16),
 
     SWEEP_INTERVAL_MS: milliseconds.default(5_000),
@@ -210,8 +212,6 @@ const environmentSchema = z
     path: ['WAIT_SECONDS'],
     error: 'must not exceed WAIT_MAX_SECONDS',
   })
-
-export { queueGroups, type QueueGroup }
 
 export type Config = z.infer<typeof environmentSchema>
 
