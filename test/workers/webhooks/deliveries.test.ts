@@ -1,0 +1,206 @@
+// Tests which deliveries an event gets, and that they are sent again on request: one by a
+// redelivery, the failed ones of an endpoint by a replay.
+import { randomUUIDv7 } from 'node:crypto'
+import { describe, expect, test } from '@jest/globals'
+import type { Store } from '../../../src/db/connection/client.ts'
+import { findPayment } from '../../../src/db/payments/payments.ts'
+import { changePayment } from '../../../src/db/payments/payment-changes.ts'
+import {
+  redeliverIfEnabled,
+  replayFailedDeliveries,
+} from '../../../src/db/webhooks/webhook-deliveries.ts'
+import { deleteEndpoint, type NewEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
+import {
+  RETRY_DELAYS_SECONDS,
+  type WebhookDelivery,
+} from '../../../src/domain/webhooks/webhook-delivery.ts'
+import { countRows, makeTenant, reservationOf, reserve } from '../../db/reservations.ts'
+import { status } from '../../support/receiver.ts'
+import {
+  deliveries,
+  endPauses,
+  makeEndpoint,
+  makePayment,
+  onlyDelivery,
+  queuedJobs,
+  receiver,
+  runNextJob,
+  store,
+  tenantId,
+} from './webhook-work.ts'
+
+describe('the deliveries of an event', () => {
+  test('are one per subscribed endpoint, each with a job that starts at once', async () => {
+    const [all, some] = [
+      await makeEndpoint(),
+      await makeEndpoint({ eventTypes: ['payment.created'] }),
+    ]
+    await makeEndpoint({ eventTypes: ['payment.succeeded'] })
+    await makePayment()
+
+    const made = await deliveries()
+    expect(made.map(({ endpointId }) => endpointId).toSorted()).toEqual(
+      [all.id, some.id].toSorted(),
+    )
+    expect(made.map(({ status: is }) => is)).toEqual(['pending', 'pending'])
+    const jobs = await queuedJobs()
+    expect(jobs.map(({ data }) => data.deliveryId).toSorted()).toEqual(
+      made.map(({ id }) => id).toSorted(),
+    )
+    expect(jobs.every(({ data, startsIn }) => data.attempt === 1 && startsIn <= 0)).toBe(true)
+  })
+
+  test('have ids in order of time', async () => {
+    await makeEndpoint()
+    await makePayment()
+    await makePayment()
+
+    for (const { id, eventId } of await deliveries()) {
+      expect(id.slice(0, 15)).toBe(eventId.slice(0, 15))
+      expect(id).not.toBe(eventId)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    }
+  })
+
+  test('do not exist for an endpoint that is deleted, disabled or of another tenant', async () => {
+    const { id } = await makeEndpoint()
+    await store.sql.begin((tx) => deleteEndpoint(tx, { tenantId, id }))
+    const disabled = await makeEndpoint()
+    await store.sql`
+      update webhook_endpoints set status = 'disabled', disabled_reason = 'gone'
+      where id = ${disabled.id}
+    `
+    await makeEndpoint({ tenantId: await makeTenant(store) })
+    await makePayment()
+
+    expect(await deliveries()).toEqual([])
+    expect(await queuedJobs()).toEqual([])
+  })
+
+  test('do not exist when the event is rolled back', async () => {
+    await makeEndpoint({ eventTypes: ['payment.failed'] })
+    const payment = await findPayment(store.sql, tenantId, await makePayment())
+    if (payment === undefined) throw new Error('no payment')
+    const failing = store.sql.begin(async (tx) => {
+      await changePayment(tx, payment, { status: 'failed' }, 'key')
+      expect(await countRows(tx as unknown as Store['sql'], 'webhook_deliveries', tenantId)).toBe(1)
+      throw new Error('rolled back')
+    })
+
+    await expect(failing).rejects.toThrow('rolled back')
+    expect(await deliveries()).toEqual([])
+    expect(await queuedJobs()).toEqual([])
+  })
+
+  test('are not created again when a key is reserved twice', async () => {
+    await makeEndpoint()
+    const reservation = reservationOf(tenantId)
+    await reserve(store.sql, reservation)
+    await reserve(store.sql, { ...reservation, id: randomUUIDv7() })
+
+    expect(await deliveries()).toHaveLength(1)
+  })
+})
+
+describe('a redelivery', () => {
+  const redeliver = ({ id }: WebhookDelivery) =>
+    store.sql.begin((tx) => redeliverIfEnabled(tx, { tenantId, id }))
+
+  test('is sent at once, with the same message id and a new schedule', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    for (let attempt = 0; attempt <= RETRY_DELAYS_SECONDS.length; attempt += 1) {
+      await endPauses()
+      await runNextJob()
+    }
+
+    expect(await redeliver(await onlyDelivery())).toBe(true)
+    expect(await onlyDelivery()).toMatchObject({ status: 'pending' })
+    const [job] = await queuedJobs()
+    expect(job?.startsIn).toBeLessThanOrEqual(0)
+    await runNextJob()
+
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toHaveLength(RETRY_DELAYS_SECONDS.length + 2)
+    expect(new Set(ids).size).toBe(1)
+    const [retry] = await queuedJobs()
+    expect(Math.abs((retry?.startsIn ?? 0) - RETRY_DELAYS_SECONDS[0])).toBeLessThan(5)
+  })
+
+  test('of a delivery that waits for its next attempt makes that attempt at once, and only once', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(500)
+    await runNextJob()
+    await redeliver(await onlyDelivery())
+    receiver.answer = status(200)
+
+    expect(await queuedJobs()).toHaveLength(2)
+    await runNextJob()
+    expect(await runNextJob()).toMatchObject({ status: 'completed' })
+    expect(receiver.received).toHaveLength(2)
+    expect(await onlyDelivery()).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('is refused when its endpoint is disabled', async () => {
+    await makeEndpoint()
+    await makePayment()
+    receiver.answer = status(410)
+    await runNextJob()
+
+    expect(await redeliver(await onlyDelivery())).toBe(false)
+    expect(await onlyDelivery()).toMatchObject({ status: 'failed' })
+    expect(await queuedJobs()).toEqual([])
+  })
+})
+
+describe('a replay', () => {
+  const replay = (endpoint: NewEndpoint, limit: number) =>
+    store.sql.begin((tx) =>
+      replayFailedDeliveries(tx, endpoint, new Date(Date.now() - 60_000), limit),
+    )
+  async function failDeliveries(times: number): Promise<NewEndpoint> {
+    const endpoint = await makeEndpoint()
+    for (let delivery = 0; delivery < times; delivery += 1) await makePayment()
+    await store.sql`
+      update webhook_deliveries set status = 'failed', next_attempt_at = null
+      where tenant_id = ${tenantId}
+    `
+    await store.sql`delete from pgboss.job`
+    return endpoint
+  }
+
+  test('starts the oldest deliveries, up to the limit, each with one job', async () => {
+    const endpoint = await failDeliveries(5)
+
+    expect(await replay(endpoint, 3)).toBe(3)
+    const oldestFirst = (await deliveries()).toReversed()
+    const [started, left] = [oldestFirst.slice(0, 3), oldestFirst.slice(3)]
+    expect(started.map(({ status: is }) => is)).toEqual(['pending', 'pending', 'pending'])
+    expect(left.map(({ status: is }) => is)).toEqual(['failed', 'failed'])
+    const jobs = await queuedJobs()
+    expect(jobs.map(({ data }) => data.deliveryId).toSorted()).toEqual(
+      started.map(({ id }) => id).toSorted(),
+    )
+    expect(await replay(endpoint, 3)).toBe(2)
+    expect(await replay(endpoint, 3)).toBe(0)
+  })
+
+  test('of two requests at once starts each delivery once', async () => {
+    const endpoint = await failDeliveries(4)
+    const counts = await Promise.all([replay(endpoint, 10), replay(endpoint, 10)])
+
+    expect(counts.toSorted()).toEqual([0, 4])
+    expect(await queuedJobs()).toHaveLength(4)
+  })
+
+  test('leaves another endpoint and another tenant alone', async () => {
+    await failDeliveries(1)
+    const other = await makeEndpoint()
+
+    expect(await replay(other, 10)).toBe(0)
+    expect(await replay({ ...other, tenantId: await makeTenant(store) }, 10)).toBe(0)
+    expect(await queuedJobs()).toEqual([])
+  })
+})
