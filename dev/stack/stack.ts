@@ -21,14 +21,13 @@ import { startEmbeddedPostgres } from '../embedded-postgres/postgres.ts'
 import { createPartLog, type PartName } from './stack-output.ts'
 import { StartError } from '../start-error.ts'
 import { supervise, type SupervisedPart } from './supervise.ts'
+import { WEBHOOKS_SETTINGS } from './webhooks-settings.ts'
 
 const DATABASE = 'atomic_payments'
 const LOOPBACK = '127.0.0.1'
 const STAND_IN_API_KEY = 'sk_test_mock'
 /** A receiver of webhooks during development is usually http:// on this machine. */
 const RECEIVERS = { WEBHOOK_ALLOW_INSECURE: 'true' }
-/** Blank counts as unset, also where the environment has a value. */
-const NO_PROVIDER = { STRIPE_SECRET_KEY: '', STRIPE_API_BASE: '' }
 
 /** Added to SHUTDOWN_TIMEOUT_MS, after which a process ends itself. */
 const STOP_MARGIN_MS = 2_000
@@ -178,12 +177,11 @@ export class Stack {
     await Promise.all([worker, api])
   }
 
-  /** No payment waits for it, so nothing waits until it is ready. It knows no provider. */
+  /** No payment waits for it, so nothing waits until it is ready. */
   #startWebhookWorker(settings: Settings): void {
     const started = this.#startProcess('webhooks', 'workers/main.ts', {
       ...settings,
-      ...NO_PROVIDER,
-      WORKER_QUEUES: 'webhooks',
+      ...WEBHOOKS_SETTINGS,
       METRICS_PORT: portAfter(this.#config.METRICS_PORT, 2),
     })
     // The log has the reason, and it is started again.

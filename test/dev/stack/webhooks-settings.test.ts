@@ -1,0 +1,22 @@
+// Tests that the process for webhooks has no secret that only others need.
+import { expect, test } from '@jest/globals'
+import { WEBHOOKS_SETTINGS } from '../../../dev/stack/webhooks-settings.ts'
+import { configVariables, readConfig } from '../../../src/config.ts'
+
+const OPERATORS = `alice=adm_${'a'.repeat(24)},bob=adm_${'b'.repeat(24)}`
+
+test('the process for webhooks has no secret of the API, of payments or of operators', () => {
+  const secrets = configVariables.filter((name) => /_(KEY|SECRET)$/.test(name))
+
+  expect(secrets.length).toBeGreaterThan(3)
+  expect(WEBHOOKS_SETTINGS).toMatchObject(Object.fromEntries(secrets.map((name) => [name, ''])))
+})
+
+test('it accepts an environment with dual control of operators that it does not know', () => {
+  const environment = { ADMIN_API_KEY: OPERATORS, ADMIN_DUAL_CONTROL: 'true' }
+
+  const config = readConfig({ ...environment, ...WEBHOOKS_SETTINGS })
+
+  expect(config).toMatchObject({ WORKER_QUEUES: ['webhooks'], ADMIN_DUAL_CONTROL: false })
+  expect(config.ADMIN_API_KEY).toBeUndefined()
+})
