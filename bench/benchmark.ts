@@ -1,6 +1,7 @@
 // Runs a benchmark as a command on its own stack. If the benchmark fails, prints the last log lines
 // of the stack.
 import { runCommand } from './command.ts'
+import { readMachine, warningOf, type Machine } from './machine.ts'
 import type { Progress } from './progress.ts'
 import { BenchStack } from './stack.ts'
 
@@ -55,6 +56,19 @@ export async function runBenchmark<ParsedOptions extends Options>(
       }
     },
   })
+}
+
+/** Starts PostgreSQL and describes the machine. Warns when other processes keep it busy. */
+export async function startDatabase({
+  stack,
+  progress,
+}: Pick<Measuring<unknown>, 'stack' | 'progress'>): Promise<Machine> {
+  progress.say('Starting PostgreSQL')
+  await stack.startDatabase()
+  const machine = await readMachine(stack.owner.sql)
+  const warning = warningOf(machine)
+  if (warning !== undefined) progress.say(warning)
+  return machine
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {

@@ -3,9 +3,8 @@
 import { fileURLToPath } from 'node:url'
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
-import type { Measuring } from '../benchmark.ts'
+import { startDatabase, type Measuring } from '../benchmark.ts'
 import { startChild } from '../child.ts'
-import { readMachine, warningOf } from '../machine.ts'
 import type { Progress } from '../progress.ts'
 import { send } from '../requests.ts'
 import { seedAll } from '../seed.ts'
@@ -46,11 +45,7 @@ interface Parts extends NoiseParts {
 
 export async function measureNeighbours(measuring: Measuring<BenchOptions>): Promise<number> {
   const { stack, options, progress, signal } = measuring
-  progress.say('Starting PostgreSQL')
-  await stack.startDatabase()
-  const machine = await readMachine(stack.owner.sql)
-  const warning = warningOf(machine)
-  if (warning !== undefined) progress.say(warning)
+  const machine = await startDatabase(measuring)
   const tenants = await stack.createTenants()
   const [noisy, neighbour] = tenants
   if (noisy === undefined || neighbour === undefined) throw new Error('the stack needs two tenants')

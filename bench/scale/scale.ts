@@ -4,9 +4,8 @@ import { PgBoss } from 'pg-boss'
 import { showId } from '../../src/domain/resource-id.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
 import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
-import type { Measuring } from '../benchmark.ts'
+import { startDatabase, type Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'
-import { readMachine, warningOf } from '../machine.ts'
 import { readPlans } from '../plans.ts'
 import type { Progress } from '../progress.ts'
 import { ensureRoom } from '../room.ts'
@@ -53,12 +52,8 @@ export async function announceScale(options: BenchOptions, progress: Progress): 
 }
 
 export async function measureScale(measuring: Measuring<BenchOptions>): Promise<number> {
-  const { stack, options, progress } = measuring
-  progress.say('Starting PostgreSQL')
-  await stack.startDatabase()
-  const machine = await readMachine(stack.owner.sql)
-  const warning = warningOf(machine)
-  if (warning !== undefined) progress.say(warning)
+  const { options, progress } = measuring
+  const machine = await startDatabase(measuring)
   const sized: SizedService[] = []
   for (const size of sizesOf(options)) sized.push(await startSized(measuring, size))
   const largest = sized.at(-1)

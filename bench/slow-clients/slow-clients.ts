@@ -5,8 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startChild, type Child } from '../child.ts'
-import type { Measuring } from '../benchmark.ts'
-import { readMachine, warningOf } from '../machine.ts'
+import { startDatabase, type Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
 import { seedAll } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
@@ -50,11 +49,7 @@ export async function announceSlowClients(
 
 export async function measureSlowClients(measuring: Measuring<BenchOptions>): Promise<number> {
   const { stack, options, progress, signal } = measuring
-  progress.say('Starting PostgreSQL')
-  await stack.startDatabase()
-  const machine = await readMachine(stack.owner.sql)
-  const warning = warningOf(machine)
-  if (warning !== undefined) progress.say(warning)
+  const machine = await startDatabase(measuring)
   const [tenant, slowTenant, ...others] = await stack.createTenants()
   if (tenant === undefined || slowTenant === undefined)
     throw new Error('the stack needs two tenants')

@@ -1,8 +1,7 @@
 // Runs `npm run bench -- --soak`: a sustainable load for minutes, with all maintenance tasks, and a
 // check that memory, latency and tables do not grow.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Measuring } from '../benchmark.ts'
-import { readMachine, warningOf } from '../machine.ts'
+import { startDatabase, type Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
 import { seedCompleted } from '../seed.ts'
 import type { BenchOptions } from '../speed/arguments.ts'
@@ -29,12 +28,8 @@ export async function announceSoak({ minutes }: BenchOptions, progress: Progress
 
 export async function measureSoak(measuring: Measuring<BenchOptions>): Promise<number> {
   const { stack, options, progress } = measuring
-  progress.say('Starting PostgreSQL')
-  await stack.startDatabase()
+  const machine = await startDatabase(measuring)
   const { sql } = stack.owner
-  const machine = await readMachine(sql)
-  const warning = warningOf(machine)
-  if (warning !== undefined) progress.say(warning)
   const tenants = await stack.createTenants()
   const keys = options.payments
   await seedCompleted(sql, { keys, tenants }, progress.begin('Seeding', keys))

@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../dev/ports.ts'
 import { startChild } from '../child.ts'
-import type { Measuring } from '../benchmark.ts'
+import { startDatabase, type Measuring } from '../benchmark.ts'
 import type { Progress } from '../progress.ts'
 import { seedAll } from '../seed.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
 import type { BenchOptions } from './arguments.ts'
 import type { LimitCommand, LimitReport } from './limits-main.ts'
-import { readMachine, warningOf } from '../machine.ts'
 import { ratiosOf } from './ratios.ts'
 import { showReport, writeReport } from './report.ts'
 import { runRounds, runWarmUp, type Measurement, type RoundParts } from './rounds.ts'
@@ -42,11 +41,7 @@ const OVERHEAD_SECONDS = 0.5
 
 export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<number> {
   const { stack, options, progress, signal } = measuring
-  progress.say('Starting PostgreSQL')
-  await stack.startDatabase()
-  const machine = await readMachine(stack.owner.sql)
-  const warning = warningOf(machine)
-  if (warning !== undefined) progress.say(warning)
+  const machine = await startDatabase(measuring)
   const tenants = await stack.createTenants()
   const seeded = progress.begin('Seeding', options.payments)
   await seedAll(stack.owner.sql, { keys: options.payments, tenants }, seeded)
