@@ -2,10 +2,9 @@
 // still happen goes on as before.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { seesEveryTenant } from '../../../src/db/connection/row-security.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
 import { openFindings } from '../../../src/db/reconciliation/findings.ts'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { deleteOldPaymentDetails } from '../../../src/db/retention/old-records.ts'
@@ -19,6 +18,7 @@ import { applyAll } from '../../operations/follow-payment/provider-events.ts'
 import { captured } from '../../operations/made-payments.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
+import { openServiceStore } from './service-store.ts'
 
 let t: TestEngine
 let service: Store
@@ -27,13 +27,7 @@ let sql: Sql
 beforeAll(async () => {
   t = await startTestEngine()
   ;({ sql } = t.engine.store)
-  service = openStore({
-    url: t.databaseUrl,
-    applicationName: 'test retention',
-    poolSize: 3,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
+  service = openServiceStore(t.databaseUrl)
 })
 // Payments of earlier tests are not old.
 beforeEach(() => sql`update payments set created_at = now(), updated_at = now()`)

@@ -1,13 +1,13 @@
 // Tests which events of the provider are deleted after their retention, with the rights of a worker.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { captured, held } from '../../operations/made-payments.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
+import { openServiceStore } from './service-store.ts'
 
 let t: TestEngine
 let service: Store
@@ -16,13 +16,7 @@ let sql: Sql
 beforeAll(async () => {
   t = await startTestEngine()
   ;({ sql } = t.engine.store)
-  service = openStore({
-    url: t.databaseUrl,
-    applicationName: 'test retention',
-    poolSize: 3,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
+  service = openServiceStore(t.databaseUrl)
 })
 beforeEach(() => sql`truncate provider_events`)
 afterAll(async () => {
