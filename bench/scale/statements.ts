@@ -23,7 +23,7 @@ import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
 import type { Statement } from '../plans.ts'
 import { reservePayment } from '../reserve-payment.ts'
-import type { CompletedKey } from '../speed/subjects.ts'
+import type { CompletedKey } from '../speed/payment-requests.ts'
 import type { BenchTenant } from '../stack.ts'
 
 export interface StatementParts {

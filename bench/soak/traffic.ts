@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { anyOf, send } from '../requests.ts'
-import { PAYMENT } from '../speed/subjects.ts'
+import { PAYMENT } from '../speed/payment-requests.ts'
 import type { BenchTenant } from '../stack.ts'
 
 /** The most requests that wait for an answer at a time. Further requests are sent late. */

@@ -10,18 +10,12 @@ import { seedAll } from '../seed.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
 import type { BenchOptions } from './arguments.ts'
 import type { LimitCommand, LimitReport } from './limits-main.ts'
+import { payOnce, type CompletedKey } from './payment-requests.ts'
 import { ratiosOf } from './ratios.ts'
 import { showReport, writeReport } from './report.ts'
 import { runRounds, runWarmUp, type Measurement, type RoundParts } from './rounds.ts'
 import { countNon2xx, countUnexpected, type Report } from './summary.ts'
-import {
-  payOnce,
-  subjects,
-  type CompletedKey,
-  type Limits,
-  type Place,
-  type SubjectName,
-} from './subjects.ts'
+import { subjects, type Limits, type Place, type SubjectName } from './subjects.ts'
 
 const UNEXPECTED_ANSWERS = 1
 

@@ -6,6 +6,14 @@ import { anyOf } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'
 import type { LimitCommand, LimitReport } from './limits-main.ts'
 import { runLoad, type Answers, type LoadRequest } from './load.ts'
+import {
+  authorize,
+  authorized,
+  keyed,
+  payAndWait,
+  post,
+  type CompletedKey,
+} from './payment-requests.ts'
 
 export type Limits = Child<LimitCommand, LimitReport>
 
@@ -23,11 +31,6 @@ export interface Place {
   readonly signal: AbortSignal
 }
 
-export interface CompletedKey {
-  readonly key: string
-  readonly paymentId: string
-}
-
 export interface Subject {
   readonly name: string
   readonly title: string
@@ -40,14 +43,6 @@ export interface Subject {
   readonly withoutRowSecurity?: boolean
   readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
 }
-
-/** The body of every payment request. */
-export const PAYMENT = JSON.stringify({
-  amount: 1999,
-  currency: 'usd',
-  payment_method: 'pm_card_visa',
-  description: 'An order of the shop',
-})
 
 export const subjects = [
   {
@@ -115,7 +110,7 @@ export const subjects = [
     title: 'replay: POST with a completed key',
     run: (place, concurrency, seconds) =>
       load(place, { url: place.apiUrl, concurrency, seconds, expected: 201 }, () =>
-        post('/v1/payments', keyed(place, anyOf(place.completed).key)),
+        post('/v1/payments', keyed(place.tenant, anyOf(place.completed).key)),
       ),
   },
   {
@@ -169,7 +164,7 @@ export function authorizeAtProvider(
 
 function accept(place: Place, concurrency: number, seconds: number): Promise<Answers> {
   return load(place, { url: place.apiUrl, concurrency, seconds, expected: 202 }, () =>
-    post('/v1/payments', { ...keyed(place, randomUUID()), prefer: 'respond-async' }),
+    post('/v1/payments', { ...keyed(place.tenant, randomUUID()), prefer: 'respond-async' }),
   )
 }
 
@@ -188,73 +183,17 @@ function mixed(place: Place, concurrency: number, seconds: number): Promise<Answ
   let turn = 0
   const next = () => {
     turn += 1
-    if (turn % 4 === 1) return post('/v1/payments', keyed(place, randomUUID()))
-    if (turn % 4 === 3) return post('/v1/payments', keyed(place, anyOf(place.completed).key))
+    if (turn % 4 === 1) return post('/v1/payments', keyed(place.tenant, randomUUID()))
+    if (turn % 4 === 3) return post('/v1/payments', keyed(place.tenant, anyOf(place.completed).key))
     return get(place)
   }
   return load(place, { url: place.apiUrl, concurrency, seconds, expected: 'any' }, next)
-}
-
-/** Returns a payment request with a new key, whose client waits for the result. */
-export function payAndWait(tenant: BenchTenant): LoadRequest {
-  return post('/v1/payments', keyed({ tenant }, randomUUID()))
-}
-
-function keyed({ tenant }: Pick<Place, 'tenant'>, key: string): Record<string, string> {
-  return { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': key }
-}
-
-function post(path: string, headers: Record<string, string>): LoadRequest {
-  return {
-    method: 'POST',
-    path,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: PAYMENT,
-  }
-}
-
-const INTENT = new URLSearchParams({
-  amount: '1999',
-  currency: 'usd',
-  payment_method: 'pm_card_visa',
-  capture_method: 'manual',
-  confirm: 'true',
-}).toString()
-
-function authorize(): LoadRequest {
-  return {
-    method: 'POST',
-    path: '/v1/payment_intents',
-    headers: {
-      authorization: 'Bearer sk_test_mock',
-      'idempotency-key': randomUUID(),
-      'content-type': 'application/x-www-form-urlencoded',
-    },
-    body: INTENT,
-  }
 }
 
 function get({ tenant, completed }: Place): LoadRequest {
   return {
     method: 'GET',
     path: `/v1/payments/${anyOf(completed).paymentId}`,
-    headers: { authorization: `Bearer ${tenant.apiKey}` },
+    headers: authorized(tenant),
   }
-}
-
-/** Makes one payment and waits until it succeeds. */
-export async function payOnce(
-  apiUrl: string,
-  tenant: BenchTenant,
-  key: string,
-): Promise<CompletedKey> {
-  const headers = {
-    authorization: `Bearer ${tenant.apiKey}`,
-    'idempotency-key': key,
-    'content-type': 'application/json',
-  }
-  const response = await fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body: PAYMENT })
-  const payment = (await response.json()) as { id: string }
-  if (response.status !== 201) throw new Error(`a payment was answered with ${response.status}`)
-  return { key, paymentId: payment.id }
 }
