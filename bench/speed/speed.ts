@@ -9,17 +9,15 @@ import type { Progress } from '../progress.ts'
 import { seedAll } from '../seed.ts'
 import { UNLIMITED, type BenchStack, type BenchTenant, type Services } from '../stack.ts'
 import type { BenchOptions } from './arguments.ts'
-import type { LimitCommand, LimitReport } from './limits-main.ts'
+import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
 import { payOnce, type CompletedKey } from './payment-requests.ts'
 import { ratiosOf } from './ratios.ts'
 import { showReport, writeReport } from './report.ts'
 import { runRounds, runWarmUp, type Measurement, type RoundParts } from './rounds.ts'
 import { countNon2xx, countUnexpected, type Report } from './summary.ts'
-import { subjects, type Limits, type Place, type SubjectName } from './subjects.ts'
+import { subjects, type Place, type SubjectName } from './subjects.ts'
 
 const UNEXPECTED_ANSWERS = 1
-
-const LIMITS = fileURLToPath(new URL('limits-main.ts', import.meta.url))
 
 export async function announceSpeed(options: BenchOptions, progress: Progress): Promise<void> {
   const { rounds } = options
@@ -40,10 +38,10 @@ export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<
   const seeded = progress.begin('Seeding', options.payments)
   await seedAll(stack.owner.sql, { keys: options.payments, tenants }, seeded)
   progress.say('Starting the service and the servers to compare it with')
-  const limits: Limits = await startChild<LimitCommand, LimitReport>(LIMITS, stack.databaseUrl)
-  signal.addEventListener('abort', () => limits.end())
+  const loops = await startLoops(stack)
+  signal.addEventListener('abort', () => endAll(loops))
   try {
-    const parts = await prepare(measuring, limits, tenants[0] as BenchTenant)
+    const parts = await prepare(measuring, loops, tenants[0] as BenchTenant)
     await warmUp(parts, options)
     const rows = await runRounds(parts, measurementsOf(options), options.rounds)
     return await publish({
@@ -56,17 +54,36 @@ export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<
       rows,
     })
   } finally {
-    limits.end()
+    endAll(loops)
   }
+}
+
+type Loops = Required<Pick<Place, 'ownStatements' | 'lean'>>
+
+async function startLoops({ databaseUrl }: BenchStack): Promise<Loops> {
+  const start = (script: string) =>
+    startChild<LoopCommand, LoopReport>(
+      fileURLToPath(new URL(`compared/${script}`, import.meta.url)),
+      databaseUrl,
+    )
+  return {
+    ownStatements: await start('own-statements-main.ts'),
+    lean: await start('lean-main.ts'),
+  }
+}
+
+function endAll({ ownStatements, lean }: Loops): void {
+  ownStatements.end()
+  lean.end()
 }
 
 async function prepare(
   { stack, options, progress, signal }: Measuring<BenchOptions>,
-  limits: Limits,
+  loops: Loops,
   tenant: BenchTenant,
 ): Promise<RoundParts> {
   const services = await stack.startServices(UNLIMITED)
-  const bare = await startServer(stack, 'bench/speed/bare-main.ts', {
+  const bare = await startServer(stack, 'bench/speed/compared/bare-main.ts', {
     DATABASE_URL: stack.databaseUrl,
   })
   const peer = options.peers ? await startPeer(stack, services) : undefined
@@ -75,7 +92,7 @@ async function prepare(
     bareUrl: bare.url,
     providerUrl: services.providerUrl,
     dbosUrl: peer?.url,
-    limits,
+    ...loops,
     tenant,
     completed: await makeCompletedKeys(services.apiUrl, tenant),
     signal,
@@ -83,7 +100,13 @@ async function prepare(
   return {
     place,
     owner: stack.owner.sql,
-    nodePids: [services.api.pid, services.worker.pid, bare.pid, limits.pid],
+    nodePids: [
+      services.api.pid,
+      services.worker.pid,
+      bare.pid,
+      loops.ownStatements.pid,
+      loops.lean.pid,
+    ],
     peerPids: peer === undefined ? [] : [peer.pid],
     postgresPid: await stack.postgresPid(),
     workerPid: services.worker.pid,
@@ -93,7 +116,7 @@ async function prepare(
 }
 
 async function startPeer(stack: BenchStack, { providerUrl }: Services) {
-  return await startServer(stack, 'bench/speed/dbos-main.ts', {
+  return await startServer(stack, 'bench/speed/compared/dbos-main.ts', {
     DATABASE_URL: await stack.ensureDatabase('dbos'),
     PROVIDER_URL: providerUrl,
   })
@@ -129,7 +152,7 @@ async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
 }
 
 /** The only subjects that a quick run measures with one client, because ratios need them. */
-const ALONE: readonly SubjectName[] = ['sql_payment', 'provider', 'pay_wait']
+const ALONE: readonly SubjectName[] = ['lean_payment', 'own_payment', 'provider', 'pay_wait']
 
 function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measurement[] {
   const quick = !concurrencies.includes(64)

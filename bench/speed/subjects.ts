@@ -1,10 +1,10 @@
 // Defines the subjects of the benchmark: the limits that PostgreSQL and Express set, the service's
-// requests, and the peer.
+// own statements and requests, and the peer.
 import { randomUUID } from 'node:crypto'
 import type { Child } from '../child.ts'
 import { anyOf } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'
-import type { LimitCommand, LimitReport } from './limits-main.ts'
+import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
 import { runLoad, type Answers, type LoadRequest } from './load.ts'
 import {
   authorize,
@@ -15,7 +15,7 @@ import {
   type CompletedKey,
 } from './payment-requests.ts'
 
-export type Limits = Child<LimitCommand, LimitReport>
+export type LoopProcess = Child<LoopCommand, LoopReport>
 
 export interface Place {
   readonly apiUrl: string
@@ -23,7 +23,8 @@ export interface Place {
   /** These are absent when no subject needs them. */
   readonly bareUrl?: string | undefined
   readonly dbosUrl?: string | undefined
-  readonly limits?: Limits
+  readonly ownStatements?: LoopProcess
+  readonly lean?: LoopProcess
   /** The tenant that makes the payments. */
   readonly tenant: BenchTenant
   /** Completed keys to replay, and their payments to read. */
@@ -46,16 +47,28 @@ export interface Subject {
 
 export const subjects = [
   {
-    name: 'sql_intent',
-    title: 'SQL limit: the intent, one statement',
+    name: 'lean_intent',
+    title: 'lean intent: key, payment, job',
     pausesWorker: true,
-    run: (place, concurrency, seconds) => limit('intent', place, concurrency, seconds),
+    run: (place, ...load) => loop(place, place.lean, 'intent', ...load),
   },
   {
-    name: 'sql_payment',
-    title: 'SQL limit: a whole payment',
+    name: 'lean_payment',
+    title: 'lean payment: six commits',
     pausesWorker: true,
-    run: (place, concurrency, seconds) => limit('payment', place, concurrency, seconds),
+    run: (place, ...load) => loop(place, place.lean, 'payment', ...load),
+  },
+  {
+    name: 'own_intent',
+    title: 'own statements: the intent, one statement',
+    pausesWorker: true,
+    run: (place, ...load) => loop(place, place.ownStatements, 'intent', ...load),
+  },
+  {
+    name: 'own_payment',
+    title: 'own statements: a whole payment',
+    pausesWorker: true,
+    run: (place, ...load) => loop(place, place.ownStatements, 'payment', ...load),
   },
   {
     name: 'express',
@@ -142,14 +155,15 @@ function load({ signal }: Place, target: Target, next: () => LoadRequest): Promi
   return runLoad({ ...target, next, signal })
 }
 
-async function limit(
-  what: 'intent' | 'payment',
-  { limits, tenant }: Place,
+async function loop(
+  { tenant }: Place,
+  child: LoopProcess | undefined,
+  what: LoopCommand['what'],
   concurrency: number,
   seconds: number,
 ): Promise<Answers> {
-  if (limits === undefined) throw new Error('no process measures the limits')
-  const report = await limits.ask({ what, tenantId: tenant.id, concurrency, seconds })
+  if (child === undefined) throw new Error('no process runs these statements')
+  const report = await child.ask({ what, tenantId: tenant.id, concurrency, seconds })
   return { ...report, unexpected: 0, non2xx: 0 }
 }
 

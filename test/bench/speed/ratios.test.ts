@@ -6,9 +6,9 @@ import { rowOf } from './rows.ts'
 /** The rows of a round. Each ratio has a different value. */
 function round(number: number, changed: Partial<Record<string, Partial<Row>>> = {}): Row[] {
   const rows = [
-    rowOf({ subject: 'sql_intent', perSecond: 1_000 }),
-    rowOf({ subject: 'sql_payment', perSecond: 400 }),
-    rowOf({ subject: 'sql_payment', concurrency: 1, p50: 2 }),
+    rowOf({ subject: 'own_intent', perSecond: 1_000 }),
+    rowOf({ subject: 'own_payment', perSecond: 400 }),
+    rowOf({ subject: 'own_payment', concurrency: 1, p50: 2 }),
     rowOf({ subject: 'provider', concurrency: 1, p50: 1 }),
     rowOf({ subject: 'select', p50: 2 }),
     rowOf({ subject: 'accept', perSecond: 350 }),
@@ -29,9 +29,9 @@ function valuesOf(rows: readonly Row[]) {
 describe('the ratios', () => {
   test('divide the two figures that their names say', () => {
     expect(valuesOf(round(1))).toEqual({
-      accepts_vs_sql_limit: 0.35,
+      accepts_vs_own_statements: 0.35,
       completed_vs_dbos: 2.5,
-      completed_vs_sql_limit: 0.25,
+      completed_vs_own_statements: 0.25,
       cpu_vs_dbos: 0.4,
       replay_vs_select: 2.5,
       accepts_vs_unwalled: 0.88,
@@ -44,9 +44,9 @@ describe('the ratios', () => {
     const reached = Object.fromEntries(ratiosOf(round(1)).map((one) => [one.name, one.reached]))
 
     expect(reached).toEqual({
-      accepts_vs_sql_limit: true,
+      accepts_vs_own_statements: true,
       completed_vs_dbos: true,
-      completed_vs_sql_limit: false,
+      completed_vs_own_statements: false,
       cpu_vs_dbos: true,
       replay_vs_select: false,
       accepts_vs_unwalled: false,
@@ -64,9 +64,9 @@ describe('the ratios', () => {
     ])
 
     expect(bounds).toEqual([
-      ['accepts_vs_sql_limit', 'at least', 0.3, 0.4],
+      ['accepts_vs_own_statements', 'at least', 0.3, 0.4],
       ['completed_vs_dbos', 'at least', 2, 3],
-      ['completed_vs_sql_limit', 'at least', 0.4, 0.55],
+      ['completed_vs_own_statements', 'at least', 0.4, 0.55],
       ['cpu_vs_dbos', 'at most', 0.5, 0.35],
       ['replay_vs_select', 'at most', 1.5, 1.2],
       ['accepts_vs_unwalled', 'at least', 0.9, 0.97],
@@ -91,7 +91,7 @@ describe('the ratios', () => {
   })
 
   test('compare figures of the same round, so that a slow round changes nothing', () => {
-    const slow = round(2, { accept: { perSecond: 175 }, sql_intent: { perSecond: 500 } })
+    const slow = round(2, { accept: { perSecond: 175 }, own_intent: { perSecond: 500 } })
 
     const [accepts] = ratiosOf([...round(1), ...slow, ...round(3)])
     expect(accepts).toMatchObject({ value: 0.35, lowest: 0.35, highest: 0.35 })

@@ -62,7 +62,7 @@ describe('the report as JSON', () => {
   test('has every ratio by name, null without a comparison, and the rows', () => {
     const rows = [
       rowOf({ subject: 'accept', perSecond: 40 }),
-      rowOf({ subject: 'sql_intent', perSecond: 100 }),
+      rowOf({ subject: 'own_intent', perSecond: 100 }),
     ]
 
     const json = renderJson({
@@ -77,9 +77,9 @@ describe('the report as JSON', () => {
 
     expect(json).toMatchObject({ non_2xx: 0, rows })
     expect(json.ratios).toEqual({
-      accepts_vs_sql_limit: 0.4,
+      accepts_vs_own_statements: 0.4,
       completed_vs_dbos: null,
-      completed_vs_sql_limit: null,
+      completed_vs_own_statements: null,
       cpu_vs_dbos: null,
       replay_vs_select: null,
       accepts_vs_unwalled: null,

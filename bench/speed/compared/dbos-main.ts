@@ -8,7 +8,7 @@ import { PostgresDataSource } from '@dbos-inc/postgres-datasource'
 import express, { type Request, type Response } from 'express'
 import postgres from 'postgres'
 import Stripe from 'stripe'
-import { announceReady } from '../../src/process.ts'
+import { announceReady } from '../../../src/process.ts'
 
 const { DATABASE_URL = '', PROVIDER_URL = '', PORT = '' } = process.env
 const { hostname, port } = new URL(PROVIDER_URL)

@@ -3,7 +3,7 @@
 // prepared SELECT of a key.
 import express, { type Request, type Response } from 'express'
 import postgres from 'postgres'
-import { announceReady } from '../../src/process.ts'
+import { announceReady } from '../../../src/process.ts'
 
 const { DATABASE_URL = '', PORT = '' } = process.env
 const sql = postgres(DATABASE_URL, { max: 10 })

@@ -1,31 +1,19 @@
-// Measures the limit that PostgreSQL sets: the statements of an accepted payment or of a whole
-// payment, run by the service's own functions without HTTP, provider, engine and log. A child
-// process that takes commands from its parent and exits with it.
+// Runs the service's own statements: those of an accepted payment or of a whole payment, by its own
+// functions, without HTTP, provider, engine and log.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
-import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
-import { openJobStore } from '../../src/db/queue/job-store.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../src/db/queue/queues.ts'
-import type { FinalOutcome } from '../../src/domain/operations/outcome.ts'
-import { createPayment } from '../../src/operations/create-payment/phases.ts'
-import { systemClock } from '../../src/engine/clock.ts'
-import { writeIfOwner } from '../../src/engine/record-phase.ts'
-import { nextStep } from '../../src/engine/next-step.ts'
-import { benchConfig, benchEngine } from '../engine.ts'
-import { reservePayment } from '../reserve-payment.ts'
-
-export interface LimitCommand {
-  readonly what: 'intent' | 'payment'
-  readonly tenantId: string
-  readonly concurrency: number
-  readonly seconds: number
-}
-
-export interface LimitReport {
-  readonly timesMs: readonly number[]
-  readonly seconds: number
-}
+import { claimEachIfUnowned, type Claim } from '../../../src/db/operations/leases.ts'
+import { openJobStore } from '../../../src/db/queue/job-store.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../../src/db/queue/queues.ts'
+import type { FinalOutcome } from '../../../src/domain/operations/outcome.ts'
+import { createPayment } from '../../../src/operations/create-payment/phases.ts'
+import { systemClock } from '../../../src/engine/clock.ts'
+import { writeIfOwner } from '../../../src/engine/record-phase.ts'
+import { nextStep } from '../../../src/engine/next-step.ts'
+import { benchConfig, benchEngine } from '../../engine.ts'
+import { reservePayment } from '../../reserve-payment.ts'
+import { runLoop, serveLoop, type LoopCommand, type LoopReport } from './closed-loop.ts'
 
 /** The batch size of a worker's poller. */
 const JOBS_EACH = 4
@@ -48,30 +36,15 @@ const boss = new PgBoss({
   schedule: false,
 })
 
-process.on('message', (command: LimitCommand) => {
-  void run(command).then((report) => process.send?.(report))
-})
-process.once('disconnect', () => process.exit(0))
-await boss.start()
-process.send?.('ready')
+await serveLoop(boss.start(), run)
 
-async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Promise<LimitReport> {
-  const timesMs: number[] = []
-  const beganAt = performance.now()
-  const endsAt = beganAt + seconds * 1_000
+async function run(command: LoopCommand): Promise<LoopReport> {
+  const { what, tenantId, concurrency } = command
   const waiting = new Map<string, () => void>()
-  const work = async () => {
+  const loop = runLoop(command, async () => {
     const { id } = await reservePayment(sql, tenantId, settings)
     if (what === 'payment') await new Promise<void>((resolve) => waiting.set(id, resolve))
-  }
-  const client = async () => {
-    while (performance.now() < endsAt) {
-      const startedAt = performance.now()
-      await work()
-      timesMs.push(performance.now() - startedAt)
-    }
-  }
-  const done = Promise.all(Array.from({ length: concurrency }, client))
+  })
   const stopping = new AbortController()
   const workers =
     what === 'intent'
@@ -79,10 +52,10 @@ async function run({ what, tenantId, concurrency, seconds }: LimitCommand): Prom
       : Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, () =>
           workJobs(waiting, stopping.signal),
         )
-  await done
+  const report = await loop
   stopping.abort()
   await Promise.all(workers)
-  return { timesMs, seconds: (performance.now() - beganAt) / 1_000 }
+  return report
 }
 
 /** Fetches and completes jobs in batches, as the worker's pg-boss does. */
