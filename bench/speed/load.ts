@@ -27,6 +27,19 @@ export interface Answers {
   readonly unexpected: number
   /** Answers with a status other than 2xx, and requests without an answer. */
   readonly non2xx: number
+  /** Only for requests with the same key at once. */
+  readonly hotKey?: HotKey
+}
+
+/** How the requests with the same key affect each other. */
+export interface HotKey {
+  /** The median of the owner's time, in milliseconds. */
+  readonly ownerMs: number
+  /** The median of a request alone: one before each group of requests with the same key. */
+  readonly aloneMs: number
+  /** Database sessions that wait for a lock while the requests run: the mean and the maximum. */
+  readonly lockWaits: number
+  readonly lockWaitsMost: number
 }
 
 /** Longer than any answer takes: the API stops waiting for a result after 20 seconds. */

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { renderPage as renderDocument, table } from '../page.ts'
 import { headingOf } from './heading.ts'
+import { showHotKey } from './hot-key.ts'
 import { subjects } from './subjects.ts'
 import { summarize, type Report } from './summary.ts'
 
@@ -18,6 +19,9 @@ export function renderPage(report: Report): Promise<string> {
       figure('latency', 'Latency with 16 clients, in ms'),
       figure('cpu', 'Processor time per answer with 16 clients, in ms'),
       rowTable(report),
+      ...summarize(report.rows).flatMap(({ hotKey }) =>
+        hotKey === undefined ? [] : `<p>${showHotKey(hotKey)}</p>`,
+      ),
     ],
     shown: {
       subjects: subjects.map(({ name, title }) => ({ name, title })),
@@ -33,11 +37,11 @@ function figure(id: string, caption: string): string {
 
 function ratioTable({ ratios, non_2xx }: Report): string {
   const rows = ratios.map(({ title, value, lowest, highest, bound, wanted, aim, reached }) => {
-    if (value === undefined)
-      return { cells: [title, 'not measured', '', `${bound} ${wanted}`, aim] }
+    const wish = wanted === null ? ['', ''] : [`${bound} ${wanted}`, aim ?? '']
+    if (value === undefined) return { cells: [title, 'not measured', '', ...wish] }
     return {
-      cells: [title, value, `${lowest} to ${highest}`, `${bound} ${wanted}`, aim],
-      mark: markOf(reached === true),
+      cells: [title, value, `${lowest} to ${highest}`, ...wish],
+      mark: reached === undefined ? undefined : markOf(reached),
     }
   })
   const non2xxRow = {

@@ -2,6 +2,7 @@
 // terminal.
 import { showMachine } from '../machine.ts'
 import { cells as cellsOf, WIDTH, writeFiles, type ReportFiles } from '../report-files.ts'
+import { showHotKey } from './hot-key.ts'
 import { renderPage } from './page.ts'
 import type { Ratio } from './ratios.ts'
 import type { Row } from './rounds.ts'
@@ -36,6 +37,7 @@ export function showReport({ machine, options, ratios, rows, ...report }: Report
     '-'.repeat(WIDTH),
     ...lines,
     'CPU: milliseconds of processor time per answer.',
+    ...summary.flatMap(({ hotKey }) => (hotKey === undefined ? [] : showHotKey(hotKey))),
     '',
     cells([
       'Ratios: medians over the rounds',
@@ -82,6 +84,7 @@ function showRow(title: string, row: Row): string {
 function showRatio({ title, value, lowest, highest, bound, wanted, aim, reached }: Ratio): string {
   if (value === undefined) return cells([title, '', 'not measured'])
   const sign = bound === 'at least' ? '>=' : '<='
-  const missed = reached === true ? '' : 'MISSED'
-  return cells([title, '', value, lowest, highest, missed, `${sign} ${wanted}`, aim])
+  const missed = reached === false ? 'MISSED' : ''
+  const required = wanted === null ? '' : `${sign} ${wanted}`
+  return cells([title, '', value, lowest, highest, missed, required, aim ?? ''])
 }

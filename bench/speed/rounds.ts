@@ -6,7 +6,7 @@ import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { cpuMsOf } from '../cpu.ts'
 import type { Progress } from '../progress.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'
-import type { Answers } from './load.ts'
+import type { Answers, HotKey } from './load.ts'
 import { switchRowSecurity } from './row-security.ts'
 import { payUntilSucceeded, type Place, type Subject, type SubjectName } from './subjects.ts'
 
@@ -18,6 +18,7 @@ export interface Row {
   readonly latencyMs: Spread
   readonly unexpected: number
   readonly non2xx: number
+  readonly hotKey?: HotKey
   /** Processor time per answer, in milliseconds. */
   readonly nodeCpuMs: number
   readonly postgresCpuMs: number
@@ -90,7 +91,7 @@ export async function measure(
   if (subject.withoutRowSecurity) await switchAndReplan(parts, 'disable')
   if (subject.pausesWorker) process.kill(workerPid, 'SIGSTOP')
   const before = await readCpu(parts, subject)
-  const answers = await subject.run(place, concurrency, seconds)
+  const answers = await subject.run(place, concurrency, seconds, owner)
   const after = await readCpu(parts, subject)
   if (subject.pausesWorker) {
     await removeUnfinished(owner, place.tenant.id)
@@ -107,6 +108,7 @@ export async function measure(
     latencyMs: spreadOf(answers.timesMs),
     unexpected: answers.unexpected,
     non2xx: answers.non2xx,
+    ...(answers.hotKey && { hotKey: answers.hotKey }),
     nodeCpuMs: each(after.nodeMs - before.nodeMs),
     postgresCpuMs: each(after.postgresMs - before.postgresMs),
   }
@@ -135,8 +137,8 @@ async function readCpu(
 }
 
 /**
- * Deletes the operations that no worker has completed, for example because it was paused. Completing
- * them would take too long.
+ * Deletes the payments that no worker has completed, for example because it was paused, with or
+ * without an operation. Completing them would take too long.
  */
 export async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
   await inTransaction(sql, async (tx) => {
@@ -147,20 +149,20 @@ export async function removeUnfinished(sql: Sql, tenantId: string): Promise<void
     `
     await tx`
       with gone as (
-        delete from idempotency_keys
-        where tenant_id = ${tenantId} and status in ('pending', 'processing')
-        returning id, payment_id
+        delete from payments
+        where tenant_id = ${tenantId} and status = 'processing'
+        returning id
       ),
-      payment as (
-        delete from payments using gone
-        where payments.tenant_id = ${tenantId} and payments.id = gone.payment_id
+      operation as (
+        delete from idempotency_keys using gone
+        where tenant_id = ${tenantId} and payment_id = gone.id
       ),
       event as (
         delete from events using gone
-        where events.tenant_id = ${tenantId} and events.payment_id = gone.payment_id
+        where tenant_id = ${tenantId} and payment_id = gone.id
       )
       delete from phase_runs using gone
-      where phase_runs.tenant_id = ${tenantId} and phase_runs.payment_id = gone.payment_id
+      where tenant_id = ${tenantId} and payment_id = gone.id
     `
   })
 }

@@ -1,6 +1,6 @@
 // Measures the speed of the service, the limits that PostgreSQL and Express set, and optionally a
 // peer.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../dev/ports.ts'
 import { startChild } from '../child.ts'
@@ -86,10 +86,16 @@ async function prepare(
   const bare = await startServer(stack, 'bench/speed/compared/bare-main.ts', {
     DATABASE_URL: stack.databaseUrl,
   })
+  const unkeyed = await startServer(stack, 'bench/speed/compared/unkeyed-main.ts', {
+    ...UNLIMITED,
+    DATABASE_URL: stack.databaseUrl,
+    ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+  })
   const peer = options.peers ? await startPeer(stack, services) : undefined
   const place: Place = {
     apiUrl: services.apiUrl,
     bareUrl: bare.url,
+    unkeyedUrl: unkeyed.url,
     providerUrl: services.providerUrl,
     dbosUrl: peer?.url,
     ...loops,
@@ -104,6 +110,7 @@ async function prepare(
       services.api.pid,
       services.worker.pid,
       bare.pid,
+      unkeyed.pid,
       loops.ownStatements.pid,
       loops.lean.pid,
     ],
@@ -156,12 +163,14 @@ const ALONE: readonly SubjectName[] = ['lean_payment', 'own_payment', 'provider'
 
 function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measurement[] {
   const quick = !concurrencies.includes(64)
+  const clientsOf = ({ name, clients }: Measurement['subject']) =>
+    clients === undefined
+      ? concurrencies.filter((count) => !quick || count > 1 || ALONE.includes(name))
+      : [clients]
   return subjects
     .filter(({ name }) => peers || name !== 'dbos')
     .flatMap((subject) =>
-      concurrencies
-        .filter((concurrency) => !quick || concurrency > 1 || ALONE.includes(subject.name))
-        .map((concurrency) => ({ subject, concurrency, seconds })),
+      clientsOf(subject).map((concurrency) => ({ subject, concurrency, seconds })),
     )
 }
 

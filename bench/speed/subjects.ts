@@ -1,10 +1,12 @@
 // Defines the subjects of the benchmark: the limits that PostgreSQL and Express set, the service's
 // own statements and requests, and the peer.
 import { randomUUID } from 'node:crypto'
+import type { Sql } from '../../src/db/connection/client.ts'
 import type { Child } from '../child.ts'
 import { anyOf } from '../requests.ts'
 import type { BenchTenant } from '../stack.ts'
 import type { LoopCommand, LoopReport } from './compared/closed-loop.ts'
+import { measureHotKey } from './hot-key.ts'
 import { runLoad, type Answers, type LoadRequest } from './load.ts'
 import {
   authorize,
@@ -15,13 +17,14 @@ import {
   type CompletedKey,
 } from './payment-requests.ts'
 
-export type LoopProcess = Child<LoopCommand, LoopReport>
+type LoopProcess = Child<LoopCommand, LoopReport>
 
 export interface Place {
   readonly apiUrl: string
   readonly providerUrl: string
   /** These are absent when no subject needs them. */
   readonly bareUrl?: string | undefined
+  readonly unkeyedUrl?: string | undefined
   readonly dbosUrl?: string | undefined
   readonly ownStatements?: LoopProcess
   readonly lean?: LoopProcess
@@ -42,7 +45,10 @@ export interface Subject {
   readonly pausesWorker?: boolean
   /** Whether row-level security is turned off during the measurement. */
   readonly withoutRowSecurity?: boolean
-  readonly run: (place: Place, concurrency: number, seconds: number) => Promise<Answers>
+  /** The only number of clients to measure, when it is always the same. */
+  readonly clients?: number
+  /** @param owner the database, with its owner's login. */
+  readonly run: (place: Place, concurrency: number, seconds: number, owner: Sql) => Promise<Answers>
 }
 
 export const subjects = [
@@ -50,25 +56,27 @@ export const subjects = [
     name: 'lean_intent',
     title: 'lean intent: key, payment, job',
     pausesWorker: true,
-    run: (place, ...load) => loop(place, place.lean, 'intent', ...load),
+    run: (place, concurrency, seconds) => loop(place, 'lean', 'intent', concurrency, seconds),
   },
   {
     name: 'lean_payment',
     title: 'lean payment: six commits',
     pausesWorker: true,
-    run: (place, ...load) => loop(place, place.lean, 'payment', ...load),
+    run: (place, concurrency, seconds) => loop(place, 'lean', 'payment', concurrency, seconds),
   },
   {
     name: 'own_intent',
     title: 'own statements: the intent, one statement',
     pausesWorker: true,
-    run: (place, ...load) => loop(place, place.ownStatements, 'intent', ...load),
+    run: (place, concurrency, seconds) =>
+      loop(place, 'ownStatements', 'intent', concurrency, seconds),
   },
   {
     name: 'own_payment',
     title: 'own statements: a whole payment',
     pausesWorker: true,
-    run: (place, ...load) => loop(place, place.ownStatements, 'payment', ...load),
+    run: (place, concurrency, seconds) =>
+      loop(place, 'ownStatements', 'payment', concurrency, seconds),
   },
   {
     name: 'express',
@@ -106,6 +114,22 @@ export const subjects = [
     pausesWorker: true,
     withoutRowSecurity: true,
     run: accept,
+  },
+  {
+    name: 'accept_unkeyed',
+    title: 'accept, without idempotency',
+    pausesWorker: true,
+    run: (place, concurrency, seconds) =>
+      load(place, { url: place.unkeyedUrl ?? '', concurrency, seconds, expected: 202 }, () =>
+        post('/unkeyed/payments', authorized(place.tenant)),
+      ),
+  },
+  {
+    name: 'hot_key',
+    title: 'accept: 64 requests with one key at once',
+    pausesWorker: true,
+    clients: 64,
+    run: measureHotKey,
   },
   {
     name: 'pay_wait',
@@ -156,14 +180,15 @@ function load({ signal }: Place, target: Target, next: () => LoadRequest): Promi
 }
 
 async function loop(
-  { tenant }: Place,
-  child: LoopProcess | undefined,
+  place: Place,
+  statements: 'lean' | 'ownStatements',
   what: LoopCommand['what'],
   concurrency: number,
   seconds: number,
 ): Promise<Answers> {
-  if (child === undefined) throw new Error('no process runs these statements')
-  const report = await child.ask({ what, tenantId: tenant.id, concurrency, seconds })
+  const child = place[statements]
+  if (child === undefined) throw new Error(`no process runs ${statements}`)
+  const report = await child.ask({ what, tenantId: place.tenant.id, concurrency, seconds })
   return { ...report, unexpected: 0, non2xx: 0 }
 }
 

@@ -2,6 +2,7 @@
 import { rounded } from '../spread.ts'
 import type { BenchOptions } from './arguments.ts'
 import type { Machine } from '../machine.ts'
+import type { HotKey } from './load.ts'
 import type { Ratio } from './ratios.ts'
 import type { Row } from './rounds.ts'
 import type { SubjectName } from './subjects.ts'
@@ -24,10 +25,8 @@ export function summarize(rows: readonly Row[]): Row[] {
   return [...groups.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return []
     const group = [first, ...others]
-    const median = (figure: (row: Row) => number) => {
-      const sorted = group.map(figure).toSorted((a, b) => a - b)
-      return rounded(sorted[Math.floor(sorted.length / 2)] ?? 0)
-    }
+    const median = (figure: (row: Row) => number) => medianOf(group.map(figure))
+    const hotKeys = group.flatMap(({ hotKey }) => hotKey ?? [])
     return {
       ...first,
       perSecond: median((row) => row.perSecond),
@@ -40,16 +39,32 @@ export function summarize(rows: readonly Row[]): Row[] {
       },
       unexpected: group.reduce((sum, row) => sum + row.unexpected, 0),
       non2xx: group.reduce((sum, row) => sum + row.non2xx, 0),
+      ...(hotKeys.length > 0 && { hotKey: summarizeHotKeys(hotKeys) }),
       nodeCpuMs: median((row) => row.nodeCpuMs),
       postgresCpuMs: median((row) => row.postgresCpuMs),
     }
   })
 }
 
+function summarizeHotKeys(all: readonly HotKey[]): HotKey {
+  return {
+    ownerMs: medianOf(all.map(({ ownerMs }) => ownerMs)),
+    aloneMs: medianOf(all.map(({ aloneMs }) => aloneMs)),
+    lockWaits: medianOf(all.map(({ lockWaits }) => lockWaits)),
+    lockWaitsMost: Math.max(...all.map(({ lockWaitsMost }) => lockWaitsMost)),
+  }
+}
+
+function medianOf(figures: readonly number[]): number {
+  const sorted = figures.toSorted((a, b) => a - b)
+  return rounded(sorted[Math.floor(sorted.length / 2)] ?? 0)
+}
+
 /** Subjects that create payments in the service. */
 const PAYING_SUBJECTS: readonly SubjectName[] = [
   'accept',
   'accept_unwalled',
+  'accept_unkeyed',
   'pay_wait',
   'pay_wait_unwalled',
   'mixed',
