@@ -3,15 +3,23 @@ import { ratiosOf } from '../../../bench/speed/ratios.ts'
 import type { Row } from '../../../bench/speed/rounds.ts'
 import { rowOf } from './rows.ts'
 
+const HOT_KEY = { ownerMs: 9, aloneMs: 4, lockWaits: 1, lockWaitsMost: 2 }
+
 /** The rows of a round. Each ratio has a different value. */
 function round(number: number, changed: Partial<Record<string, Partial<Row>>> = {}): Row[] {
   const rows = [
+    rowOf({ subject: 'lean_intent', perSecond: 700 }),
+    rowOf({ subject: 'lean_payment', perSecond: 250 }),
+    rowOf({ subject: 'lean_payment', concurrency: 1, p50: 1 }),
     rowOf({ subject: 'own_intent', perSecond: 1_000 }),
     rowOf({ subject: 'own_payment', perSecond: 400 }),
     rowOf({ subject: 'own_payment', concurrency: 1, p50: 2 }),
     rowOf({ subject: 'provider', concurrency: 1, p50: 1 }),
     rowOf({ subject: 'select', p50: 2 }),
     rowOf({ subject: 'accept', perSecond: 350 }),
+    rowOf({ subject: 'accept', concurrency: 64, perSecond: 490 }),
+    rowOf({ subject: 'accept_unkeyed', perSecond: 560 }),
+    rowOf({ subject: 'hot_key', concurrency: 64, hotKey: HOT_KEY }),
     rowOf({ subject: 'accept_unwalled', perSecond: 400 }),
     rowOf({ subject: 'pay_wait', perSecond: 100, nodeCpuMs: 2, postgresCpuMs: 2 }),
     rowOf({ subject: 'pay_wait_unwalled', perSecond: 125 }),
@@ -29,12 +37,18 @@ function valuesOf(rows: readonly Row[]) {
 describe('the ratios', () => {
   test('divide the two figures that their names say', () => {
     expect(valuesOf(round(1))).toEqual({
-      accepts_vs_own_statements: 0.35,
+      accepts_vs_lean_intent: 0.5,
+      completed_vs_lean_payment: 0.4,
       completed_vs_dbos: 2.5,
-      completed_vs_own_statements: 0.25,
       cpu_vs_dbos: 0.4,
       replay_vs_select: 2.5,
       accepts_vs_unwalled: 0.88,
+      pay_wait_vs_lean_sum: 2,
+      accepts_at_64_vs_16: 1.4,
+      accepts_vs_unkeyed: 0.63,
+      hot_key_owner_vs_alone: 2.25,
+      accepts_vs_own_statements: 0.35,
+      completed_vs_own_statements: 0.25,
       completed_vs_unwalled: 0.8,
       pay_wait_vs_sum: 1.5,
     })
@@ -44,12 +58,18 @@ describe('the ratios', () => {
     const reached = Object.fromEntries(ratiosOf(round(1)).map((one) => [one.name, one.reached]))
 
     expect(reached).toEqual({
-      accepts_vs_own_statements: true,
-      completed_vs_dbos: true,
-      completed_vs_own_statements: false,
-      cpu_vs_dbos: true,
+      accepts_vs_lean_intent: true,
+      completed_vs_lean_payment: false,
+      completed_vs_dbos: false,
+      cpu_vs_dbos: false,
       replay_vs_select: false,
       accepts_vs_unwalled: false,
+      pay_wait_vs_lean_sum: undefined,
+      accepts_at_64_vs_16: false,
+      accepts_vs_unkeyed: undefined,
+      hot_key_owner_vs_alone: undefined,
+      accepts_vs_own_statements: true,
+      completed_vs_own_statements: false,
       completed_vs_unwalled: false,
       pay_wait_vs_sum: true,
     })
@@ -64,25 +84,31 @@ describe('the ratios', () => {
     ])
 
     expect(bounds).toEqual([
-      ['accepts_vs_own_statements', 'at least', 0.3, 0.4],
-      ['completed_vs_dbos', 'at least', 2, 3],
-      ['completed_vs_own_statements', 'at least', 0.4, 0.55],
-      ['cpu_vs_dbos', 'at most', 0.5, 0.35],
+      ['accepts_vs_lean_intent', 'at least', 0.4, 0.6],
+      ['completed_vs_lean_payment', 'at least', 0.45, 0.65],
+      ['completed_vs_dbos', 'at least', 3.5, 5],
+      ['cpu_vs_dbos', 'at most', 0.3, 0.2],
       ['replay_vs_select', 'at most', 1.5, 1.2],
-      ['accepts_vs_unwalled', 'at least', 0.9, 0.97],
+      ['accepts_vs_unwalled', 'at least', 0.93, 0.97],
+      ['pay_wait_vs_lean_sum', 'at most', null, null],
+      ['accepts_at_64_vs_16', 'at least', 1.5, 2],
+      ['accepts_vs_unkeyed', 'at least', null, null],
+      ['hot_key_owner_vs_alone', 'at most', null, null],
+      ['accepts_vs_own_statements', 'at least', 0.3, 0.4],
+      ['completed_vs_own_statements', 'at least', 0.4, 0.55],
       ['completed_vs_unwalled', 'at least', 0.9, 0.97],
       ['pay_wait_vs_sum', 'at most', 2.5, 1.5],
     ])
   })
 
   test('are reached by a value equal to the bound', () => {
-    const [accepts] = ratiosOf(round(1, { accept: { perSecond: 300 } }))
+    const [accepts] = ratiosOf(round(1, { accept: { perSecond: 280 } }))
 
-    expect(accepts).toMatchObject({ value: 0.3, reached: true })
+    expect(accepts).toMatchObject({ value: 0.4, reached: true })
   })
 
   test('have the median, the lowest and the highest value of the rounds', () => {
-    const rows = [900, 300, 500].flatMap((perSecond, index) =>
+    const rows = [630, 210, 350].flatMap((perSecond, index) =>
       round(index + 1, { accept: { perSecond } }),
     )
 
@@ -91,10 +117,10 @@ describe('the ratios', () => {
   })
 
   test('compare figures of the same round, so that a slow round changes nothing', () => {
-    const slow = round(2, { accept: { perSecond: 175 }, own_intent: { perSecond: 500 } })
+    const slow = round(2, { accept: { perSecond: 175 }, lean_intent: { perSecond: 350 } })
 
     const [accepts] = ratiosOf([...round(1), ...slow, ...round(3)])
-    expect(accepts).toMatchObject({ value: 0.35, lowest: 0.35, highest: 0.35 })
+    expect(accepts).toMatchObject({ value: 0.5, lowest: 0.5, highest: 0.5 })
   })
 
   test('have no value, and are neither reached nor missed, without peers', () => {

@@ -35,6 +35,15 @@ describe('the summary of the rounds', () => {
     expect(countUnexpected(rows)).toBe(2)
   })
 
+  test('has the medians of a hot key, and the most sessions that ever waited', () => {
+    const hotKey = (ownerMs: number, lockWaitsMost: number) =>
+      rowOf({ subject: 'hot_key', hotKey: { ownerMs, aloneMs: 2, lockWaits: 1, lockWaitsMost } })
+
+    expect(summarize([hotKey(9, 1), hotKey(5, 3), hotKey(7, 2)])).toMatchObject([
+      { hotKey: { ownerMs: 7, aloneMs: 2, lockWaits: 1, lockWaitsMost: 3 } },
+    ])
+  })
+
   test('counts answers other than 2xx only for subjects that create payments', () => {
     const rows = [
       rowOf({ subject: 'accept', non2xx: 1 }),
@@ -62,7 +71,7 @@ describe('the report as JSON', () => {
   test('has every ratio by name, null without a comparison, and the rows', () => {
     const rows = [
       rowOf({ subject: 'accept', perSecond: 40 }),
-      rowOf({ subject: 'own_intent', perSecond: 100 }),
+      rowOf({ subject: 'lean_intent', perSecond: 100 }),
     ]
 
     const json = renderJson({
@@ -77,12 +86,18 @@ describe('the report as JSON', () => {
 
     expect(json).toMatchObject({ non_2xx: 0, rows })
     expect(json.ratios).toEqual({
-      accepts_vs_own_statements: 0.4,
+      accepts_vs_lean_intent: 0.4,
+      completed_vs_lean_payment: null,
       completed_vs_dbos: null,
-      completed_vs_own_statements: null,
       cpu_vs_dbos: null,
       replay_vs_select: null,
       accepts_vs_unwalled: null,
+      pay_wait_vs_lean_sum: null,
+      accepts_at_64_vs_16: null,
+      accepts_vs_unkeyed: null,
+      hot_key_owner_vs_alone: null,
+      accepts_vs_own_statements: null,
+      completed_vs_own_statements: null,
       completed_vs_unwalled: null,
       pay_wait_vs_sum: null,
     })
