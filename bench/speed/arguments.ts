@@ -40,12 +40,13 @@ export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
        npm run bench -- --neighbours [--quick] [--folder <dir>]
 
-Compares the service with the limits of its database and of Express. Every round
+Compares the service with lean statements on the same server, with its own
+statements alone, with Express, and with itself without idempotency. Every round
 measures everything once, so that a busy moment of the machine affects all of it.
 Starts a separate stack: PostgreSQL with fsync on, API, worker and Stripe stand-in
 as separate processes. Uses no database, provider or setting of yours.
 
---quick         About a minute: short measurements, and few with a single client.
+--quick         Two minutes: short measurements, and few with a single client.
 --peers         Also measures DBOS Transact with the same payments.
 --seconds <n>   Duration of each measurement: 5 by default.
 --rounds <n>    Repetitions of each measurement: 3 by default, at least 3.
