@@ -109,6 +109,7 @@ function withCalls(figure: Figure, statements: 'lean_payment' | 'own_payment'): 
   return sql === undefined || call === undefined ? undefined : sql + 2 * call
 }
 
+/** Without an answer in a short measurement there is nothing to divide by. */
 function divide(figure: number | undefined, by: number | undefined): number | undefined {
-  return figure === undefined || by === undefined ? undefined : figure / by
+  return figure === undefined || by === undefined || by === 0 ? undefined : figure / by
 }

@@ -11,8 +11,8 @@ const QUEUE = 'payments'
 
 const FINGERPRINT = Buffer.alloc(32, 1)
 
-/** As long as the stored response of the service. */
-const RESPONSE = JSON.stringify({ payment: 'x'.repeat(460) })
+/** About as long as the stored response of the service. */
+const RESPONSE = JSON.stringify({ payment: 'x'.repeat(580) })
 
 export async function makeLeanTables(databaseUrl: string): Promise<void> {
   const boss = new PgBoss({
@@ -66,7 +66,7 @@ export function connectLean(databaseUrl: string): Sql {
 }
 
 /** A payment whose key is reserved. */
-export interface LeanPayment {
+interface LeanPayment {
   readonly tenantId: string
   readonly id: string
   readonly jobId: string

@@ -138,4 +138,14 @@ describe('the ratios', () => {
 
     expect(valuesOf([...round(1), ...half])).toMatchObject({ completed_vs_dbos: 2.5 })
   })
+
+  test('leave out a round in which the other one had no answer', () => {
+    const silent = round(2, { dbos: { perSecond: 0 } })
+
+    const ratios = ratiosOf([...round(1), ...silent])
+    expect(ratios.find(({ name }) => name === 'completed_vs_dbos')).toMatchObject({
+      value: 2.5,
+      highest: 2.5,
+    })
+  })
 })
