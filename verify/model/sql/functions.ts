@@ -14,6 +14,7 @@ const functions: Readonly<Record<string, Call>> = {
   greatest: (...parts) => Math.max(...parts.filter((part) => part !== null).map(Number)),
   num_nonnulls: (...parts) => parts.filter((part) => part !== null).length,
   jsonb_build_object: (...parts) => buildObject(parts),
+  jsonb_strip_nulls: (part = null) => (isObject(part) ? withoutNulls(part) : part),
   to_jsonb: (part = null) => part,
   length: (part = null) => (part === null ? null : lengthOf(part)),
   left: (text = null, count = null) =>
@@ -54,6 +55,10 @@ function buildObject(parts: readonly Value[]): Value {
   return built
 }
 
+function withoutNulls(parts: Readonly<Record<string, Value>>): Value {
+  return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== null))
+}
+
 /** The stand-in for a hash counts as 32 bytes, like SHA-256. */
 const HASH_LENGTH = 32
 
@@ -78,6 +83,7 @@ const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> 
   '/': divide,
   '||': (left, right) =>
     isObject(left) && isObject(right) ? { ...left, ...right } : `${toText(left)}${toText(right)}`,
+  '->': (left, right) => (isObject(left) ? (left[toText(right)] ?? null) : null),
   '->>': (left, right) => (isObject(left) ? textOf(left[toText(right)] ?? null) : null),
   '~': (left, right) => new RegExp(toText(right)).test(toText(left)),
   '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),

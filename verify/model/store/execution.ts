@@ -186,8 +186,7 @@ export class Execution implements EvaluationContext {
       const row: Record<string, Value> = {}
       for (const item of items) {
         if (item.star === undefined) row[item.as] = evaluate(item.expression, scope, this)
-        else
-          for (const { as } of starBindings(item.of)) Object.assign(row, scope.bindingOf(as)?.row)
+        else for (const binding of starBindings(item.of)) Object.assign(row, rowOf(scope, binding))
       }
       return row
     })
@@ -259,4 +258,9 @@ function recordset(array: Value, columns: readonly string[]): Relation {
     )
   })
   return { columns, rows }
+}
+
+/** The row of a source; nulls where an outer join found none. */
+function rowOf(scope: Scope, { as, columns }: Omit<Binding, 'row'>): Row {
+  return scope.bindingOf(as)?.row ?? Object.fromEntries(columns.map((name) => [name, null]))
 }
