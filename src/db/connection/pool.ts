@@ -10,6 +10,11 @@ import { isConnectionBroken, storeErrorKind, type StoreErrorKind } from './store
  */
 const EXCLUSIVE_WEIGHT = 100
 
+/** Added to the load of a connection whose statement waits, for a lock or for a silent server. */
+const WAITING_WEIGHT = 50
+/** Longer than almost all statements take. */
+const WAITING_MS = 50
+
 /** Longer than any transaction of ours may take. The server limits each of its statements. */
 const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
 
@@ -148,7 +153,9 @@ interface Run {
 
 class PooledClient {
   client: Sql
-  load = 0
+  #load = 0
+  /** When each statement and transaction in progress began, the oldest first. */
+  readonly #begunMs = new Set<{ readonly atMs: number }>()
   /** The statements and transactions of each tenant that it has. */
   readonly uses = new Map<string, number>()
   readonly #connect: () => Sql
@@ -158,6 +165,12 @@ class PooledClient {
     this.client = connect()
     this.#connect = connect
     this.#failed = failed
+  }
+
+  get load(): number {
+    const [oldest] = this.#begunMs
+    const isWaiting = oldest !== undefined && performance.now() - oldest.atMs > WAITING_MS
+    return this.#load + (isWaiting ? WAITING_WEIGHT : 0)
   }
 
   /**
@@ -170,8 +183,10 @@ class PooledClient {
   ): Promise<Value> {
     const { client } = this
     // A statement behind a transaction waits for the transaction, not for a silent server.
-    const isBehind = this.load >= EXCLUSIVE_WEIGHT
-    this.load += weight
+    const isBehind = this.#load >= EXCLUSIVE_WEIGHT
+    this.#load += weight
+    const begun = { atMs: performance.now() }
+    this.#begunMs.add(begun)
     this.#count(tenantId, 1)
     const limit = setTimeout(() => isBehind || this.#renew(client), limitMs).unref()
     try {
@@ -183,7 +198,8 @@ class PooledClient {
       throw error
     } finally {
       clearTimeout(limit)
-      this.load -= weight
+      this.#load -= weight
+      this.#begunMs.delete(begun)
       this.#count(tenantId, -1)
     }
   }
@@ -201,10 +217,10 @@ class PooledClient {
       await client`select 1`
       return await client.reserve()
     }, TRANSACTION_LIMITS)
-    this.load += EXCLUSIVE_WEIGHT
+    this.#load += EXCLUSIVE_WEIGHT
     const release = connection.release.bind(connection)
     connection.release = () => {
-      this.load -= EXCLUSIVE_WEIGHT
+      this.#load -= EXCLUSIVE_WEIGHT
       release()
     }
     return connection

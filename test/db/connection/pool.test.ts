@@ -110,6 +110,28 @@ test('avoids a connection on which another statement waits', async () => {
   expect(await waiting).toBe('done')
 })
 
+test('prefers a connection with statements in progress to one whose statement waits', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const holder = open(1)
+  const holding = holder.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(3)`
+    await held
+  })
+  const small = open(2)
+  await small.sql`select pg_sleep(0)`
+  const waiting = small.sql`select pg_sleep(0.1), pg_advisory_xact_lock(3)`.then(() => 'done')
+  await small.sql`select pg_sleep(0.1)`
+
+  // Two at a time: the second one finds each connection with one statement.
+  const both = [small.sql`select 1 as one`, small.sql`select 2 as two`]
+  expect(await Promise.all(both)).toEqual([[{ one: 1 }], [{ two: 2 }]])
+
+  release()
+  await holding
+  expect(await waiting).toBe('done')
+  await Promise.all([small.close(), holder.close()])
+})
+
 test.each([
   ['statements', (sql: Sql) => sql`select pg_advisory_xact_lock(2)`],
   ['transactions', (sql: Sql) => sql.begin((tx) => tx`select pg_advisory_xact_lock(2)`)],
