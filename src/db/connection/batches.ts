@@ -1,0 +1,95 @@
+// Runs requests together: those of one turn of the event loop, and those that arrive while a batch
+// is under way. A lone request does not wait. One failure never fails its neighbours: the members of
+// a failed batch are tried singly.
+
+/**
+ * Runs several requests in one statement, and returns their results in the same order. It must be
+ * safe to repeat after a lost acknowledgment.
+ */
+export type RunBatch<Request, Result> = (requests: readonly Request[]) => Promise<readonly Result[]>
+
+export interface BatchLimits {
+  readonly size: number
+  /** A batch that takes longer, because it waits for a lock, no longer holds back the next one. */
+  readonly patienceMs: number
+}
+
+/** A batch of 64 takes less time than the requests would take singly on the connections of a pool. */
+const LIMITS: BatchLimits = { size: 64, patienceMs: 25 }
+
+interface Waiting<Request, Result> {
+  readonly request: Request
+  readonly resolve: (result: Result | Promise<Result>) => void
+}
+
+/** The requests that may share a batch. */
+interface Group<Request, Result> {
+  readonly waiting: Waiting<Request, Result>[]
+  /** Whether a batch is under way that the next one waits for. */
+  isHeldBack: boolean
+}
+
+/**
+ * Returns a function that runs a request in a batch.
+ *
+ * @param groupOf names the requests that may share a batch; by default all may.
+ */
+export function createBatches<Request, Result>(
+  run: RunBatch<Request, Result>,
+  groupOf: (request: Request) => string = () => '',
+  { size, patienceMs }: BatchLimits = LIMITS,
+): (request: Request) => Promise<Result> {
+  const groups = new Map<string, Group<Request, Result>>()
+
+  const runNext = (name: string, group: Group<Request, Result>): void => {
+    if (group.isHeldBack) return
+    if (group.waiting.length === 0) {
+      groups.delete(name)
+      return
+    }
+    group.isHeldBack = true
+    let isOver = false
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      group.isHeldBack = false
+      runNext(name, group)
+    }
+    const timer = setTimeout(end, patienceMs)
+    void runBatch(run, group.waiting.splice(0, size)).then(end)
+  }
+
+  return (request) =>
+    new Promise((resolve) => {
+      const name = groupOf(request)
+      const group = groups.get(name) ?? { waiting: [], isHeldBack: false }
+      groups.set(name, group)
+      group.waiting.push({ request, resolve })
+      queueMicrotask(() => runNext(name, group))
+    })
+}
+
+/** Resolves when the batch has ended. Its members may still be tried singly then. */
+async function runBatch<Request, Result>(
+  run: RunBatch<Request, Result>,
+  members: readonly Waiting<Request, Result>[],
+): Promise<void> {
+  try {
+    const results = await run(members.map(({ request }) => request))
+    members.forEach(({ resolve }, index) => resolve(results[index] as Result))
+  } catch (error) {
+    const isAlone = members.length === 1
+    for (const { request, resolve } of members) {
+      resolve(isAlone ? Promise.reject(error) : runAlone(run, request))
+    }
+  }
+}
+
+async function runAlone<Request, Result>(
+  run: RunBatch<Request, Result>,
+  request: Request,
+): Promise<Result> {
+  const [result] = await run([request])
+  return result as Result
+}

@@ -1,0 +1,146 @@
+// Tests when requests share a batch, and that one failure never fails its neighbours.
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { createBatches, type RunBatch } from '../../../src/db/connection/batches.ts'
+
+const PATIENCE_MS = 25
+const LIMITS = { size: 3, patienceMs: PATIENCE_MS }
+
+/** The batches that ran, and how to end each of them. */
+let batches: { readonly requests: readonly string[]; readonly end: (error?: Error) => void }[]
+
+beforeEach(() => {
+  batches = []
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] })
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+const run: RunBatch<string, string> = (requests) =>
+  new Promise((resolve, reject) => {
+    const end = (error?: Error) =>
+      error === undefined ? resolve(requests.map((name) => name.toUpperCase())) : reject(error)
+    batches.push({ requests, end })
+  })
+
+const ran = () => batches.map(({ requests }) => requests.join(''))
+const turn = () => jest.advanceTimersByTimeAsync(0)
+
+test('a lone request starts at once', async () => {
+  const request = createBatches(run, undefined, LIMITS)
+
+  const result = request('a')
+  await turn()
+  batches[0]?.end()
+
+  expect(await result).toBe('A')
+  await turn()
+  expect(jest.getTimerCount()).toBe(0)
+})
+
+test('the requests of one turn, and those that arrive while a batch is under way, share one', async () => {
+  const request = createBatches(run, undefined, LIMITS)
+
+  const first = [request('a'), request('b')]
+  await turn()
+  const later = [request('c'), request('d')]
+  await turn()
+  expect(ran()).toEqual(['ab'])
+  batches[0]?.end()
+  expect(await Promise.all(first)).toEqual(['A', 'B'])
+  await turn()
+  batches[1]?.end()
+
+  expect(await Promise.all(later)).toEqual(['C', 'D'])
+  expect(ran()).toEqual(['ab', 'cd'])
+})
+
+test('a batch has a limited size', async () => {
+  const request = createBatches(run, undefined, LIMITS)
+
+  const all = Promise.all(['a', 'b', 'c', 'd'].map(request))
+  await turn()
+  batches[0]?.end()
+  await turn()
+  batches[1]?.end()
+
+  expect(await all).toEqual(['A', 'B', 'C', 'D'])
+  expect(ran()).toEqual(['abc', 'd'])
+})
+
+test('a batch that takes long holds back only for a moment, and still gives its results', async () => {
+  const request = createBatches(run, undefined, LIMITS)
+
+  const slow = request('a')
+  await turn()
+  const next = request('b')
+  await jest.advanceTimersByTimeAsync(PATIENCE_MS - 1)
+  expect(ran()).toEqual(['a'])
+  await jest.advanceTimersByTimeAsync(1)
+  expect(ran()).toEqual(['a', 'b'])
+  const last = request('c')
+  // The end of the slow batch does not end the wait for the one after it.
+  batches[0]?.end()
+  await turn()
+  expect(ran()).toEqual(['a', 'b'])
+  batches[1]?.end()
+  await turn()
+  batches[2]?.end()
+
+  expect(await Promise.all([slow, next, last])).toEqual(['A', 'B', 'C'])
+})
+
+test('the members of a failed batch are tried singly, and only the bad one fails', async () => {
+  const refused = new Error('refused')
+  const tries: string[] = []
+  const request = createBatches<string, string>(
+    (requests) => {
+      tries.push(requests.join(''))
+      if (requests.includes('b')) return Promise.reject(refused)
+      return Promise.resolve(requests.map((name) => name.toUpperCase()))
+    },
+    undefined,
+    LIMITS,
+  )
+
+  const results = await Promise.allSettled(['a', 'b', 'c'].map(request))
+
+  expect(results).toEqual([
+    { status: 'fulfilled', value: 'A' },
+    { status: 'rejected', reason: refused },
+    { status: 'fulfilled', value: 'C' },
+  ])
+  expect(tries).toEqual(['abc', 'a', 'b', 'c'])
+})
+
+test('a lone request that fails is not tried again', async () => {
+  const tries: string[] = []
+  const request = createBatches<string, string>(
+    (requests) => {
+      tries.push(requests.join(''))
+      return Promise.reject(new Error('lost'))
+    },
+    undefined,
+    LIMITS,
+  )
+
+  await expect(request('a')).rejects.toThrow('lost')
+  expect(tries).toEqual(['a'])
+})
+
+test('requests of different groups share no batch and do not wait for each other', async () => {
+  const request = createBatches(run, (name) => name.slice(0, 1), LIMITS)
+
+  const all = Promise.all(['a1', 'b1', 'a2'].map(request))
+  await turn()
+  const later = request('b2')
+  expect(ran()).toEqual(['a1a2', 'b1'])
+  batches[1]?.end()
+  await turn()
+  expect(ran()).toEqual(['a1a2', 'b1', 'b2'])
+  batches[0]?.end()
+  batches[2]?.end()
+
+  expect(await all).toEqual(['A1', 'B1', 'A2'])
+  expect(await later).toBe('B2')
+})
