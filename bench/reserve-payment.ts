@@ -2,8 +2,8 @@
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Config } from '../src/config.ts'
 import type { Sql } from '../src/db/connection/client.ts'
-import { reserveIntent, type Intent } from '../src/db/idempotency/idempotency-keys.ts'
-import { insertPayment } from '../src/db/payments/payments.ts'
+import { reserveIntent, type Intent } from '../src/db/idempotency/intents.ts'
+import { detailsOfPayment, insertPayments } from '../src/db/payments/payments.ts'
 import { createPayment } from '../src/operations/create-payment/phases.ts'
 
 const FINGERPRINT = createHash('sha256').update('a payment').digest()
@@ -35,7 +35,8 @@ export async function reservePayment(
     refundId: null,
     parameters: {},
     retentionSeconds: settings.KEY_RETENTION_SECONDS,
+    details: detailsOfPayment(PAYMENT, 'stripe'),
   }
-  await reserveIntent(sql, reservation, insertPayment(sql, PAYMENT, 'stripe'))
+  await reserveIntent(sql, reservation, insertPayments(sql))
   return reservation
 }

@@ -10,6 +10,7 @@ import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
 import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/queues.ts'
 import { SERVICE_ROLE } from './db/migrations/service-role.ts'
+import { batchLookUps, batchReservations } from './db/idempotency/batch-reservations.ts'
 import { countActiveKeys, countStoredKeys } from './db/idempotency/count-keys.ts'
 import { createSharedCount } from './db/tenants/rate-limits.ts'
 import type { ApiLimits, ApiParts } from './http/endpoint.ts'
@@ -50,6 +51,8 @@ export function wireApi(
     store,
     apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
+    reserve: batchReservations(),
+    findKey: batchLookUps(),
     watch,
     limits: {
       ...wireTenantLimits(config, store, log, observe),

@@ -53,14 +53,17 @@ export const examples: readonly Example[] = [
 
 /** Functions without a statement of their own, and what they send. */
 export const forwarders: Readonly<Record<string, string>> = {
-  batchClaims: '`claimEachIfUnowned`, once for the claims of a turn of the event loop',
+  batchClaims: '`claimEachIfUnowned`, for claims that are requested together',
   createApiKeyCache: '`authenticateKey`',
   createTenant: '`begin`, `insertTenant`, `insertApiKey`, `commit`',
-  findReservedKey: '`findIdempotencyKey`, then `findTombstone`',
+  findIdempotencyKey: '`findEach`',
+  findReservedKey: '`findEach`, then `findTombstone`',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
   openPool: 'the statements of its callers, over one of its connections',
-  reserveIntent: '`reserveWithResource`',
+  requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',
+  reserveIntent: '`reserveEach`',
+  reserveWithResource: '`reserveEach`',
 }
 
 /** Renders the page from the functions of src/db and the examples. */

@@ -4,6 +4,7 @@ import type { Request } from 'express'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
+import type { FindKey, Reserve } from '../db/idempotency/batch-reservations.ts'
 import { withinMs } from '../db/connection/deadline.ts'
 import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
@@ -34,6 +35,8 @@ export interface ApiParts {
   readonly store: Store
   readonly apiKeyCache: ApiKeyCache
   readonly recentKeys: RecentKeys
+  readonly reserve: Reserve
+  readonly findKey: FindKey
   readonly watch: IdleWatch
   /** Wakes the workers; call it after the transaction that enqueued a job was committed. */
   readonly wakeWorkers: () => void

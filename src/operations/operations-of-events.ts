@@ -3,11 +3,7 @@
 import { hash, randomUUIDv7 } from 'node:crypto'
 import type { Fragment } from '../db/connection/client.ts'
 import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
-import {
-  IntentRefusedError,
-  reserveIntent,
-  type Intent,
-} from '../db/idempotency/idempotency-keys.ts'
+import { IntentRefusedError, reserveIntent, type Intent } from '../db/idempotency/intents.ts'
 import { StaleResourceError } from '../db/payments/payment-changes.ts'
 import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
 import { isFinal } from '../domain/payments/payment-status.ts'

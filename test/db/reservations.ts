@@ -2,10 +2,10 @@
 // rows back.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
-import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
+import { reserveIntent, type Intent } from '../../src/db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../src/db/idempotency/idempotency-key-rows.ts'
 import { giveBackIfOwner, type Claim } from '../../src/db/operations/leases.ts'
-import { insertPayment } from '../../src/db/payments/payments.ts'
+import { detailsOfPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { finishIfOwner } from '../../src/db/operations/phase-records.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef, StoredResponse } from '../../src/domain/operations/operation.ts'
@@ -49,7 +49,8 @@ export function reservationOf(tenantId: string, fields: Partial<Intent> = {}): I
 }
 
 export function reserve(sql: Sql, reservation: Intent): Promise<IdempotencyKey> {
-  return reserveIntent(sql, reservation, insertPayment(sql, request, 'stripe'))
+  const details = detailsOfPayment(request, 'stripe')
+  return reserveIntent(sql, { details, ...reservation }, insertPayments(sql))
 }
 
 /** A pending operation. */

@@ -2,8 +2,8 @@
 // them, and writes nothing.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { reserveIntent } from '../../src/db/idempotency/idempotency-keys.ts'
-import { insertPayment } from '../../src/db/payments/payments.ts'
+import { reserveIntent } from '../../src/db/idempotency/intents.ts'
+import { detailsOfPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
 import { paymentRequestOf } from '../../src/operations/create-payment/endpoint.ts'
 import { countRows, reservationOf } from '../db/reservations.ts'
@@ -76,8 +76,9 @@ test('a retry of an operation that an earlier version accepted gets its response
   const body = paymentBody({ amount: 49 })
   const fingerprint = fingerprintRequest({ method: 'POST', path: '/v1/payments', body })
   const { sql } = service.store
-  const payment = insertPayment(sql, paymentRequestOf(body), 'stripe')
-  await reserveIntent(sql, reservationOf(tenant.id, { key, fingerprint }), payment)
+  const details = detailsOfPayment(paymentRequestOf(body), 'stripe')
+  const intent = reservationOf(tenant.id, { key, fingerprint, details })
+  await reserveIntent(sql, intent, insertPayments(sql))
   // A new payment wakes the worker.
   await pay({})
   const retry = () =>

@@ -5,8 +5,8 @@ import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
-import { reserveIntent, type Intent } from '../../src/db/idempotency/idempotency-keys.ts'
-import { findPayment, insertPayment } from '../../src/db/payments/payments.ts'
+import { reserveIntent, type Intent } from '../../src/db/idempotency/intents.ts'
+import { detailsOfPayment, findPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { findRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
@@ -125,8 +125,8 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       tenantId,
       body,
     })
-    const { paymentId, refundId = null, parameters = {} } = draft
-    const about = { paymentId, refundId, parameters }
+    const { paymentId, refundId = null, parameters = {}, details } = draft
+    const about = { paymentId, refundId, parameters, details }
     const ref = await reserve(operation, about, draft.resource(sql))
     return refundId === null ? ref : { ...ref, refundId }
   }
@@ -158,8 +158,9 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       log: pino({ level: 'silent' }),
     },
     async accept(request = {}) {
-      const payment = insertPayment(sql, { ...paymentRequest, ...request }, 'stripe')
-      return await reserve('payment.create', { paymentId: randomUUIDv7() }, payment)
+      const details = detailsOfPayment({ ...paymentRequest, ...request }, 'stripe')
+      const about = { paymentId: randomUUIDv7(), details }
+      return await reserve('payment.create', about, insertPayments(sql))
     },
     begin,
     acceptCapture(payment, amount = paymentRequest.amountMinor) {

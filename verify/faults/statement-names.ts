@@ -22,7 +22,7 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
-  ['find-key', /^select .* from idempotency_keys where .* tenant_id = \$\d+ and key = \$\d+$/],
+  ['find-key', /^select found\.\* from unnest\(/],
   [
     'look-up',
     /^select .* from idempotency_keys where .* \(tenant_id, id\) in \( ?select \* from unnest/,

@@ -3,16 +3,18 @@
 // validation, row-level security, payment, event, timeline, job, log and metrics.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
+import { createBatches } from '../../../src/db/connection/batches.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { seesTenant } from '../../../src/db/connection/row-security.ts'
-import { insertEventOfChange } from '../../../src/db/events/event-records.ts'
+import { seesTenants } from '../../../src/db/connection/row-security.ts'
+import { insertEventOfIntent } from '../../../src/db/events/event-records.ts'
 import { insertStarted } from '../../../src/db/operations/phase-runs.ts'
 import {
-  insertPayment,
+  detailsOfPayment,
+  insertPayments,
   paymentFromRow,
   type PaymentRow,
 } from '../../../src/db/payments/payments.ts'
-import { enqueueReserved } from '../../../src/db/queue/jobs.ts'
+import { enqueueAsked } from '../../../src/db/queue/jobs.ts'
 import { readConfig } from '../../../src/config.ts'
 import { findChargeProblem } from '../../../src/domain/payments/amount-rules.ts'
 import {
@@ -52,7 +54,7 @@ async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string):
   const problem = findChargeProblem(payment.amountMinor, payment.currency)
   if (problem !== undefined) throw problem
   const row = await own.limits.storeBreaker.reserving(() =>
-    withinStoreTimeout(own, insertUnkeyed(own.store.sql, tenantId, payment, own.providerName)),
+    withinStoreTimeout(own, insertTogether({ tenantId, payment })),
   )
   own.wakeWorkers()
   const inserted = paymentFromRow(row)
@@ -63,30 +65,47 @@ async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string):
   }
 }
 
-/** No client's key: the event shows none. */
-const INTERNAL_KEY = '§'
+interface Unkeyed {
+  readonly tenantId: string
+  readonly payment: PaymentRequest
+}
 
-/** The service's intent statement, with a row of values in the place of the reserved key. */
-async function insertUnkeyed(
-  sql: Sql,
-  tenantId: string,
-  payment: PaymentRequest,
-  provider: string,
-): Promise<PaymentRow> {
-  const [row] = await sql<{ resource: PaymentRow }[]>`
-    with reserved as (
-      select
-        ${tenantId}::uuid as tenant_id, ${randomUUIDv7()}::uuid as id,
-        ${createPayment.name}::text as operation, ${randomUUIDv7()}::uuid as payment_id,
-        'started' as recovery_point, 0 as attempts, 0 as lease_epoch,
-        gen_random_uuid() as job_id
+/** Requests of a tenant that arrive together share a statement, as the service's intents do. */
+const insertTogether = createBatches(
+  (asked: readonly Unkeyed[]) => insertUnkeyed(parts.store.sql, asked),
+  ({ tenantId }) => tenantId,
+)
+
+/** The service's intent statement, with rows of values in the place of the reserved keys. */
+async function insertUnkeyed(sql: Sql, unkeyed: readonly Unkeyed[]): Promise<PaymentRow[]> {
+  const asked = unkeyed.map(({ tenantId, payment }) => ({
+    tenant_id: tenantId,
+    id: randomUUIDv7(),
+    payment_id: randomUUIDv7(),
+    details: detailsOfPayment(payment, parts.providerName),
+  }))
+  const rows = await sql<{ resource: PaymentRow }[]>`
+    with asked as (
+      select * from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked (
+        tenant_id uuid, id uuid, payment_id uuid, details jsonb, shown_key text, traceparent text
+      )
     ),
-    ${insertPayment(sql, payment, provider)},
-    ${insertEventOfChange(sql, { cte: 'resource', kind: 'payment' }, INTERNAL_KEY)},
+    reserved as (
+      select
+        asked.*, ${createPayment.name}::text as operation, 'started' as recovery_point,
+        0 as attempts, 0 as lease_epoch, gen_random_uuid() as job_id
+      from asked
+    ),
+    ${insertPayments(sql)},
+    ${insertEventOfIntent(sql, 'payment')},
     started as (${insertStarted(sql)}),
-    job as (${enqueueReserved(sql)})
-    select to_jsonb(resource) as resource from resource where ${seesTenant(sql, tenantId)}
+    job as (${enqueueAsked(sql)})
+    select to_jsonb(resource) as resource from resource where ${seesTenants(sql, unkeyed)}
   `
-  if (row === undefined) throw new Error('the payment was not inserted')
-  return row.resource
+  const inserted = new Map(rows.map(({ resource }) => [resource.id, resource]))
+  return asked.map(({ payment_id: id }) => {
+    const row = inserted.get(id)
+    if (row === undefined) throw new Error('the payment was not inserted')
+    return row
+  })
 }

@@ -1,13 +1,8 @@
 // Examples of the statements on idempotency keys and on operations.
 import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
-import {
-  findIdempotencyKey,
-  findIdle,
-  noResource,
-  reopenIfFailed,
-  reserveWithResource,
-} from '../../../src/db/idempotency/idempotency-keys.ts'
+import { findEach, findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { noResource, reserveEach } from '../../../src/db/idempotency/intents.ts'
 import {
   deleteIfTombstoned,
   insertTombstones,
@@ -49,7 +44,11 @@ import {
   requestCheckIfUnknown,
   requestCheckOfPayment,
 } from '../../../src/db/operations/unknown-outcomes.ts'
-import { insertPayment, markProcessingIfIn } from '../../../src/db/payments/payments.ts'
+import {
+  detailsOfPayment,
+  insertPayments,
+  markProcessingIfIn,
+} from '../../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
 import { insertRefund, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
 import { writesOfDispute } from '../../../src/domain/payments/dispute-changes.ts'
@@ -83,8 +82,8 @@ import {
 const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
 const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
 const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
-/** The reservation of the key was successful. */
-const RESERVED = { answers: [[{}]] }
+/** The reservation was successful. */
+const RESERVED = { answers: [[{ asked_id: intent.id, id: intent.id }]] }
 
 const captured = paymentAfter(payment, { status: 'succeeded' })
 const refunded = refundAfter(refund, { status: 'succeeded' })
@@ -96,47 +95,45 @@ export const idempotencyExamples: readonly Example[] = [
   example(countStoredKeys, (sql) => countStoredKeys(sql, ID, LIMIT)),
   example(dropResponseIfCompleted, (sql) => dropResponseIfCompleted(sql, overview, 'ietf')),
   example(
-    reserveWithResource,
+    reserveEach,
     (sql) => {
-      const owned = { ...payment, customer: 'cus_1' }
-      return reserveWithResource(sql, intent, insertPayment(sql, owned, 'stripe'))
+      const details = detailsOfPayment(payment, 'stripe')
+      return reserveEach(sql, [{ ...intent, details }], insertPayments(sql))
     },
     {
       ...RESERVED,
       variant:
-        'For a new payment of a customer, with expired keys refused and a trace. Without a customer, the part `resource` has no condition. The next variants differ in the part `resource`.',
+        'For new payments. The next variants are for one intent, and differ in the part `resource`.',
     },
   ),
   example(
-    reserveWithResource,
-    (sql) => reserveWithResource(sql, intent, markProcessingIfIn(sql, ['requires_capture'])),
+    reserveEach,
+    (sql) => reserveEach(sql, [intent], markProcessingIfIn(sql, ['requires_capture'])),
     { ...RESERVED, variant: 'For an operation on an existing payment, such as a capture.' },
   ),
   example(
-    reserveWithResource,
-    (sql) => reserveWithResource(sql, refundIntent, insertRefund(sql, refundRequest)),
+    reserveEach,
+    (sql) => reserveEach(sql, [refundIntent], insertRefund(sql, refundRequest)),
     { ...RESERVED, variant: 'For a new refund.' },
   ),
   example(
-    reserveWithResource,
-    (sql) => reserveWithResource(sql, refundIntent, lockRefundIfIn(sql, ['succeeded'])),
+    reserveEach,
+    (sql) => reserveEach(sql, [refundIntent], lockRefundIfIn(sql, ['succeeded'])),
     { ...RESERVED, variant: 'For an operation on an existing refund.' },
   ),
-  example(
-    reserveWithResource,
-    (sql) => reserveWithResource(sql, disputeIntent, insertDispute(sql, newDispute)),
-    { ...RESERVED, variant: 'For a dispute that is new here.' },
-  ),
-  example(
-    reserveWithResource,
-    (sql) => reserveWithResource(sql, disputeIntent, selectDispute(sql)),
-    { ...RESERVED, variant: 'For a known dispute.' },
-  ),
-  example(reserveWithResource, (sql) => reserveWithResource(sql, intent, noResource(sql)), {
+  example(reserveEach, (sql) => reserveEach(sql, [disputeIntent], insertDispute(sql, newDispute)), {
+    ...RESERVED,
+    variant: 'For a dispute that is new here.',
+  }),
+  example(reserveEach, (sql) => reserveEach(sql, [disputeIntent], selectDispute(sql)), {
+    ...RESERVED,
+    variant: 'For a known dispute.',
+  }),
+  example(reserveEach, (sql) => reserveEach(sql, [intent], noResource(sql)), {
     ...RESERVED,
     variant: 'For an operation with an amount that the provider does not accept.',
   }),
-  example(findIdempotencyKey, (sql) => findIdempotencyKey(sql, ID, KEY)),
+  example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
   example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {

@@ -4,13 +4,16 @@ import { randomUUIDv7 } from 'node:crypto'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { idOfEach } from '../connection/ids.ts'
 import { insertJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
+
+export type ResourceKind = 'payment' | 'refund' | 'dispute'
 
 /** The CTE that returns the changed row, and what the row is. */
 interface ChangedRow {
   readonly cte: 'resource' | 'changed'
-  readonly kind: 'payment' | 'refund' | 'dispute'
+  readonly kind: ResourceKind
 }
 
 /**
@@ -24,8 +27,23 @@ export function insertEventOfChange(
   changed: ChangedRow,
   idempotencyKey: string,
 ): Fragment {
+  const shownKey = isInternalKey(idempotencyKey) ? null : idempotencyKey
   return sql`
-    event as (${insertEvent(sql, changed, idempotencyKey)} returning tenant_id, id, type),
+    event as (${insertEvent(sql, changed, sql`${shownKey}::text`)} returning tenant_id, id, type),
+    ${deliverEvents(sql)}
+  `
+}
+
+/** The same parts for each row of the CTE `resource` of an intent statement. */
+export function insertEventOfIntent(sql: Sql, kind: ResourceKind): Fragment {
+  const shownKey = sql`(
+    select shown_key from asked
+    where asked.tenant_id = resource.tenant_id and asked.${sql(`${kind}_id`)} = resource.id
+  )`
+  return sql`
+    event as (
+      ${insertEvent(sql, { cte: 'resource', kind }, shownKey)} returning tenant_id, id, type
+    ),
     ${deliverEvents(sql)}
   `
 }
@@ -43,8 +61,7 @@ export function insertEventOfEach(
     event as (
       insert into events (tenant_id, id, type, payment_id, object)
       select
-        tenant_id, (left(${randomUUIDv7()}::text, 15) || right(gen_random_uuid()::text, 21))::uuid,
-        ${type}::text, id, to_jsonb(${rows})
+        tenant_id, ${idOfEach(sql)}, ${type}::text, id, to_jsonb(${rows})
       from ${rows}
       returning tenant_id, id, type
     ),
@@ -109,21 +126,16 @@ function deliverEvents(sql: Sql | Transaction, to = subscribed(sql)): Fragment {
   `
 }
 
-function insertEvent(
-  sql: Sql | Transaction,
-  changed: ChangedRow,
-  idempotencyKey: string,
-): Fragment {
+function insertEvent(sql: Sql | Transaction, changed: ChangedRow, shownKey: Fragment): Fragment {
   const changedRows = sql(changed.cte)
-  const shownKey = isInternalKey(idempotencyKey) ? null : idempotencyKey
   return sql`
     insert into events (
       tenant_id, id, type, payment_id, refund_id, dispute_id, object, idempotency_key
     )
     select
-      tenant_id, ${randomUUIDv7()}::uuid,
+      tenant_id, ${idOfEach(sql)},
       ${changed.kind}::text || '.' || case when previous_status is null then 'created' else status end,
-      ${idsOf(sql, changed.kind)}, to_jsonb(${changedRows}), ${shownKey}::text
+      ${idsOf(sql, changed.kind)}, to_jsonb(${changedRows}), ${shownKey}
     from ${changedRows}
     where status is distinct from previous_status
   `

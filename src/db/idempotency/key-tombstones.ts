@@ -40,28 +40,19 @@ export const keyHash = (sql: Sql | Transaction, key: Fragment): Fragment =>
   sql`sha256(convert_to(${key}, 'UTF8'))`
 
 /** A part of a statement: the tombstone of a key as JSON, or no row. */
-export function selectTombstone(sql: Sql | Transaction, tenantId: string, key: string): Fragment {
+export function selectTombstone(
+  sql: Sql | Transaction,
+  tenantId: Fragment,
+  key: Fragment,
+): Fragment {
   return sql`
     select jsonb_build_object(
       'payment_id', payment_id, 'refund_id', refund_id, 'location', location,
       'expired_at', expired_at
     ) as earlier
     from key_tombstones
-    where tenant_id = ${tenantId} and key_hash = ${keyHash(sql, sql`${key}::text`)}
+    where key_tombstones.tenant_id = ${tenantId} and key_hash = ${keyHash(sql, key)}
   `
-}
-
-/**
- * A part of the statement that reserves a key: whether the key may be reserved although it was used
- * before. A key that still has a row is not affected, because the insert conflicts with the row.
- */
-export function mayBeReserved(
-  sql: Sql | Transaction,
-  expiredKeys: ExpiredKeys,
-  { tenantId, key }: { tenantId: string; key: string },
-): Fragment {
-  if (expiredKeys === 'new') return sql`true`
-  return sql`not exists (${selectTombstone(sql, tenantId, key)})`
 }
 
 /** The tombstone of a key; undefined when the key was never used, or its tombstone is deleted. */
@@ -71,7 +62,8 @@ export async function findTombstone(
   key: string,
 ): Promise<Tombstone | undefined> {
   const [row] = await sql<{ earlier: TombstoneRow }[]>`
-    ${selectTombstone(sql, tenantId, key)} and ${seesTenant(sql, tenantId)}
+    ${selectTombstone(sql, sql`${tenantId}`, sql`${key}::text`)}
+    and ${seesTenant(sql, tenantId)}
   `
   return row && tombstoneFromRow(row.earlier)
 }

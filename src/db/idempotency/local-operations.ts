@@ -10,7 +10,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
 import { findReservedKey } from './idempotency-keys.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
-import { mayBeReserved, selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
+import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { inTransaction } from '../connection/transaction.ts'
 
@@ -54,6 +54,7 @@ async function reserveOrFind(
   reservation: LocalReservation,
 ): Promise<KeyRow | undefined> {
   const { tenantId, id, key, expiredKeys } = reservation
+  const tombstone = selectTombstone(tx, tx`${tenantId}`, tx`${key}::text`)
   const [row] = await tx<KeyRow[]>`
     with reserved as (
       insert into idempotency_keys (
@@ -63,8 +64,8 @@ async function reserveOrFind(
         ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
         ${reservation.operation}::text,
         now() + ${reservation.retentionSeconds} * interval '1 second',
-        (${selectTombstone(tx, tenantId, key)})
-      where ${mayBeReserved(tx, expiredKeys, reservation)}
+        (${tombstone})
+      where ${expiredKeys === 'new'} or not exists (${tombstone})
       on conflict (tenant_id, key) do nothing
       returning *
     )

@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
+import { idOfEach } from '../connection/ids.ts'
 import { withoutFence } from './fence.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -27,7 +28,7 @@ export interface PhaseRunOwner {
 }
 
 /**
- * A part of the intent statement: the first line of the timeline of the operation in `reserved`.
+ * A part of the intent statement: the first line of the timeline of each operation in `reserved`.
  */
 export function insertStarted(sql: Sql): Fragment {
   return sql`
@@ -35,8 +36,8 @@ export function insertStarted(sql: Sql): Fragment {
       tenant_id, id, payment_id, operation_id, operation, reached, attempt, lease_epoch, started_at
     )
     select
-      tenant_id, ${randomUUIDv7()}::uuid, payment_id, id, operation, recovery_point, attempts,
-      lease_epoch, now()
+      tenant_id, ${idOfEach(sql)}, payment_id, id, operation, recovery_point, attempts, lease_epoch,
+      now()
     from reserved
   `
 }

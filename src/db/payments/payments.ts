@@ -8,6 +8,7 @@ import type {
 import { finalStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
+import type { IntentDetails } from '../idempotency/intents.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -80,11 +81,25 @@ export function failureFromRow(
   }
 }
 
+/** What `insertPayments` reads of an intent. */
+export function detailsOfPayment(payment: PaymentRequest, provider: string): IntentDetails {
+  return {
+    amount_minor: payment.amountMinor,
+    currency: payment.currency,
+    capture_method: payment.captureMethod,
+    payment_method: payment.paymentMethod,
+    customer: payment.customer,
+    description: payment.description,
+    metadata: payment.metadata,
+    provider,
+  }
+}
+
 /**
- * The part `resource` of an intent statement: inserts the payment of the operation in `reserved`,
- * unless it names a customer that the tenant may not charge.
+ * The part `resource` of an intent statement: inserts the payment of each operation in `reserved`.
+ * Saved payment methods need no check: the provider takes them only with their customer.
  */
-export function insertPayment(sql: Sql, payment: PaymentRequest, provider: string): Fragment {
+export function insertPayments(sql: Sql): Fragment {
   return sql`
     resource as (
       insert into payments (
@@ -92,24 +107,13 @@ export function insertPayment(sql: Sql, payment: PaymentRequest, provider: strin
         description, metadata, provider
       )
       select
-        reserved.tenant_id, reserved.payment_id, ${payment.amountMinor}::bigint,
-        ${payment.currency}::text, ${payment.captureMethod}::text, ${payment.paymentMethod}::text,
-        ${payment.customer}::text, ${payment.description}::text,
-        ${JSON.stringify(payment.metadata)}::jsonb, ${provider}::text
-      from reserved
-      ${payment.customer === null ? sql`` : ownsCustomer(sql, payment.customer, provider)}
+        reserved.tenant_id, reserved.payment_id, (asked.details ->> 'amount_minor')::bigint,
+        asked.details ->> 'currency', asked.details ->> 'capture_method',
+        asked.details ->> 'payment_method',
+        asked.details ->> 'customer', asked.details ->> 'description', asked.details -> 'metadata',
+        asked.details ->> 'provider'
+      from reserved join asked on asked.tenant_id = reserved.tenant_id and asked.id = reserved.id
       returning *
-    )
-  `
-}
-
-/** Saved payment methods need no check: the provider takes them only with their customer. */
-function ownsCustomer(sql: Sql, customer: string, provider: string): Fragment {
-  return sql`
-    where exists (
-      select from provider_customers as owned
-      where owned.tenant_id = reserved.tenant_id
-        and owned.provider = ${provider} and owned.id = ${customer}
     )
   `
 }

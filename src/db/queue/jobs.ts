@@ -29,6 +29,22 @@ export function enqueueReserved(
   })
 }
 
+/** A part of the intent statement: the same, with the spans of the requests in `asked`. */
+export function enqueueAsked(sql: Sql): Fragment {
+  const job = sql`
+    jsonb_strip_nulls(jsonb_build_object(
+      'tenantId', reserved.tenant_id, 'operationId', reserved.id,
+      'traceparent', (select traceparent from asked where asked.id = reserved.id)
+    ))
+  `
+  return insertJobs(sql, {
+    queue: OPERATIONS_QUEUE,
+    from: 'reserved',
+    job,
+    id: sql`reserved.job_id`,
+  })
+}
+
 /** The data of the job of each provider event in `stored`. For `insertJobs`. */
 export const jobOfEvent = (sql: Sql | Transaction): Fragment => sql`
   jsonb_build_object(

@@ -3,7 +3,7 @@
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql } from '../connection/client.ts'
-import { firstIdAt } from '../connection/first-id.ts'
+import { firstIdAt } from '../connection/ids.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'

@@ -8,7 +8,7 @@ import type {
 } from '../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { firstIdAt } from '../connection/first-id.ts'
+import { firstIdAt } from '../connection/ids.ts'
 import { insertDeliveryJobs } from '../events/event-records.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'

@@ -1,6 +1,6 @@
 // Defines what a keyed route derives from its request, before the idempotency key is reserved.
 import type { Fragment, Sql } from '../../db/connection/client.ts'
-import { noResource } from '../../db/idempotency/idempotency-keys.ts'
+import { noResource, type IntentDetails } from '../../db/idempotency/intents.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
 
 /**
@@ -11,6 +11,8 @@ export interface IntentDraft {
   readonly refundId?: string
   /** The parts of the request that no resource stores. */
   readonly parameters?: Readonly<Record<string, unknown>>
+  /** What `resource` writes of the request, if the function is the same for all requests. */
+  readonly details?: IntentDetails
   /**
    * CTEs of the intent statement that create or mark the resource; the last is named `resource` and
    * returns its row. The statement writes an event of that row, and announces it to webhooks, unless
@@ -29,5 +31,6 @@ export interface IntentDraft {
  */
 export function refusing(problem: ProblemError | undefined, draft: IntentDraft): IntentDraft {
   if (problem === undefined) return draft
-  return { ...draft, resource: noResource, explainRefusal: () => Promise.resolve(problem) }
+  const { details: _details, ...others } = draft
+  return { ...others, resource: noResource, explainRefusal: () => Promise.resolve(problem) }
 }

@@ -3,13 +3,7 @@
 // state. Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../db/connection/deadline.ts'
-import {
-  findIdempotencyKey,
-  IntentRefusedError,
-  reserveWithResource,
-  type Intent,
-  type Reservation,
-} from '../../db/idempotency/idempotency-keys.ts'
+import { IntentRefusedError, type Intent, type Reservation } from '../../db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
@@ -83,7 +77,7 @@ function findKey(
   tenantId: string,
   key: string,
 ): Promise<IdempotencyKey | undefined> {
-  return withinStoreTimeout(parts, findIdempotencyKey(parts.store.sql, tenantId, key))
+  return withinStoreTimeout(parts, parts.findKey(parts.store.sql, { tenantId, key }))
 }
 
 function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
@@ -116,7 +110,7 @@ async function reserve(
   for (let tries = 1; ; tries += 1) {
     try {
       return await parts.limits.storeBreaker.reserving(() =>
-        withinStoreTimeout(parts, reserveWithResource(sql, traced, resource(sql))),
+        withinStoreTimeout(parts, parts.reserve(sql, traced, resource)),
       )
     } catch (error) {
       if (error instanceof KeyExpiredError) {

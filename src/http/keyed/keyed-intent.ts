@@ -2,7 +2,7 @@
 // anything is written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
-import type { Intent } from '../../db/idempotency/idempotency-keys.ts'
+import type { Intent } from '../../db/idempotency/intents.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
@@ -31,7 +31,7 @@ export async function readIntent(
   const { key, body, fingerprint } = await readKeyedRequest(route.contract.body, parts, request)
   const reading = route.readBeforeKey({ parts, request, tenantId, body })
   const draft = await withinStoreTimeout(parts, reading)
-  const { paymentId, refundId = null, parameters = {}, resource, explainRefusal } = draft
+  const { paymentId, refundId = null, parameters = {}, details, resource, explainRefusal } = draft
   const intent = {
     tenantId,
     id: randomUUIDv7(),
@@ -41,6 +41,7 @@ export async function readIntent(
     paymentId,
     refundId,
     parameters,
+    details,
     retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
     expiredKeys: parts.settings.EXPIRED_KEYS,
   }

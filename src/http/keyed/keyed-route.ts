@@ -1,7 +1,7 @@
 // Describes a POST that begins an operation under an idempotency key: its operation, its contract,
 // and what is particular to it in reading the request and in answering.
 import type { Request } from 'express'
-import type { Reservation } from '../../db/idempotency/idempotency-keys.ts'
+import type { Reservation } from '../../db/idempotency/intents.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import type { Operation } from '../../engine/define-operation.ts'
 import type { BodyContract, Contract } from '../contracts/contract.ts'

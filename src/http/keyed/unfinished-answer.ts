@@ -1,5 +1,5 @@
 // Renders the resource of an operation that is not completed, for answers with status 202.
-import type { Reservation } from '../../db/idempotency/idempotency-keys.ts'
+import type { Reservation } from '../../db/idempotency/intents.ts'
 import { findPayment, paymentFromRow, type PaymentRow } from '../../db/payments/payments.ts'
 import { findRefund, refundFromRow, type RefundRow } from '../../db/payments/refunds.ts'
 import { paymentPath, presentPayment, type Payment } from '../../domain/payments/payment.ts'

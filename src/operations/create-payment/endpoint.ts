@@ -1,6 +1,6 @@
 // POST /v1/payments
 import { randomUUIDv7 } from 'node:crypto'
-import { insertPayment } from '../../db/payments/payments.ts'
+import { detailsOfPayment, insertPayments } from '../../db/payments/payments.ts'
 import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
 import type { PaymentRequest } from '../../domain/payments/payment.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -20,7 +20,8 @@ export const createPaymentEndpoint = keyedEndpoint({
     const payment = paymentRequestOf(body)
     return refusing(findChargeProblem(payment.amountMinor, payment.currency), {
       paymentId: randomUUIDv7(),
-      resource: (sql) => insertPayment(sql, payment, parts.providerName),
+      details: detailsOfPayment(payment, parts.providerName),
+      resource: insertPayments,
       explainRefusal: () => Promise.resolve(customerNotFound()),
     })
   },

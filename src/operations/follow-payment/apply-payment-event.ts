@@ -1,7 +1,8 @@
 // Applies an event about a payment or one of its refunds. The payment is looked up at the provider, and
 // if it has changed, `payment.follow` records that. A payment that waited too long for its cardholder
 // is canceled.
-import { findIdempotencyKey, type Intent } from '../../db/idempotency/idempotency-keys.ts'
+import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
+import type { Intent } from '../../db/idempotency/intents.ts'
 import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
 import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'

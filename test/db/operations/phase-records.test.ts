@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { reserveIntent } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'

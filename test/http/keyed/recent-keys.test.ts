@@ -40,14 +40,16 @@ function watchStatements(parts: ApiParts): void {
       return Reflect.apply(target, self, [strings, ...values]) as unknown
     },
   })
-  Object.assign(parts, { store: { ...parts.store, sql: watched, ofTenant: () => watched } })
+  Object.assign(parts, {
+    store: { ...parts.store, sql: watched, ofTenant: () => watched },
+  })
 }
 
 /** Undefined for a part of a statement. */
 function kindOf(strings: readonly string[]): string | undefined {
   const text = strings.join('?').trim()
-  if (text.startsWith('with reserved as')) return 'reserve'
-  if (text.startsWith('select ? from idempotency_keys')) return 'find'
+  if (text.startsWith('with asked as')) return 'reserve'
+  if (text.startsWith('select found.* from unnest')) return 'find'
   return /^select to_jsonb\((payments|refunds)\)/.test(text) ? 'show' : undefined
 }
 

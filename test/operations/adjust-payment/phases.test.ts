@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
-import { IntentRefusedError, reserveIntent } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { IntentRefusedError, reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'

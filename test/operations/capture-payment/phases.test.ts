@@ -1,7 +1,7 @@
 // Tests the status of a payment whose capture has stopped, and when the capture can no longer be
 // retried.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'

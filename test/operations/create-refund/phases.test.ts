@@ -1,6 +1,6 @@
 // Tests how long a refund reserves its amount: from the intent until it can no longer succeed.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { IntentRefusedError } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'

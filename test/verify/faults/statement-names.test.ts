@@ -13,7 +13,7 @@ test.each([
   ],
   [
     'find-key',
-    'select * from idempotency_keys where (select set_config($1, $2, true)) is not null and tenant_id = $3 and key = $4',
+    'select found.* from unnest( (select $1::uuid[]), (select $2::text[]) ) as wanted (tenant_id, key)',
   ],
   ['advance', 'with fenced as ( update idempotency_keys set recovery_point = $1, in_doubt = false'],
   ['finish', "with fenced as ( update idempotency_keys set status = 'completed', response_status"],

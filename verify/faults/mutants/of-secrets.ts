@@ -26,8 +26,13 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
-        text: 'where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and key = ${key}\n  `',
-        replacement: 'where ${seesTenant(sql, tenantId)} and key = ${key}\n  `',
+        text: 'where stored.tenant_id = wanted.tenant_id and stored.key = wanted.key',
+        replacement: 'where stored.key = wanted.key',
+      },
+      {
+        file: 'src/db/idempotency/idempotency-keys.ts',
+        text: '`${tenantId} ${key}`',
+        replacement: '(tenantId, key)',
       },
     ],
     dropsTenant: true,
@@ -94,9 +99,9 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'A tenant may charge any customer of the provider.',
     patches: [
       {
-        file: 'src/db/payments/payments.ts',
-        text: '${payment.customer === null ? sql`` : ownsCustomer(sql, payment.customer, provider)}',
-        replacement: '${sql``}',
+        file: 'src/db/idempotency/intents.ts',
+        text: '${ownsCustomer(sql)} as is_allowed',
+        replacement: 'true as is_allowed',
       },
     ],
     caughtBy: 9,
@@ -107,8 +112,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'A tenant may charge the customers of every tenant.',
     patches: [
       {
-        file: 'src/db/payments/payments.ts',
-        text: 'where owned.tenant_id = reserved.tenant_id\n        and owned.provider',
+        file: 'src/db/idempotency/intents.ts',
+        text: 'where owned.tenant_id = asked.tenant_id\n      and owned.provider',
         replacement: 'where owned.provider',
       },
     ],

@@ -8,10 +8,8 @@ import {
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
-import {
-  reopenIfFailed,
-  reserveWithResource,
-} from '../../../src/db/idempotency/idempotency-keys.ts'
+import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { reserveWithResource } from '../../../src/db/idempotency/intents.ts'
 import {
   claimEachIfUnowned,
   enqueueRetry,
@@ -23,7 +21,7 @@ import {
 import { createEncryption } from '../../../src/db/encryption/encryption.ts'
 import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
-import { insertPayment } from '../../../src/db/payments/payments.ts'
+import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
@@ -256,8 +254,8 @@ const senders: Readonly<Record<string, SendStatement>> = {
     return changeRefund(sql, refund, { status }, 'key')
   },
   'reserve a payment': (sql, random) => {
-    const reservationRequest = reservation(random, false)
-    return reserveWithResource(sql, reservationRequest, insertPayment(sql, paymentOf(0), 'stripe'))
+    const details = detailsOfPayment(paymentOf(0), 'stripe')
+    return reserveWithResource(sql, { ...reservation(random, false), details }, insertPayments(sql))
   },
   'reserve a refund': (sql, random) => {
     const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }

@@ -5,6 +5,8 @@ import { readSchema, type Schema } from '../store/schema.ts'
 
 export interface Product {
   readonly schema: Schema
+  readonly batchReservations: typeof import('../../../src/db/idempotency/batch-reservations.ts').batchReservations
+  readonly batchLookUps: typeof import('../../../src/db/idempotency/batch-reservations.ts').batchLookUps
   readonly batchClaims: typeof import('../../../src/db/operations/batch-claims.ts').batchClaims
   readonly operations: typeof import('../../../src/operations/index.ts').operations
   readonly silentObserver: typeof import('../../../src/engine/observer.ts').silentObserver
@@ -42,6 +44,7 @@ const SCHEMA_MODULES = [
 const PROGRAM_MODULES = [
   'src/db/encryption/encrypted-values.ts',
   'src/db/encryption/encryption.ts',
+  'src/db/idempotency/batch-reservations.ts',
   'src/db/operations/batch-claims.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',

@@ -99,7 +99,7 @@ function reportingLog({ reportUnexpected }: Environment): Logger {
 }
 
 function makeApi(
-  { operations }: Product,
+  { operations, batchLookUps, batchReservations }: Product,
   settings: Settings,
   environment: Environment,
   { isCachedAsUsed = false }: ClientRequest,
@@ -107,6 +107,8 @@ function makeApi(
   const parts = {
     operations,
     store: { sql: environment.sql },
+    reserve: batchReservations(),
+    findKey: batchLookUps(),
     recentKeys: { has: () => isCachedAsUsed, add: ignore },
     wakeWorkers: ignore,
     providerName: 'stripe',

@@ -1,0 +1,68 @@
+// Batches the reservations and the look-ups of keys: requests of a tenant that arrive together share
+// one statement. Each gets its own outcome, and the guarantees of its own key. Tenants do not share
+// statements: one that waits for a lock of a tenant delays no other.
+import { createBatches } from '../connection/batches.ts'
+import type { Fragment, Sql } from '../connection/client.ts'
+import type { IdempotencyKey } from './idempotency-key-rows.ts'
+import { findEach, type KeyName } from './idempotency-keys.ts'
+import {
+  requireReserved,
+  reserveEach,
+  reserveWithResource,
+  type Intent,
+  type Reservation,
+  type ReservationOutcome,
+} from './intents.ts'
+
+/** See `reserveWithResource`. */
+export type Reserve = (
+  sql: Sql,
+  intent: Intent,
+  resource: (sql: Sql) => Fragment,
+) => Promise<Reservation>
+
+/** See `findIdempotencyKey`. */
+export type FindKey = (sql: Sql, name: KeyName) => Promise<IdempotencyKey | undefined>
+
+/** A request with the pool of its tenant. */
+interface Asked<Request> {
+  readonly sql: Sql
+  readonly request: Request
+}
+
+/** Intents with the same function `resource` share statements if their values are in `details`. */
+export function batchReservations(): Reserve {
+  type ReserveOne = (asked: Asked<Intent>) => Promise<ReservationOutcome>
+  const batches = new Map<(sql: Sql) => Fragment, ReserveOne>()
+  return async (sql, intent, resource) => {
+    if (intent.details === undefined) return await reserveWithResource(sql, intent, resource(sql))
+    const reserve =
+      batches.get(resource) ??
+      createTenantBatches<Intent, ReservationOutcome>((pool, intents) =>
+        reserveEach(pool, intents, resource(pool)),
+      )
+    batches.set(resource, reserve)
+    return await requireReserved(sql, intent, await reserve({ sql, request: intent }))
+  }
+}
+
+export function batchLookUps(): FindKey {
+  const find = createTenantBatches<KeyName, IdempotencyKey | undefined>(findEach)
+  return (sql, name) => find({ sql, request: name })
+}
+
+function createTenantBatches<Request extends { readonly tenantId: string }, Result>(
+  run: (sql: Sql, requests: readonly Request[]) => Promise<readonly Result[]>,
+): (asked: Asked<Request>) => Promise<Result> {
+  return createBatches(
+    async (batch: readonly Asked<Request>[]) => {
+      const [first] = batch
+      if (first === undefined) return []
+      return await run(
+        first.sql,
+        batch.map(({ request }) => request),
+      )
+    },
+    ({ request: { tenantId } }) => tenantId,
+  )
+}

@@ -1,0 +1,294 @@
+// Tests that reservations in one statement have an outcome each: reserved, used, refused, expired.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import { batchLookUps, batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
+import {
+  IntentRefusedError,
+  noResource,
+  reserveEach,
+  type Intent,
+} from '../../../src/db/idempotency/intents.ts'
+import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
+import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  countJobs,
+  countRows,
+  makeTenant,
+  openTestStore,
+  reservationOf,
+  reserve,
+} from '../reservations.ts'
+
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: null,
+  metadata: { order: '1' },
+} as const
+
+const LOST = Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
+
+let database: TestDatabase
+/** With the role of the service, so that row-level security applies. */
+let store: Store
+let owner: Store
+let tenantId: string
+let otherId: string
+/** The number of intents in each statement. */
+let sizes: number[]
+/** What the next statement does after it was committed. */
+let afterCommit: (() => Promise<never>) | undefined
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openStore({
+    url: database.url,
+    applicationName: 'test',
+    poolSize: 4,
+    timeoutMs: 20_000,
+    role: SERVICE_ROLE,
+  })
+  owner = openTestStore(database.url)
+})
+beforeEach(async () => {
+  tenantId = await makeTenant(owner)
+  otherId = await makeTenant(owner)
+  sizes = []
+  afterCommit = undefined
+})
+afterAll(async () => {
+  await store.close()
+  await owner.close()
+  await database.drop()
+})
+
+/** The pool, with a record of the intent statements. */
+function watched(): Sql {
+  return new Proxy(store.sql, {
+    apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
+      const statement = Reflect.apply(target, self, [strings, ...values]) as Promise<unknown>
+      const isIntent = Array.isArray(strings) && /^\s*with asked/.test(strings[0] ?? '')
+      if (!isIntent) return statement
+      const asked = values.find((value) => typeof value === 'string') as string
+      sizes.push((JSON.parse(asked) as unknown[]).length)
+      const fail = afterCommit
+      afterCommit = undefined
+      return fail === undefined ? statement : statement.then(fail)
+    },
+  })
+}
+
+function paymentOf(tenant: string, fields: Partial<Intent> = {}, customer?: string): Intent {
+  const details = detailsOfPayment({ ...PAYMENT, customer: customer ?? null }, 'stripe')
+  return reservationOf(tenant, { details, ...fields })
+}
+
+/** Reserves in one turn of the event loop. */
+function reserveTogether(intents: readonly Intent[]) {
+  const sql = watched()
+  const reserveOne = batchReservations()
+  return Promise.allSettled(intents.map((intent) => reserveOne(sql, intent, insertPayments)))
+}
+
+test('one statement reserves payments of several tenants, each with its own rows', async () => {
+  const intents = [
+    paymentOf(tenantId, { traceparent: '00-1-1-01' }),
+    paymentOf(otherId),
+    paymentOf(tenantId, { key: 'a "quoted", {key}' }),
+  ]
+
+  const outcomes = await reserveEach(store.sql, intents, insertPayments(store.sql))
+
+  expect(outcomes).toEqual(
+    intents.map(({ id, key, fingerprint, paymentId, tenantId: tenant }) => ({
+      key: expect.objectContaining({ id, key, fingerprint, paymentId, tenantId: tenant }),
+      resource: expect.objectContaining({ id: paymentId, amount_minor: 1999 }),
+    })),
+  )
+})
+
+test('requests of one tenant share a statement, and tenants do not', async () => {
+  const intents = [paymentOf(tenantId), paymentOf(otherId), paymentOf(tenantId)]
+
+  const results = await reserveTogether(intents)
+
+  expect(new Set(sizes)).toEqual(new Set([1, 2]))
+  expect(results).toMatchObject(intents.map(({ id }) => ({ value: { key: { id } } })))
+})
+
+test('each reservation has its payment, its event with its key, its first line and its job', async () => {
+  const intents = [paymentOf(tenantId, { traceparent: '00-1-1-01' }), paymentOf(tenantId)]
+  await reserveTogether(intents)
+
+  for (const { id, key, paymentId, traceparent = null } of intents) {
+    const [row] = await owner.sql`
+      select
+        (select metadata ->> 'order' from payments where id = ${paymentId}) as order,
+        (select idempotency_key from events where payment_id = ${paymentId}) as key,
+        (select object ->> 'id' from events where payment_id = ${paymentId}) as shown,
+        (select reached from phase_runs where operation_id = ${id}) as reached,
+        (select data ->> 'traceparent' from pgboss.job where data ->> 'operationId' = ${id}) as trace
+    `
+    expect(row).toEqual({
+      order: '1',
+      key,
+      shown: paymentId,
+      reached: 'started',
+      trace: traceparent,
+    })
+    expect(await countJobs(owner.sql, id)).toBe(1)
+  }
+})
+
+describe('one member', () => {
+  test('with a used key gets the row of its operation, and writes nothing', async () => {
+    const used = paymentOf(tenantId)
+    await reserveTogether([used])
+    const again = paymentOf(tenantId, { key: used.key })
+    const free = paymentOf(tenantId)
+
+    const [first, second] = await reserveTogether([again, free])
+
+    expect(first).toMatchObject({ value: { key: { id: used.id }, resource: null } })
+    expect(second).toMatchObject({ value: { key: { id: free.id } } })
+    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(2)
+  })
+
+  test('with the key of another tenant gets a key of its own', async () => {
+    const intents = [
+      paymentOf(tenantId, { key: 'order-1' }),
+      paymentOf(otherId, { key: 'order-1' }),
+    ]
+
+    const results = await reserveTogether(intents)
+
+    expect(results).toMatchObject(intents.map(({ id }) => ({ value: { key: { id } } })))
+  })
+
+  test('of two with the same key wins, and the other one gets its row', async () => {
+    const intents = [
+      paymentOf(tenantId, { key: 'order-1' }),
+      paymentOf(tenantId, { key: 'order-1' }),
+    ]
+
+    const results = await reserveTogether(intents)
+
+    const ids = results.map((result) => result.status === 'fulfilled' && result.value.key.id)
+    expect(new Set(ids).size).toBe(1)
+    expect(intents.map(({ id }) => id)).toContain(ids[0])
+    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(1)
+  })
+
+  test('with the customer of another tenant is refused, and the others are reserved', async () => {
+    await owner.sql`
+      insert into provider_customers (tenant_id, provider, id)
+      values (${tenantId}, 'stripe', 'cus_1')
+    `
+    const intents = [
+      paymentOf(tenantId, {}, 'cus_1'),
+      paymentOf(otherId, {}, 'cus_1'),
+      paymentOf(otherId),
+    ]
+
+    const [own, foreign, without] = await reserveTogether(intents)
+
+    expect(new Set(sizes)).toEqual(new Set([1, 2]))
+    expect(own).toMatchObject({ status: 'fulfilled', value: { resource: { customer: 'cus_1' } } })
+    expect(foreign).toMatchObject({ status: 'rejected', reason: expect.any(IntentRefusedError) })
+    expect(without).toMatchObject({ status: 'fulfilled' })
+    expect(await countRows(owner.sql, 'idempotency_keys', otherId)).toBe(1)
+  })
+
+  test('with an expired key is told so, and the others are reserved', async () => {
+    await owner.sql`
+      insert into key_tombstones (tenant_id, key_hash, expired_at)
+      values (${tenantId}, sha256(convert_to('order-1', 'UTF8')), now())
+    `
+    const intents = [
+      paymentOf(tenantId, { key: 'order-1', expiredKeys: 'gone' }),
+      paymentOf(tenantId, { key: 'order-2', expiredKeys: 'gone' }),
+    ]
+
+    const [expired, other] = await reserveTogether(intents)
+
+    expect(expired).toMatchObject({ status: 'rejected', reason: expect.any(KeyExpiredError) })
+    expect(other).toMatchObject({ status: 'fulfilled', value: { key: { earlier: null } } })
+  })
+
+  test('that a constraint refuses fails alone', async () => {
+    const details = { ...detailsOfPayment(PAYMENT, 'stripe'), amount_minor: 0 }
+    const intents = [paymentOf(tenantId), paymentOf(tenantId, { details }), paymentOf(tenantId)]
+
+    const results = await reserveTogether(intents)
+
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(sizes).toEqual([3, 1, 1, 1])
+    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(2)
+  })
+})
+
+test('after a lost acknowledgment each member finds its own row, and nothing is written twice', async () => {
+  const intents = [paymentOf(tenantId), paymentOf(tenantId)]
+  afterCommit = () => Promise.reject(LOST)
+
+  const results = await reserveTogether(intents)
+
+  expect(sizes).toEqual([2, 1, 1])
+  expect(results).toMatchObject(intents.map(({ id }) => ({ value: { key: { id } } })))
+  expect(await countRows(owner.sql, 'payments', tenantId)).toBe(2)
+  for (const { id } of intents) expect(await countJobs(owner.sql, id)).toBe(1)
+})
+
+test('intents that are all refused are refused singly, unless their key is used', async () => {
+  const used = paymentOf(tenantId)
+  await reserve(store.sql, used)
+  const sql = watched()
+  const reserveOne = batchReservations()
+  const intents = [paymentOf(tenantId), paymentOf(tenantId, { key: used.key })]
+
+  const [free, replayed] = await Promise.allSettled(
+    intents.map((intent) => reserveOne(sql, intent, noResource)),
+  )
+
+  expect(free).toMatchObject({ status: 'rejected', reason: expect.any(IntentRefusedError) })
+  expect(replayed).toMatchObject({ value: { key: { id: used.id } } })
+})
+
+test('many keys of several tenants, some used twice, get one operation each', async () => {
+  const keys = Array.from({ length: 40 }, (_, index) => `order-${index % 25}`)
+  const intents = keys.map((key, index) => paymentOf(index % 2 === 0 ? tenantId : otherId, { key }))
+  const sql = watched()
+  // As two API processes would.
+  const processes = [batchReservations(), batchReservations()] as const
+
+  const reserved = await Promise.all(
+    intents.map((intent, index) => processes[index < 20 ? 0 : 1](sql, intent, insertPayments)),
+  )
+
+  const names = new Set(intents.map(({ tenantId: tenant, key }) => `${tenant} ${key}`))
+  expect(new Set(reserved.map(({ key }) => `${key.tenantId} ${key.key}`))).toEqual(names)
+  expect(new Set(reserved.map(({ key }) => key.id)).size).toBe(names.size)
+  const payments = await countRows(owner.sql, 'payments', tenantId)
+  expect(payments + (await countRows(owner.sql, 'payments', otherId))).toBe(names.size)
+})
+
+test('look-ups at once each find only the key of their tenant', async () => {
+  const key = randomUUID()
+  const own = await reserve(store.sql, paymentOf(tenantId, { key }))
+  const find = batchLookUps()
+
+  const found = await Promise.all([
+    find(store.sql, { tenantId, key }),
+    find(store.sql, { tenantId: otherId, key }),
+    find(store.sql, { tenantId, key: randomBytes(8).toString('hex') }),
+    find(store.sql, { tenantId, key }),
+  ])
+
+  expect(found).toEqual([own, undefined, undefined, own])
+})
