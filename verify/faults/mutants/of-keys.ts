@@ -25,10 +25,10 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'Two concurrent requests with one key both find it free.',
     patches: [
       {
-        file: 'src/db/idempotency/idempotency-keys.ts',
+        file: 'src/db/idempotency/intents.ts',
         text: 'on conflict (tenant_id, key) do nothing',
         replacement:
-          'and not exists (select from idempotency_keys where tenant_id = ${tenantId} and key = ${key})',
+          'and not exists (select from idempotency_keys as other where other.tenant_id = asked.tenant_id and other.key = asked.key)',
       },
     ],
     schema: [
@@ -37,6 +37,43 @@ export const mutantsOfKeys: readonly Mutant[] = [
     ],
     caughtBy: 1,
     shownBy: ['payment.create.at-once'],
+  },
+  {
+    name: 'outcomes-of-a-batch-mixed-up',
+    breaks: 'A request gets the outcome of another one in its statement.',
+    patches: [
+      {
+        file: 'src/db/idempotency/intents.ts',
+        text: 'return intents.map(({ id }) => found.get(id))',
+        replacement: 'return [...found.values()].toReversed()',
+      },
+    ],
+    caughtBy: 3,
+    shownBy: ['payment.create.together'],
+  },
+  {
+    name: 'refusal-fails-the-batch',
+    breaks: 'One refused request rolls back all others in its statement.',
+    patches: [
+      {
+        file: 'src/db/idempotency/intents.ts',
+        text: 'where is_allowed and (expired_keys',
+        replacement: 'where (expired_keys',
+      },
+      {
+        file: 'src/db/payments/payments.ts',
+        text: 'and asked.id = reserved.id\n',
+        replacement: 'and asked.id = reserved.id\n      where asked.is_allowed\n',
+      },
+      {
+        file: 'src/db/idempotency/intents.ts',
+        text: "if (intents.length === 1 && isRaised(error, INTENT_REFUSED)) return ['refused']",
+        replacement:
+          "if (isRaised(error, INTENT_REFUSED)) return intents.map(() => 'refused' as const)",
+      },
+    ],
+    caughtBy: 3,
+    shownBy: ['payment.create.together'],
   },
   {
     name: 'commit-error-taken-for-a-failure',
