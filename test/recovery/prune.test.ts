@@ -1,14 +1,14 @@
 // Tests what is deleted after its retention period, and what stays however old it is.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../src/db/connection/client.ts'
+import type { Store } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { seesEveryTenant } from '../../src/db/connection/row-security.ts'
-import { SERVICE_ROLE } from '../../src/db/migrations/service-role.ts'
 import { appendAdminAction } from '../../src/db/operators/admin-actions.ts'
 import { firstIdAt } from '../../src/db/connection/ids.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { prune, type PruneSettings } from '../../src/recovery/prune.ts'
+import { openServiceStore } from '../support/service-store.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 
@@ -37,13 +37,7 @@ let service: Store
 
 beforeAll(async () => {
   t = await startTestEngine()
-  service = openStore({
-    url: t.databaseUrl,
-    applicationName: 'test prune',
-    poolSize: 3,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
+  service = openServiceStore(t.databaseUrl)
 })
 afterAll(async () => {
   await service.close()

@@ -1,7 +1,7 @@
 // Tests that reservations in one statement have an outcome each: reserved, used, refused, expired.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { batchLookUps, batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
 import {
   IntentRefusedError,
@@ -10,9 +10,9 @@ import {
   type Intent,
 } from '../../../src/db/idempotency/intents.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 import {
   countJobs,
   countRows,
@@ -47,13 +47,7 @@ let afterCommit: (() => Promise<never>) | undefined
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  store = openStore({
-    url: database.url,
-    applicationName: 'test',
-    poolSize: 4,
-    timeoutMs: 20_000,
-    role: SERVICE_ROLE,
-  })
+  store = openServiceStore(database.url)
   owner = openTestStore(database.url)
 })
 beforeEach(async () => {

@@ -18,7 +18,7 @@ import { applyAll } from '../../operations/follow-payment/provider-events.ts'
 import { captured } from '../../operations/made-payments.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { openServiceStore } from './service-store.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 
 let t: TestEngine
 let service: Store

@@ -7,7 +7,7 @@ import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { captured, held } from '../../operations/made-payments.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
-import { openServiceStore } from './service-store.ts'
+import { openServiceStore } from '../../support/service-store.ts'
 
 let t: TestEngine
 let service: Store

@@ -1,0 +1,14 @@
+// Opens a store with the rights of the service: row-level security applies, and history is
+// append-only.
+import { openStore, type Store } from '../../src/db/connection/client.ts'
+import { SERVICE_ROLE } from '../../src/db/migrations/service-role.ts'
+
+export function openServiceStore(url: string): Store {
+  return openStore({
+    url,
+    applicationName: 'test service',
+    poolSize: 3,
+    timeoutMs: 20_000,
+    role: SERVICE_ROLE,
+  })
+}
