@@ -180,13 +180,19 @@ function checkRefusals({ history }: Facts) {
   return { checked: answered.length, broken }
 }
 
-function checkAnswers({ history }: Facts) {
+function checkAnswers({ history, records }: Facts) {
   const repeated = history.operations.filter(({ answers }) => answers.length > 1)
-  const broken = repeated.flatMap(({ key, answers }) => {
-    const different = new Set(answers.map(({ status, digest }) => `${status} ${digest}`)).size
-    return different === 1 ? [] : [`${key}: ${different} different answers`]
+  const different = repeated.flatMap(({ key, answers }) => {
+    const count = new Set(answers.map(({ status, digest }) => `${status} ${digest}`)).size
+    return count === 1 ? [] : [`${key}: ${count} different answers`]
   })
-  return { checked: repeated.length, broken }
+  const labels = new Map(records.payments.map(({ id, metadata }) => [id, metadata[LABEL_FIELD]]))
+  const created = history.operations.filter(({ content }) => content.kind === 'payment.create')
+  const ofOthers = created.flatMap(({ key, label, answers: [first] }) => {
+    const owner = labels.get(first?.resource.id ?? '') ?? label
+    return owner === label ? [] : [`${key}: the answer is about ${owner}, not ${label}`]
+  })
+  return { checked: repeated.length + created.length, broken: [...different, ...ofOthers] }
 }
 
 function checkClientAnswers({ history, records }: Facts) {

@@ -248,6 +248,14 @@ const cases: readonly Case[] = [
     broken: { 'byte for byte': 'key-1: 2 different answers' },
   },
   {
+    what: 'an answer about the payment of another key',
+    change: (_, { operations }) => {
+      const first = operations[0] as Operation
+      operations.push({ ...first, key: 'key-7', label: '7', answers: [first.answers[0] as Answer] })
+    },
+    broken: { 'byte for byte': 'key-7: the answer is about' },
+  },
+  {
     what: 'an answer with an unrecorded payment',
     change: (_, { operations }) => {
       const first = operations[0] as Operation
