@@ -13,6 +13,12 @@ import {
 } from '../src/db/queue/turns.ts'
 import { Lanes, type LaneLimits } from './lanes.ts'
 
+/**
+ * Jobs that end are collected for this long before one statement completes them. Nobody waits for
+ * it, and a job that was not completed when its worker died runs again and finds nothing to do.
+ */
+const COLLECT_MS = 50
+
 export interface SharedQueueOptions {
   readonly queue: SharedQueue
   /** How many jobs any tenants may have in progress. */
@@ -39,6 +45,7 @@ export class SharedQueueWorker {
   #completed: FetchedJob[] = []
   #completing = Promise.resolve()
   #after = ''
+  readonly #stopping = Promise.withResolvers<void>()
   #isStopping = false
   /** Whether to fetch again when a job ends: jobs may be waiting for its place. */
   #mayBeWaiting = false
@@ -67,6 +74,7 @@ export class SharedQueueWorker {
    */
   async stop(timeoutMs: number): Promise<void> {
     this.#isStopping = true
+    this.#stopping.resolve()
     this.wake()
     await this.#running
     await Promise.race([Promise.all(this.#unsettled), wait(timeoutMs, undefined, { ref: false })])
@@ -133,7 +141,7 @@ export class SharedQueueWorker {
     else await this.#fail([job], output, status === 'deadletter')
   }
 
-  /** Completes in one statement the jobs that end while the statement before runs. */
+  /** Completes in one statement the jobs that end within a short time. */
   async #complete(job: FetchedJob): Promise<void> {
     this.#completed.push(job)
     this.#completing = this.#completing.then(() => this.#completeEnded())
@@ -142,6 +150,8 @@ export class SharedQueueWorker {
 
   async #completeEnded(): Promise<void> {
     if (this.#completed.length === 0) return
+    const collected = wait(COLLECT_MS, undefined, { ref: false })
+    await Promise.race([collected, this.#stopping.promise])
     const jobs = this.#completed
     this.#completed = []
     await this.#boss.complete(this.queue, jobs).catch(this.#options.onError)
