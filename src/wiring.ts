@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
+import { batchRecords } from './db/operations/batch-records.ts'
 import { openStore, type Store } from './db/connection/client.ts'
 import { createEncryption } from './db/encryption/encryption.ts'
 import { useEncryption } from './db/encryption/encrypted-values.ts'
@@ -121,6 +122,7 @@ export function wireEngine(config: Config, base: WorkerBase): Engine {
     ...base,
     operations,
     claim: batchClaims(store.sql),
+    record: batchRecords(),
     provider: wireProvider(config, base),
     settings: config,
     announceIdle: createIdleAnnouncer(store.sql, (error) =>

@@ -10,11 +10,8 @@ import { findIdempotencyKey, findIdle } from '../../src/db/idempotency/idempoten
 import type { Intent } from '../../src/db/idempotency/intents.ts'
 import { claimEachIfUnowned, type Claim } from '../../src/db/operations/leases.ts'
 import { findPayment } from '../../src/db/payments/payments.ts'
-import {
-  advanceIfOwner,
-  finishIfOwner,
-  type PhaseRecord,
-} from '../../src/db/operations/phase-records.ts'
+import type { PhaseRecord } from '../../src/db/operations/phase-records.ts'
+import { recordEach } from '../../src/db/operations/record-phases.ts'
 import { OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
@@ -86,16 +83,26 @@ function statementsOfWorker(parts: StatementParts): Statement[] {
       claimEachIfUnowned(sql, [{ ref, leaseMs: settings.LEASE_MS }]),
     ),
     withClaim(parts, 'advanceIfHeld', (sql, claim) =>
-      advanceIfOwner(sql, claim, 'authorized', settings.LEASE_MS, recordOf(claim, 'processing')),
+      recordEach(sql, [
+        {
+          claim,
+          move: { kind: 'advance', to: 'authorized', leaseMs: settings.LEASE_MS },
+          record: recordOf(claim, 'processing'),
+        },
+      ]),
     ),
     withClaim(parts, 'finishIfHeld', (sql, claim) =>
-      finishIfOwner(
-        sql,
-        claim,
-        RESPONSE,
-        settings.KEY_RETENTION_SECONDS,
-        recordOf(claim, 'requires_capture'),
-      ),
+      recordEach(sql, [
+        {
+          claim,
+          move: {
+            kind: 'finish',
+            response: RESPONSE,
+            retentionSeconds: settings.KEY_RETENTION_SECONDS,
+          },
+          record: recordOf(claim, 'requires_capture'),
+        },
+      ]),
     ),
   ]
 }

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { ClaimOperation } from '../db/operations/batch-claims.ts'
+import type { RecordPhase } from '../db/operations/batch-records.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { PaymentProvider } from '../provider/payment-provider.ts'
 import type { Clock } from './clock.ts'
@@ -32,6 +33,8 @@ export interface Engine {
   readonly store: Store
   /** Claims an operation that no worker owns. */
   readonly claim: ClaimOperation
+  /** Records a phase of an operation that this worker owns. */
+  readonly record: RecordPhase
   readonly provider: PaymentProvider
   readonly settings: EngineSettings
   readonly clock: Clock

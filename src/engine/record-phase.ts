@@ -1,19 +1,14 @@
 // Records a phase: writes the outcome of its provider call and advances the recovery point, in one
 // statement that is fenced by lease epoch and recovery point.
-import type { Claim } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
-import {
-  advanceIfOwner,
-  eventTypesOf,
-  finishIfOwner,
-  type PhaseRecord,
-} from '../db/operations/phase-records.ts'
+import { eventTypesOf, type PhaseRecord } from '../db/operations/phase-records.ts'
+import type { RecordedMove } from '../db/operations/record-phases.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
 import type { FinalCall } from './call.ts'
 import type { Operation, Step } from './define-operation.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, EngineSettings } from './engine.ts'
 import { isOver, LeaseLostError, type Lease } from './lease.ts'
 import { reachedBy, nextStep, type RecordedStep } from './next-step.ts'
 
@@ -44,37 +39,32 @@ export async function recordPhase(
 async function recordUntilKnown(
   engine: Engine,
   { lease }: FinalCall,
-  recorded: RecordedStep,
+  { step, record }: RecordedStep,
 ): Promise<Step<string, unknown>> {
-  const { step, record } = recorded
+  const { claim } = lease
   const reached = reachedBy(step)
+  const move = moveOf(engine.settings, step)
   for (let tries = 1; ; tries += 1) {
     try {
-      if (!(await writeIfOwner(engine, lease.claim, recorded)))
-        throw new LeaseLostError(lease.claim)
+      if (!(await engine.record(engine.store.sql, { claim, move, record }))) {
+        throw new LeaseLostError(claim)
+      }
       logPhase(engine, lease, record)
       return step
     } catch (error) {
       if (await hasReached(engine, lease, reached)) return step
       if (!isStoreUnavailable(error) || isOver(engine, lease)) throw error
-      engine.log.warn({ err: error, operation: lease.claim.id }, 'recording failed; retrying')
+      engine.log.warn({ err: error, operation: claim.id }, 'recording failed; retrying')
       await engine.clock.sleep(backoff(engine, tries))
     }
   }
 }
 
-/**
- * Writes the step in one statement. Returns false when the lease is lost; then nothing is written.
- */
-export function writeIfOwner(
-  { store, settings }: Pick<Engine, 'store' | 'settings'>,
-  claim: Claim,
-  { step, record }: RecordedStep,
-): Promise<boolean> {
+export function moveOf(settings: EngineSettings, step: Step<string, unknown>): RecordedMove {
   const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = settings
-  if (step.kind === 'advance') return advanceIfOwner(store.sql, claim, step.to, LEASE_MS, record)
+  if (step.kind === 'advance') return { kind: 'advance', to: step.to, leaseMs: LEASE_MS }
   const response = renderFinal(step.answer, IDEMPOTENCY_FLAVOR)
-  return finishIfOwner(store.sql, claim, response, KEY_RETENTION_SECONDS, record)
+  return { kind: 'finish', response, retentionSeconds: KEY_RETENTION_SECONDS }
 }
 
 /** Whether our own statement was committed although its acknowledgment was lost. */

@@ -31,7 +31,7 @@ export function aroundCall(
 }
 
 /** The start of the statement that records a phase. It commits without an explicit transaction. */
-const RECORD = /^\s*with fenced as/
+const RECORD = /^\s*with asked as \(\s*select \* from/
 
 /** Returns an engine that runs `begin` around each transaction and each record of a phase. */
 export function aroundCommit(

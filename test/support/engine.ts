@@ -3,6 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
+import { batchRecords } from '../../src/db/operations/batch-records.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
 import { reserveIntent, type Intent } from '../../src/db/idempotency/intents.ts'
@@ -140,6 +141,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       operations,
       store,
       claim: batchClaims(sql),
+      record: batchRecords(),
       provider: createStripeProvider({
         secretKey: 'sk_test_mock',
         apiBase: provider.url,

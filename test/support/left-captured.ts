@@ -1,6 +1,6 @@
 // Creates an operation between its capture and its completion. Current workers record both with one
 // statement. A worker of an earlier version records them separately, and may die in between.
-import { advanceIfOwner } from '../../src/db/operations/phase-records.ts'
+import { advanceIfOwner } from './record-phase.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { recordCapture } from '../../src/operations/create-payment/phases.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'

@@ -17,7 +17,7 @@ const BACKGROUND: readonly RegExp[] = [
 /** The first pattern that matches names the statement. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authenticate', /\bfrom api_keys\b/],
-  ['store-event', /^with fenced as \(select\), stored as \( ?insert into provider_events\b/],
+  ['store-event', /^with fenced as \(select [^)]*\), stored as \( ?insert into provider_events\b/],
   ['reserve', /\binsert into idempotency_keys\b/],
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
@@ -28,8 +28,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
     /^select .* from idempotency_keys where .* \(tenant_id, id\) in \( ?select \* from unnest/,
   ],
   ['claim', /\bclaimed as \(/],
-  ['finish', /\bwith fenced as \(.*status = 'completed'/],
-  ['advance', /\bwith fenced as \(/],
+  ['finish', /\bfenced as \(.* set status = 'completed'/],
+  ['advance', /\bfenced as \(/],
   ['renew', /^update idempotency_keys set lease_expires_at/],
   ['give-back', /^update idempotency_keys set status = \$/],
   ['complete-job', /update pgboss\.job.*completed_on.*state = 'completed'/],

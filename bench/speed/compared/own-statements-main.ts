@@ -4,12 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
 import { claimEachIfUnowned, type Claim } from '../../../src/db/operations/leases.ts'
+import { recordEach } from '../../../src/db/operations/record-phases.ts'
 import { openJobStore } from '../../../src/db/queue/job-store.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type OperationJob } from '../../../src/db/queue/queues.ts'
 import type { FinalOutcome } from '../../../src/domain/operations/outcome.ts'
 import { createPayment } from '../../../src/operations/create-payment/phases.ts'
 import { systemClock } from '../../../src/engine/clock.ts'
-import { writeIfOwner } from '../../../src/engine/record-phase.ts'
+import { moveOf } from '../../../src/engine/record-phase.ts'
 import { nextStep } from '../../../src/engine/next-step.ts'
 import { benchConfig, benchEngine } from '../../engine.ts'
 import { reservePayment } from '../../reserve-payment.ts'
@@ -107,12 +108,12 @@ async function recordAll(claim: Claim | undefined): Promise<void> {
   }
   let subject: unknown = createPayment.subject(claim)
   for (const [recoveryPoint, outcome] of Object.entries(outcomes)) {
-    subject = await record({ ...claim, recoveryPoint }, subject, outcome)
+    subject = await recordPhase({ ...claim, recoveryPoint }, subject, outcome)
   }
 }
 
 /** Records a phase as the engine does. Returns the subject of the next phase. */
-async function record(
+async function recordPhase(
   claim: Claim,
   subject: unknown,
   outcome: FinalOutcome<unknown>,
@@ -120,7 +121,9 @@ async function record(
   const lease = { claim, subject, endsAtMs: Infinity }
   const phase = claim.recoveryPoint
   const tries = [{ phase, reached: null, outcome, startedAt: new Date() }]
-  const taken = nextStep(systemClock, createPayment, { lease, runs: tries, outcome })
-  if (!(await writeIfOwner(engine, claim, taken))) throw new Error(`${claim.id} lost its lease`)
-  return taken.step.kind === 'advance' ? taken.step.subject : undefined
+  const { step, record } = nextStep(systemClock, createPayment, { lease, runs: tries, outcome })
+  const move = moveOf(engine.settings, step)
+  const [isRecorded] = await recordEach(engine.store.sql, [{ claim, move, record }])
+  if (isRecorded !== true) throw new Error(`${claim.id} lost its lease`)
+  return step.kind === 'advance' ? step.subject : undefined
 }

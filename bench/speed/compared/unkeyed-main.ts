@@ -6,7 +6,7 @@ import type { Request } from 'express'
 import { createBatches } from '../../../src/db/connection/batches.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { seesTenants } from '../../../src/db/connection/row-security.ts'
-import { insertEventOfIntent } from '../../../src/db/events/event-records.ts'
+import { insertEventsOfChanges } from '../../../src/db/events/event-records.ts'
 import { insertStarted } from '../../../src/db/operations/phase-runs.ts'
 import {
   detailsOfPayment,
@@ -97,7 +97,7 @@ async function insertUnkeyed(sql: Sql, unkeyed: readonly Unkeyed[]): Promise<Pay
       from asked
     ),
     ${insertPayments(sql)},
-    ${insertEventOfIntent(sql, 'payment')},
+    ${insertEventsOfChanges(sql, { cte: 'resource', kind: 'payment' }, 'asked')},
     started as (${insertStarted(sql)}),
     job as (${enqueueAsked(sql)})
     select to_jsonb(resource) as resource from resource where ${seesTenants(sql, unkeyed)}

@@ -21,7 +21,8 @@ import {
   renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
-import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
+import type { Writes } from '../../../src/db/operations/phase-records.ts'
+import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import {
   deadLetterOrphanedJobs,
@@ -84,6 +85,14 @@ const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
 const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
 /** The reservation was successful. */
 const RESERVED = { answers: [[{ asked_id: intent.id, id: intent.id }]] }
+
+const ADVANCE = { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS } as const
+const FINISH = { kind: 'finish', response: RESPONSE, retentionSeconds: RETENTION_SECONDS } as const
+const recorded = (move: PhaseToRecord['move'], writes: Writes): PhaseToRecord => ({
+  claim,
+  move,
+  record: { runs: [phaseRun], writes },
+})
 
 const captured = paymentAfter(payment, { status: 'succeeded' })
 const refunded = refundAfter(refund, { status: 'succeeded' })
@@ -169,43 +178,38 @@ export const operationExamples: readonly Example[] = [
   example(enqueueRetry, (sql) => enqueueRetry(sql, REF)),
   example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim, true)),
   example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),
-  example(advanceIfOwner, (sql) => advanceIfOwner(sql, claim, 'authorized', LEASE_MS), {
+  example(recordEach, (sql) => recordEach(sql, [recorded(ADVANCE, {})]), {
     variant:
-      'Without changes of a resource. A phase that changes one has the further parts that `finishIfOwner` shows.',
+      'Advances operations whose phases change no resource. Phases that change one have the further parts that the next statements show.',
   }),
   example(
-    finishIfOwner,
+    recordEach,
     (sql) =>
-      finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
-        runs: [phaseRun],
-        writes: {
+      recordEach(sql, [
+        recorded(FINISH, {
           payment: captured,
           ledger: [entryOfCapture(captured, claim.fees)],
           reminder: reminderOf(payment, NOW),
-        },
-      }),
+        }),
+      ]),
     {
       variant:
-        'For a payment, with everything that a phase can write. Without a ledger entry the part `postings` is absent, without a reminder `stored` and `stored_job`, without a new status `event`, `delivery` and `delivery_job`.',
+        'Finishes operations on payments, with everything that a phase can write. Without ledger entries the part `postings` is absent, without reminders `stored` and `stored_job`, without new statuses `event`, `delivery` and `delivery_job`.',
     },
   ),
   example(
-    finishIfOwner,
+    recordEach,
     (sql) =>
-      finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
-        runs: [phaseRun],
-        writes: writesOfDispute(dispute, { ...dispute, withdrawnMinor: 1999 }),
-      }),
-    { variant: 'For a dispute.' },
+      recordEach(sql, [
+        recorded(FINISH, writesOfDispute(dispute, { ...dispute, withdrawnMinor: 1999 })),
+      ]),
+    { variant: 'Finishes an operation on a dispute.' },
   ),
   example(
-    finishIfOwner,
+    recordEach,
     (sql) =>
-      finishIfOwner(sql, claim, RESPONSE, RETENTION_SECONDS, {
-        runs: [phaseRun],
-        writes: { refund: refunded, ledger: [entryOfRefund(refunded)] },
-      }),
-    { variant: 'For a refund, with a ledger entry.' },
+      recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
+    { variant: 'Finishes operations on refunds, with ledger entries.' },
   ),
   example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, claim, [phaseRun])),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),

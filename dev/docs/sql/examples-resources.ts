@@ -38,7 +38,8 @@ import {
 } from '../../../src/db/payments/disputes.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { findPayment, listPayments } from '../../../src/db/payments/payments.ts'
-import { changeRefund, findRefund, listRefunds } from '../../../src/db/payments/refunds.ts'
+import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
+import { findRefund, listRefunds } from '../../../src/db/payments/refunds.ts'
 import { REMINDER } from '../../../src/domain/events/provider-event.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {

@@ -10,7 +10,7 @@ import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
 
 export type ResourceKind = 'payment' | 'refund' | 'dispute'
 
-/** The CTE that returns the changed row, and what the row is. */
+/** The CTE that returns the changed rows, and what they are. */
 interface ChangedRow {
   readonly cte: 'resource' | 'changed'
   readonly kind: ResourceKind
@@ -18,33 +18,41 @@ interface ChangedRow {
 
 /**
  * The parts `event`, `delivery` and `delivery_job` of a statement whose CTE `changed.cte` returns
- * the changed row: an event, unless the status stayed the same, and a delivery to each endpoint
- * that subscribed to it. The changed row becomes the event's object. An internal key is not shown
- * as the idempotency key.
+ * the changed rows: an event of each, unless its status stayed the same, and a delivery to each
+ * endpoint that subscribed to it. The changed row becomes the event's object.
+ *
+ * @param requests the CTE that has the key of each change, as `shown_key`: see `shownKey`.
  */
-export function insertEventOfChange(
+export function insertEventsOfChanges(
   sql: Sql | Transaction,
   changed: ChangedRow,
-  idempotencyKey: string,
+  requests: 'asked' | 'fenced',
 ): Fragment {
-  const shownKey = isInternalKey(idempotencyKey) ? null : idempotencyKey
+  const [source, rows] = [sql(requests), sql(changed.cte)]
+  const key = sql`(
+    select shown_key from ${source}
+    where ${source}.tenant_id = ${rows}.tenant_id
+      and ${source}.${sql(`${changed.kind}_id`)} = ${rows}.id
+  )`
   return sql`
-    event as (${insertEvent(sql, changed, sql`${shownKey}::text`)} returning tenant_id, id, type),
+    event as (${insertEvents(sql, changed, key)} returning tenant_id, id, type),
     ${deliverEvents(sql)}
   `
 }
 
-/** The same parts for each row of the CTE `resource` of an intent statement. */
-export function insertEventOfIntent(sql: Sql, kind: ResourceKind): Fragment {
-  const shownKey = sql`(
-    select shown_key from asked
-    where asked.tenant_id = resource.tenant_id and asked.${sql(`${kind}_id`)} = resource.id
-  )`
+/** The idempotency key that an event shows: an internal one is not shown. */
+export const shownKey = (key: string): string | null => (isInternalKey(key) ? null : key)
+
+/** The columns of the CTE `fenced` that an event of this change reads. */
+export function columnsOfChange(
+  sql: Sql | Transaction,
+  kind: ResourceKind,
+  { tenantId, id }: { readonly tenantId: string; readonly id: string },
+  idempotencyKey: string,
+): Fragment {
   return sql`
-    event as (
-      ${insertEvent(sql, { cte: 'resource', kind }, shownKey)} returning tenant_id, id, type
-    ),
-    ${deliverEvents(sql)}
+    , ${tenantId}::uuid as tenant_id, ${id}::uuid as ${sql(`${kind}_id`)},
+    ${shownKey(idempotencyKey)}::text as shown_key
   `
 }
 
@@ -126,7 +134,7 @@ function deliverEvents(sql: Sql | Transaction, to = subscribed(sql)): Fragment {
   `
 }
 
-function insertEvent(sql: Sql | Transaction, changed: ChangedRow, shownKey: Fragment): Fragment {
+function insertEvents(sql: Sql | Transaction, changed: ChangedRow, key: Fragment): Fragment {
   const changedRows = sql(changed.cte)
   return sql`
     insert into events (
@@ -135,7 +143,7 @@ function insertEvent(sql: Sql | Transaction, changed: ChangedRow, shownKey: Frag
     select
       tenant_id, ${idOfEach(sql)},
       ${changed.kind}::text || '.' || case when previous_status is null then 'created' else status end,
-      ${idsOf(sql, changed.kind)}, to_jsonb(${changedRows}), ${shownKey}
+      ${idsOf(sql, changed.kind)}, to_jsonb(${changedRows}), ${key}
     from ${changedRows}
     where status is distinct from previous_status
   `

@@ -1,5 +1,6 @@
 // Stores and reads the provider's events. One statement stores an event and its job, so that an
 // acknowledged event is always applied.
+import { randomUUIDv7 } from 'node:crypto'
 import type {
   ProviderEvent,
   ProviderEventRef,
@@ -60,34 +61,49 @@ export async function storeProviderEvent(
   event: ProviderEvent,
   queue = PROVIDER_EVENTS_QUEUE,
 ): Promise<boolean> {
+  const ownerId = randomUUIDv7()
   const { count } = await sql`
-    with ${withoutFence(sql)},
-    ${storeProviderEventIfOwner(sql, event, queue)}
+    with ${withoutFence(sql, ownerId)},
+    ${storeProviderEventsIfOwner(sql, [{ ownerId, event }], queue)}
     select from stored where ${seesEveryTenant(sql)}
   `
   return count === 1
 }
 
 /**
- * The parts `stored` and `stored_job` of a statement: stores the event and its job if the CTE
- * `fenced` is not empty.
+ * The parts `stored` and `stored_job` of a statement: stores the event and its job of each owner
+ * that is in the CTE `fenced`.
  */
-export function storeProviderEventIfOwner(
+export function storeProviderEventsIfOwner(
   sql: Sql | Transaction,
-  event: ProviderEvent,
+  events: readonly { readonly ownerId: string; readonly event: ProviderEvent }[],
   queue: string,
 ): Fragment {
-  const { subject } = event
+  const rows = events.map(({ ownerId, event }) => ({
+    owner_id: ownerId,
+    provider: event.provider,
+    id: event.id,
+    type: event.type,
+    about: event.about,
+    object_id: event.objectId,
+    provider_payment_id: event.providerPaymentId,
+    tenant_id: event.subject?.tenantId ?? null,
+    payment_id: event.subject?.paymentId ?? null,
+    occurred_at: event.occurredAt.toISOString(),
+  }))
   return sql`
     stored as (
       insert into provider_events (
         provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
       )
       select
-        ${event.provider}::text, ${event.id}::text, ${event.type}::text, ${event.about}::text,
-        ${event.objectId}::text, ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
-        ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
+        event.provider, event.id, event.type, event.about, event.object_id,
+        event.provider_payment_id, event.tenant_id, event.payment_id, event.occurred_at
       from fenced
+      join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as event (
+        owner_id uuid, provider text, id text, type text, about text, object_id text,
+        provider_payment_id text, tenant_id uuid, payment_id uuid, occurred_at timestamptz
+      ) on event.owner_id = fenced.id
       on conflict (provider, id) do nothing
       returning *
     ),

@@ -1,6 +1,7 @@
 // Finds and reopens idempotency keys for clients.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { expectOne } from '../connection/expected-rows.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
@@ -72,7 +73,8 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
       -- In subselects, because otherwise Postgres plans again for each number of elements.
       select * from unnest(
         (select ${refs.map((ref) => ref.tenantId)}::uuid[]), (select ${refs.map((ref) => ref.id)}::uuid[])
-      )
+      ) as wanted (tenant_id, id)
+      ${expectOne(sql)}
     )
     and status not in ('pending', 'processing')
   `

@@ -1,11 +1,10 @@
 // Reserves idempotency keys for clients. One unique constraint decides which request executes a key,
 // and one statement writes the intents of several requests.
-import { isInternalKey } from '../../domain/events/provider-event.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { seesTenants } from '../connection/row-security.ts'
 import { INTENT_REFUSED, isRaised } from '../connection/store-errors.ts'
-import { insertEventOfIntent, type ResourceKind } from '../events/event-records.ts'
+import { insertEventsOfChanges, shownKey, type ResourceKind } from '../events/event-records.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { enqueueAsked } from '../queue/jobs.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
@@ -173,7 +172,7 @@ async function insertIntents(
       returning *
     ),
     ${resource},
-    ${insertEventOfIntent(sql, kind)},
+    ${insertEventsOfChanges(sql, { cte: 'resource', kind }, 'asked')},
     started as (${insertStarted(sql)}),
     job as (${enqueueAsked(sql)}),
     used as (
@@ -236,7 +235,7 @@ function askedRow(intent: Intent): Record<string, unknown> {
     retention_seconds: intent.retentionSeconds,
     expired_keys: expiredKeys,
     details,
-    shown_key: isInternalKey(key) ? null : key,
+    shown_key: shownKey(key),
     traceparent,
   }
 }

@@ -10,12 +10,24 @@ export interface Fence extends OperationRef {
   readonly leaseEpoch: number
 }
 
+/** The values of a fence, or the columns that have them. */
+type FenceParts = Readonly<Record<keyof Fence, string | number | Fragment>>
+
 /** The condition that a row of `idempotency_keys` still has this lease and this recovery point. */
-export const isOwner = (sql: Sql | Transaction, fence: Fence): Fragment => sql`
-  tenant_id = ${fence.tenantId} and id = ${fence.id}
-  and recovery_point = ${fence.recoveryPoint} and lease_epoch = ${fence.leaseEpoch}
-  and status = 'processing'
+export const isOwner = (sql: Sql | Transaction, fence: FenceParts): Fragment => sql`
+  idempotency_keys.tenant_id = ${fence.tenantId} and idempotency_keys.id = ${fence.id}
+  and idempotency_keys.recovery_point = ${fence.recoveryPoint}
+  and idempotency_keys.lease_epoch = ${fence.leaseEpoch}
+  -- The coalesce keeps Postgres from using a partial index: a plan made while few operations were
+  -- unfinished would scan all of them when there are many.
+  and coalesce(idempotency_keys.status = 'processing', false)
 `
 
-/** The CTE `fenced` of a statement that needs no fence, or whose transaction is already fenced. */
-export const withoutFence = (sql: Sql | Transaction): Fragment => sql`fenced as (select)`
+/**
+ * The CTE `fenced` of a statement that needs no fence, or whose transaction is already fenced.
+ *
+ * @param ownerId the `owner_id` of the rows that the parts of the statement write.
+ * @param columns further columns that they read.
+ */
+export const withoutFence = (sql: Sql | Transaction, ownerId: string, columns = sql``): Fragment =>
+  sql`fenced as (select ${ownerId}::uuid as id ${columns})`

@@ -2,6 +2,7 @@
 // recovery point, and leases expire by the database's clock.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { expectOne } from '../connection/expected-rows.ts'
 import { isOwner, type Fence } from './fence.ts'
 import { enqueueReserved, firstRetryAt } from '../queue/jobs.ts'
 import {
@@ -41,6 +42,7 @@ export async function claimEachIfUnowned(
         (select ${inOrder.map(({ ref }) => ref.id)}::uuid[]),
         (select ${inOrder.map(({ leaseMs }) => leaseMs)}::float8[])
       ) as wanted (tenant_id, id, lease_ms)
+      ${expectOne(sql)}
     ),
     claimed as (
       update idempotency_keys as key set

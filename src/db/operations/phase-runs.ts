@@ -49,40 +49,48 @@ export async function appendPhaseRuns(
   runs: readonly PhaseRun[],
 ): Promise<void> {
   await tx`
-    with ${withoutFence(tx)}
-    ${insertPhaseRunsIfOwner(tx, owner, runs)}
+    with ${withoutFence(tx, owner.id)}
+    ${insertPhaseRunsIfOwner(tx, [{ owner, runs }])}
     where ${seesTenant(tx, owner.tenantId)}
   `
 }
 
-/** A part of a statement: appends the tries if the CTE `fenced` is not empty. */
+/** A part of a statement: appends the tries of each owner that is in the CTE `fenced`. */
 export function insertPhaseRunsIfOwner(
   sql: Sql | Transaction,
-  owner: PhaseRunOwner,
-  runs: readonly PhaseRun[],
+  tries: readonly { readonly owner: PhaseRunOwner; readonly runs: readonly PhaseRun[] }[],
 ): Fragment {
-  const rows = runs.map((run) => ({
-    id: randomUUIDv7(),
-    phase: run.phase,
-    reached: run.reached,
-    outcome: run.outcome?.outcome,
-    asked: run.outcome?.asked,
-    answered: run.outcome?.answered,
-    started_at: run.startedAt.toISOString(),
-  }))
+  const rows = tries.flatMap(({ owner, runs }) =>
+    runs.map((run) => ({
+      owner_id: owner.id,
+      tenant_id: owner.tenantId,
+      id: randomUUIDv7(),
+      payment_id: owner.paymentId,
+      operation: owner.operation,
+      phase: run.phase,
+      reached: run.reached,
+      attempt: owner.attempt,
+      lease_epoch: owner.leaseEpoch,
+      outcome: run.outcome?.outcome,
+      asked: run.outcome?.asked,
+      answered: run.outcome?.answered,
+      started_at: run.startedAt.toISOString(),
+    })),
+  )
   return sql`
     insert into phase_runs (
       tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch,
       outcome, asked, answered, started_at
     )
     select
-      ${owner.tenantId}::uuid, run.id, ${owner.paymentId}::uuid, ${owner.id}::uuid,
-      ${owner.operation}::text, run.phase, run.reached,
-      ${owner.attempt}::integer, ${owner.leaseEpoch}::integer, run.outcome, run.asked,
-      run.answered, run.started_at
-    from fenced, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
-      id uuid, phase text, reached text, outcome text, asked jsonb, answered jsonb, started_at timestamptz
-    )
+      run.tenant_id, run.id, run.payment_id, run.owner_id, run.operation, run.phase, run.reached,
+      run.attempt, run.lease_epoch, run.outcome, run.asked, run.answered, run.started_at
+    from fenced
+    join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
+      owner_id uuid, tenant_id uuid, id uuid, payment_id uuid, operation text, phase text,
+      reached text, attempt integer, lease_epoch integer, outcome text, asked jsonb, answered jsonb,
+      started_at timestamptz
+    ) on run.owner_id = fenced.id
   `
 }
 

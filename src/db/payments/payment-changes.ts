@@ -10,7 +10,7 @@ import {
 import { waitingStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
-import { insertEventOfChange } from '../events/event-records.ts'
+import { columnsOfChange, insertEventsOfChanges } from '../events/event-records.ts'
 import { withoutFence } from '../operations/fence.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { paymentFromRow, type PaymentRow } from './payments.ts'
@@ -28,8 +28,8 @@ export async function changePayment(
 ): Promise<Payment> {
   const changed = paymentAfter(payment, change)
   const { count } = await tx`
-    with ${withoutFence(tx)},
-    ${changePaymentIfOwner(tx, changed, idempotencyKey)}
+    with ${withoutFence(tx, payment.id, columnsOfChange(tx, 'payment', payment, idempotencyKey))},
+    ${changePaymentsIfOwner(tx, [{ ownerId: payment.id, payment: changed }])}
     select from changed where ${seesTenant(tx, payment.tenantId)}
   `
   if (count === 0) throw new StaleResourceError(`payment ${payment.id}`, payment.status)
@@ -37,69 +37,79 @@ export async function changePayment(
 }
 
 /**
- * The part `changed` of a statement, followed by the parts of its event: changes the payment if the
- * CTE `fenced` is not empty and the payment is still in its previous status. When the status stays
- * the same there is no event, and the parts of the event are left out because they cost time.
+ * The part `changed` of a statement, followed by the parts of its events: changes the payment of
+ * each owner that is in the CTE `fenced`, if the payment is still in its previous status. The
+ * payments differ. When all statuses stay the same there is no event, and the parts of the events
+ * are left out because they cost time.
  */
-export function changePaymentIfOwner(
+export function changePaymentsIfOwner(
   sql: Sql | Transaction,
-  payment: ChangedPayment,
-  idempotencyKey: string,
+  changes: readonly { readonly ownerId: string; readonly payment: ChangedPayment }[],
 ): Fragment {
-  const event = insertEventOfChange(sql, { cte: 'changed', kind: 'payment' }, idempotencyKey)
-  const columns = Object.values(changedColumns(sql, payment))
+  const rows = changes.map(({ ownerId, payment }) => ({
+    owner_id: ownerId,
+    tenant_id: payment.tenantId,
+    id: payment.id,
+    previous_status: payment.previousStatus,
+    ...changedColumns(payment),
+  }))
+  const hasEvents = changes.some(({ payment }) => payment.status !== payment.previousStatus)
+  const events = insertEventsOfChanges(sql, { cte: 'changed', kind: 'payment' }, 'fenced')
   return sql`
     changed as (
       update payments set
-        ${columns.map((column) => sql`${column}, `)}
+        status = change.status,
         previous_status = payments.status,
+        failure_code = change.failure_code,
+        failure_decline_code = change.failure_decline_code,
+        failure_message = change.failure_message,
+        cancellation_reason = change.cancellation_reason,
+        capture_before = change.capture_before,
+        -- A hold that begins, or whose end moves, has to be announced before its end.
+        expiry_step = case
+          when change.status = 'requires_capture' and change.capture_before is not null
+            and (expiry_step is null or payments.capture_before is distinct from change.capture_before)
+          then 'announce'
+          else expiry_step
+        end,
+        provider_payment_id = coalesce(change.provider_payment_id, payments.provider_payment_id),
+        client_secret = coalesce(change.client_secret, payments.client_secret),
+        amount_minor = change.amount_minor,
+        amount_captured_minor = greatest(change.amount_captured_minor, payments.amount_captured_minor),
         updated_at = now()
       from fenced
-      where payments.tenant_id = ${payment.tenantId} and payments.id = ${payment.id}
-        and payments.status = ${payment.previousStatus}
+      join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change (
+        owner_id uuid, tenant_id uuid, id uuid, previous_status text, status text,
+        failure_code text, failure_decline_code text, failure_message text,
+        cancellation_reason text, capture_before timestamptz, provider_payment_id text,
+        client_secret text, amount_minor bigint, amount_captured_minor bigint
+      ) on change.owner_id = fenced.id
+      where payments.tenant_id = change.tenant_id and payments.id = change.id
+        and payments.status = change.previous_status
       returning payments.*
     )
-    ${payment.status === payment.previousStatus ? sql`` : sql`, ${event}`}
+    ${hasEvents ? sql`, ${events}` : sql``}
   `
 }
 
 /** The columns of each member that a change can have: what an answer says, the row says too. */
-function changedColumns(
-  sql: Sql | Transaction,
-  { status, failure, ...payment }: ChangedPayment,
-): Record<keyof PaymentChange, Fragment> {
-  return {
-    status: sql`status = ${status}`,
-    failure: sql`
-        failure_code = ${failure?.code ?? null},
-        failure_decline_code = ${failure?.declineCode ?? null},
-        failure_message = ${failure?.message ?? null}`,
-    cancellationReason: sql`cancellation_reason = ${payment.cancellationReason}`,
-    captureBefore: captureBeforeColumns(sql, status, payment.captureBefore),
-    providerPaymentId: sql`
-        provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id)`,
-    clientSecret: sql`
-        client_secret = coalesce(${clientSecret.encrypt(payment, payment.clientSecret)}, client_secret)`,
-    amountMinor: sql`amount_minor = ${payment.amountMinor}`,
-    amountCapturedMinor: sql`
-        amount_captured_minor = greatest(${payment.amountCapturedMinor}, amount_captured_minor)`,
+function changedColumns(payment: ChangedPayment): Record<string, unknown> {
+  const { status, failure, captureBefore } = payment
+  const columns: Record<keyof PaymentChange, Record<string, unknown>> = {
+    status: { status },
+    failure: {
+      failure_code: failure?.code ?? null,
+      failure_decline_code: failure?.declineCode ?? null,
+      failure_message: failure?.message ?? null,
+    },
+    cancellationReason: { cancellation_reason: payment.cancellationReason },
+    captureBefore: { capture_before: captureBefore?.toISOString() ?? null },
+    providerPaymentId: { provider_payment_id: payment.providerPaymentId },
+    clientSecret: { client_secret: clientSecret.encrypt(payment, payment.clientSecret) },
+    amountMinor: { amount_minor: payment.amountMinor },
+    amountCapturedMinor: { amount_captured_minor: payment.amountCapturedMinor },
   }
-}
-
-/** A hold that begins, or whose end moves, has to be announced before its end. */
-function captureBeforeColumns(
-  sql: Sql | Transaction,
-  status: PaymentStatus,
-  captureBefore: Date | null,
-): Fragment {
-  const end = sql`${captureBefore?.toISOString() ?? null}::timestamptz`
-  if (status !== 'requires_capture' || captureBefore === null) return sql`capture_before = ${end}`
-  return sql`
-        capture_before = ${end},
-        expiry_step = case
-          when expiry_step is null or capture_before is distinct from ${end} then 'announce'
-          else expiry_step
-        end`
+  return Object.assign({}, ...Object.values(columns)) as Record<string, unknown>
 }
 
 /**
@@ -132,7 +142,8 @@ export async function resumePayment(
   idempotencyKey: string,
 ): Promise<Payment> {
   const [row] = await tx<{ payment: PaymentRow }[]>`
-    with waited as (
+    with ${withoutFence(tx, payment.id, columnsOfChange(tx, 'payment', payment, idempotencyKey))},
+    waited as (
       select object ->> 'status' as status from events
       where tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
         and type = any(${waitingStatuses.map((status) => `payment.${status}`)}::text[])
@@ -147,7 +158,7 @@ export async function resumePayment(
       where tenant_id = ${payment.tenantId} and id = ${payment.id} and status = 'unknown'
       returning *
     ),
-    ${insertEventOfChange(tx, { cte: 'changed', kind: 'payment' }, idempotencyKey)}
+    ${insertEventsOfChanges(tx, { cte: 'changed', kind: 'payment' }, 'fenced')}
     select to_jsonb(changed) as payment from changed where ${seesTenant(tx, payment.tenantId)}
   `
   if (row === undefined) throw new StaleResourceError(`payment ${payment.id}`, 'unknown')

@@ -1,23 +1,11 @@
-// Inserts, reads and changes refunds, and the amounts that they reserve and take from their
-// payment. Refunds together never exceed the capture: one conditional update reserves the amount,
-// and a CHECK enforces the same.
+// Inserts and reads refunds, and reserves their amounts. Refunds together never exceed the capture:
+// one conditional update reserves the amount, and a CHECK enforces the same.
 import type { Payment } from '../../domain/payments/payment.ts'
-import {
-  refundAfter,
-  type ChangedRefund,
-  type Refund,
-  type RefundChange,
-  type RefundReason,
-  type RefundStatus,
-} from '../../domain/payments/refund.ts'
-import { waitingRefundStatuses } from '../../domain/payments/refund-standing.ts'
+import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { insertEventOfChange } from '../events/event-records.ts'
-import { withoutFence } from '../operations/fence.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { isDisputedCondition } from './disputes.ts'
 import { failureFromRow } from './payments.ts'
-import { StaleResourceError } from './payment-changes.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
 /** A row of `refunds` as `to_jsonb` renders it. */
@@ -145,88 +133,4 @@ export async function listRefunds(
     fromRow: ({ refund }: { refund: RefundRow }) => refundFromRow(refund),
   }
   return await readPage(sql, list, request)
-}
-
-/**
- * Changes a refund that is still in the status it was read with, adjusts the amounts of its
- * payment, and inserts the event.
- *
- * @throws StaleResourceError when it is in another status, or when a resumed refund cannot reserve
- *   its amount again because too little is left. The transaction has to be rolled back.
- */
-export async function changeRefund(
-  tx: Transaction,
-  refund: Refund,
-  change: RefundChange,
-  idempotencyKey: string,
-): Promise<Refund> {
-  const changed = refundAfter(refund, change)
-  const { count } = await tx`
-    with ${withoutFence(tx)},
-    ${changeRefundIfOwner(tx, changed, idempotencyKey)}
-    select from changed where ${seesTenant(tx, refund.tenantId)}
-  `
-  // The caller's transaction rolls back, including the changed amounts of the payment.
-  if (count === 0) throw new StaleResourceError(`refund ${refund.id}`, refund.status)
-  return changed
-}
-
-/**
- * The part `changed` of a statement, with the parts of its payment's amounts and its event: changes
- * the refund if the CTE `fenced` is not empty and the refund is still in its previous status. The
- * refund is locked first, because an event can change it at the same time.
- */
-export function changeRefundIfOwner(
-  sql: Sql | Transaction,
-  refund: ChangedRefund,
-  idempotencyKey: string,
-): Fragment {
-  const { failure } = refund
-  const { amountMinor, status, previousStatus } = refund
-  const reservedMinor = (reservedBy(status) - reservedBy(previousStatus)) * amountMinor
-  const refundedMinor = (givenBy(status) - givenBy(previousStatus)) * amountMinor
-  return sql`
-    unchanged as (
-      select refunds.payment_id from refunds, fenced
-      where refunds.tenant_id = ${refund.tenantId} and refunds.id = ${refund.id}
-        and refunds.status = ${previousStatus}
-      for no key update of refunds
-    ),
-    paid as (
-      update payments set
-        amount_refunding_minor = amount_refunding_minor + ${reservedMinor}::bigint,
-        amount_refunded_minor = amount_refunded_minor + ${refundedMinor}::bigint,
-        updated_at = now()
-      from unchanged
-      where payments.tenant_id = ${refund.tenantId} and payments.id = unchanged.payment_id
-        and amount_refunding_minor + ${reservedMinor}::bigint
-          <= amount_captured_minor - amount_refunded_minor - ${refundedMinor}::bigint
-      returning payments.id
-    ),
-    changed as (
-      update refunds set
-        status = ${status},
-        previous_status = refunds.status,
-        failure_code = ${failure?.code ?? null},
-        failure_decline_code = ${failure?.declineCode ?? null},
-        failure_message = ${failure?.message ?? null},
-        provider_refund_id = coalesce(${refund.providerRefundId}, provider_refund_id),
-        moved = ${refund.moved},
-        updated_at = now()
-      where tenant_id = ${refund.tenantId} and id = ${refund.id}
-        and exists (select from paid)
-      returning *
-    ),
-    ${insertEventOfChange(sql, { cte: 'changed', kind: 'refund' }, idempotencyKey)}
-  `
-}
-
-/** 1 when a refund in this status reserves its amount, else 0. */
-function reservedBy(status: RefundStatus): number {
-  return ['processing', 'unknown', ...waitingRefundStatuses].includes(status) ? 1 : 0
-}
-
-/** 1 when a refund in this status has given its amount to the customer, else 0. */
-function givenBy(status: RefundStatus): number {
-  return status === 'succeeded' ? 1 : 0
 }

@@ -90,7 +90,7 @@ export interface Payment extends PaymentRequest {
 /**
  * A change of a payment by an operation. Absent members stay as they are, except `failure` and
  * `cancellationReason`, which are removed. A new member does not compile until
- * `changePaymentIfOwner` writes it.
+ * `changePaymentsIfOwner` writes it.
  */
 export interface PaymentChange {
   readonly status: PaymentStatus

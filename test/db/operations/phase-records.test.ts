@@ -7,12 +7,7 @@ import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
-import {
-  advanceIfOwner,
-  finishIfOwner,
-  withChange,
-  type Writes,
-} from '../../../src/db/operations/phase-records.ts'
+import { withChange, type Writes } from '../../../src/db/operations/phase-records.ts'
 import { findRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
 import { isRefusedForItsContent } from '../../../src/db/connection/store-errors.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
@@ -24,6 +19,7 @@ import {
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { refundAfter, type Refund, type RefundChange } from '../../../src/domain/payments/refund.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { advanceIfOwner, finishIfOwner } from '../../support/record-phase.ts'
 import {
   claimedOperation,
   claimOrThrow,

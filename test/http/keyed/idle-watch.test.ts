@@ -15,7 +15,7 @@ import {
 import pino from 'pino'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
-import { finishIfOwner } from '../../../src/db/operations/phase-records.ts'
+import { finishIfOwner } from '../../support/record-phase.ts'
 import { IDLE_CHANNEL } from '../../../src/db/connection/notifications.ts'
 import { startIdleWatch, type IdleWatch } from '../../../src/http/keyed/idle-watch.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'

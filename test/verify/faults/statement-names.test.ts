@@ -15,8 +15,19 @@ test.each([
     'find-key',
     'select found.* from unnest( (select $1::uuid[]), (select $2::text[]) ) as wanted (tenant_id, key)',
   ],
-  ['advance', 'with fenced as ( update idempotency_keys set recovery_point = $1, in_doubt = false'],
-  ['finish', "with fenced as ( update idempotency_keys set status = 'completed', response_status"],
+  [
+    'advance',
+    'with asked as ( select $1 ), fenced as ( update idempotency_keys set recovery_point =',
+  ],
+  [
+    'finish',
+    "with asked as ( select $1 ), fenced as ( update idempotency_keys set status = 'completed',",
+  ],
+  ['advance', 'with fenced as (select $1::uuid as id ), changed as ( update payments set status ='],
+  [
+    'store-event',
+    'with fenced as (select $1::uuid as id ), stored as ( insert into provider_events ( provider',
+  ],
   ['wake', "select pg_notify( 'pgboss_' || left(encode(sha224($1::text::bytea), 'hex'), 24), $2 )"],
   ['announce', 'select pg_notify($1, $2)'],
   ['fetch-operations', FETCH('operations')],

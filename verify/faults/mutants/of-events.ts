@@ -75,7 +75,7 @@ export const mutantsOfEvents: readonly Mutant[] = [
     breaks: 'The amount of a failed refund can never be refunded again.',
     patches: [
       {
-        file: 'src/db/payments/refunds.ts',
+        file: 'src/db/payments/refund-changes.ts',
         text: '(givenBy(status) - givenBy(previousStatus)) * amountMinor',
         replacement: 'givenBy(status) * amountMinor',
       },

@@ -127,7 +127,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
         text: "import { appendPhaseRuns } from '../db/operations/phase-runs.ts'\n",
         replacement:
           "import { appendPhaseRuns } from '../db/operations/phase-runs.ts'\n" +
-          "import { finishIfOwner } from '../db/operations/phase-records.ts'\n",
+          "import { recordEach } from '../db/operations/record-phases.ts'\n",
       },
       {
         file: 'src/engine/run-phases.ts',
@@ -135,7 +135,9 @@ export const mutantsOfKeys: readonly Mutant[] = [
         replacement: `  const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   if (status === 'failed_retryable') {
     const response = { status: 503, headers: {}, body: '{}' }
-    await finishIfOwner(engine.store.sql, claim, response, engine.settings.KEY_RETENTION_SECONDS)
+    const retentionSeconds = engine.settings.KEY_RETENTION_SECONDS
+    const move = { kind: 'finish', response, retentionSeconds } as const
+    await recordEach(engine.store.sql, [{ claim, move, record: { runs: [], writes: {} } }])
     engine.announceIdle(claim.id)
     return 'finished'
   }

@@ -9,7 +9,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/fence.ts',
-        text: ' and lease_epoch = ${fence.leaseEpoch}',
+        text: '  and idempotency_keys.lease_epoch = ${fence.leaseEpoch}\n',
         replacement: '',
       },
     ],
@@ -27,7 +27,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/fence.ts',
-        text: 'recovery_point = ${fence.recoveryPoint} and ',
+        text: '  and idempotency_keys.recovery_point = ${fence.recoveryPoint}\n',
         replacement: '',
       },
     ],

@@ -17,15 +17,17 @@ import {
   handOverIfOwner,
   recordKeptFailureIfOwner,
   renewIfOwner,
+  type Claim,
 } from '../../../src/db/operations/leases.ts'
 import { createEncryption } from '../../../src/db/encryption/encryption.ts'
 import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
-import { advanceIfOwner, finishIfOwner } from '../../../src/db/operations/phase-records.ts'
+import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
-import { changeRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
+import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
+import { insertRefund } from '../../../src/db/payments/refunds.ts'
 import {
   deadLetterOrphanedJobs,
   deleteObsoleteDeadLetters,
@@ -116,8 +118,9 @@ const anyKey = (random: Random): number => random.below(5)
 const refOf = (key: number) => ({ tenantId: TENANT_ID, id: operationIdOf(key, 1) })
 const anyRef = (random: Random) => refOf(anyKey(random))
 
-function anyOperation(random: Random) {
-  const key = anyKey(random)
+const anyOperation = (random: Random) => operationOf(random, anyKey(random))
+
+function operationOf(random: Random, key: number): Claim {
   const isRefund = REFUND_KEYS.includes(key)
   return {
     ...refOf(key),
@@ -196,6 +199,30 @@ function reservation(random: Random, isRefund: boolean) {
   }
 }
 
+function advanceOf(claim: Claim): PhaseToRecord {
+  const payment = paymentAfter(claim.payment, { status: 'processing' })
+  return {
+    claim,
+    move: { kind: 'advance', to: 'authorized', leaseMs: 3_600_000 },
+    record: { runs: [{ ...PHASE_RUN, reached: 'authorized' }], writes: { payment } },
+  }
+}
+
+function finishOf(claim: Claim): PhaseToRecord {
+  const change = {
+    status: 'succeeded',
+    providerPaymentId: 'pi_1',
+    amountCapturedMinor: 1_000,
+  } as const
+  const payment = paymentAfter(claim.payment, change)
+  const ledger = [entryOfCapture(payment, claim.fees)]
+  return {
+    claim,
+    move: { kind: 'finish', response: RESPONSE, retentionSeconds: 86_400 },
+    record: { runs: [{ ...PHASE_RUN, reached: 'finished' }], writes: { payment, ledger } },
+  }
+}
+
 const PHASE_RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
 
 const senders: Readonly<Record<string, SendStatement>> = {
@@ -220,24 +247,14 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'record kept failure': (sql, random) =>
     recordKeptFailureIfOwner(sql, anyOperation(random), random.percent(50)),
   'hand over': (sql, random) => handOverIfOwner(sql, anyOperation(random), random.percent(50)),
-  advance: (sql, random) => {
-    const operation = anyOperation(random)
-    const payment = paymentAfter(operation.payment, { status: 'processing' })
-    const runs = [{ ...PHASE_RUN, reached: 'authorized' }]
-    return advanceIfOwner(sql, operation, 'authorized', 3_600_000, { runs, writes: { payment } })
-  },
-  finish: (sql, random) => {
-    const operation = anyOperation(random)
-    const change = {
-      status: 'succeeded',
-      providerPaymentId: 'pi_1',
-      amountCapturedMinor: 1_000,
-    } as const
-    const payment = paymentAfter(operation.payment, change)
-    const ledger = [entryOfCapture(payment, operation.fees)]
-    const runs = [{ ...PHASE_RUN, reached: 'finished' }]
-    return finishIfOwner(sql, operation, RESPONSE, 86_400, { runs, writes: { payment, ledger } })
-  },
+  advance: (sql, random) => recordEach(sql, [advanceOf(anyOperation(random))]),
+  finish: (sql, random) => recordEach(sql, [finishOf(anyOperation(random))]),
+  // The payments of the first three keys differ.
+  'finish two': (sql, random) =>
+    recordEach(
+      sql,
+      [0, 1 + random.below(2)].map((key) => finishOf(operationOf(random, key))),
+    ),
   'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [PHASE_RUN]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),

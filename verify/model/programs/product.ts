@@ -8,6 +8,7 @@ export interface Product {
   readonly batchReservations: typeof import('../../../src/db/idempotency/batch-reservations.ts').batchReservations
   readonly batchLookUps: typeof import('../../../src/db/idempotency/batch-reservations.ts').batchLookUps
   readonly batchClaims: typeof import('../../../src/db/operations/batch-claims.ts').batchClaims
+  readonly batchRecords: typeof import('../../../src/db/operations/batch-records.ts').batchRecords
   readonly operations: typeof import('../../../src/operations/index.ts').operations
   readonly silentObserver: typeof import('../../../src/engine/observer.ts').silentObserver
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
@@ -46,6 +47,7 @@ const PROGRAM_MODULES = [
   'src/db/encryption/encryption.ts',
   'src/db/idempotency/batch-reservations.ts',
   'src/db/operations/batch-claims.ts',
+  'src/db/operations/batch-records.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',
   'src/recovery/sweeper.ts',

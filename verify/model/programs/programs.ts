@@ -78,6 +78,7 @@ function makeEngine(product: Product, settings: Settings, environment: Environme
       close: async () => {},
     },
     claim: product.batchClaims(environment.sql),
+    record: product.batchRecords(),
     provider: environment.provider,
     settings,
     // Time passes only between a request to the environment and its answer.

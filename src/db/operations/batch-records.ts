@@ -1,0 +1,27 @@
+// Batches the records of phases: those of a tenant that end together share one statement. Tenants do
+// not share statements: one that waits for a lock of a tenant delays no other.
+import { createBatches } from '../connection/batches.ts'
+import type { Sql } from '../connection/client.ts'
+import { groupOfRecord, recordEach, type PhaseToRecord } from './record-phases.ts'
+
+/** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
+export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
+
+export function batchRecords(): RecordPhase {
+  interface Asked {
+    readonly sql: Sql
+    readonly phase: PhaseToRecord
+  }
+  const record = createBatches(
+    async (batch: readonly Asked[]) => {
+      const [first] = batch
+      if (first === undefined) return []
+      return await recordEach(
+        first.sql,
+        batch.map(({ phase }) => phase),
+      )
+    },
+    ({ phase }) => groupOfRecord(phase),
+  )
+  return (sql, phase) => record({ sql, phase })
+}
