@@ -1,7 +1,7 @@
 // Tests that reservations in one statement have an outcome each: reserved, used, refused, expired.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
 import { batchLookUps, batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
 import {
   IntentRefusedError,
@@ -21,6 +21,7 @@ import {
   reservationOf,
   reserve,
 } from '../reservations.ts'
+import { watchBatches, type WatchedBatches } from '../watch-batches.ts'
 
 const PAYMENT = {
   amountMinor: 1999,
@@ -32,18 +33,13 @@ const PAYMENT = {
   metadata: { order: '1' },
 } as const
 
-const LOST = Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
-
 let database: TestDatabase
 /** With the role of the service, so that row-level security applies. */
 let store: Store
 let owner: Store
 let tenantId: string
 let otherId: string
-/** The number of intents in each statement. */
-let sizes: number[]
-/** What the next statement does after it was committed. */
-let afterCommit: (() => Promise<never>) | undefined
+let batches: WatchedBatches
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -53,30 +49,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   tenantId = await makeTenant(owner)
   otherId = await makeTenant(owner)
-  sizes = []
-  afterCommit = undefined
+  batches = watchBatches(store.sql)
 })
 afterAll(async () => {
   await store.close()
   await owner.close()
   await database.drop()
 })
-
-/** The pool, with a record of the intent statements. */
-function watched(): Sql {
-  return new Proxy(store.sql, {
-    apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
-      const statement = Reflect.apply(target, self, [strings, ...values]) as Promise<unknown>
-      const isIntent = Array.isArray(strings) && /^\s*with asked/.test(strings[0] ?? '')
-      if (!isIntent) return statement
-      const asked = values.find((value) => typeof value === 'string') as string
-      sizes.push((JSON.parse(asked) as unknown[]).length)
-      const fail = afterCommit
-      afterCommit = undefined
-      return fail === undefined ? statement : statement.then(fail)
-    },
-  })
-}
 
 function paymentOf(tenant: string, fields: Partial<Intent> = {}, customer?: string): Intent {
   const details = detailsOfPayment({ ...PAYMENT, customer: customer ?? null }, 'stripe')
@@ -85,7 +64,7 @@ function paymentOf(tenant: string, fields: Partial<Intent> = {}, customer?: stri
 
 /** Reserves in one turn of the event loop. */
 function reserveTogether(intents: readonly Intent[]) {
-  const sql = watched()
+  const sql = batches.sql
   const reserveOne = batchReservations()
   return Promise.allSettled(intents.map((intent) => reserveOne(sql, intent, insertPayments)))
 }
@@ -112,7 +91,7 @@ test('requests of one tenant share a statement, and tenants do not', async () =>
 
   const results = await reserveTogether(intents)
 
-  expect(new Set(sizes)).toEqual(new Set([1, 2]))
+  expect(new Set(batches.sizes)).toEqual(new Set([1, 2]))
   expect(results).toMatchObject(intents.map(({ id }) => ({ value: { key: { id } } })))
 })
 
@@ -192,7 +171,7 @@ describe('one member', () => {
 
     const [own, foreign, without] = await reserveTogether(intents)
 
-    expect(new Set(sizes)).toEqual(new Set([1, 2]))
+    expect(new Set(batches.sizes)).toEqual(new Set([1, 2]))
     expect(own).toMatchObject({ status: 'fulfilled', value: { resource: { customer: 'cus_1' } } })
     expect(foreign).toMatchObject({ status: 'rejected', reason: expect.any(IntentRefusedError) })
     expect(without).toMatchObject({ status: 'fulfilled' })
@@ -222,18 +201,18 @@ describe('one member', () => {
     const results = await reserveTogether(intents)
 
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect(sizes).toEqual([3, 1, 1, 1])
+    expect(batches.sizes).toEqual([3, 1, 1, 1])
     expect(await countRows(owner.sql, 'payments', tenantId)).toBe(2)
   })
 })
 
 test('after a lost acknowledgment each member finds its own row, and nothing is written twice', async () => {
   const intents = [paymentOf(tenantId), paymentOf(tenantId)]
-  afterCommit = () => Promise.reject(LOST)
+  batches.loseAcknowledgment()
 
   const results = await reserveTogether(intents)
 
-  expect(sizes).toEqual([2, 1, 1])
+  expect(batches.sizes).toEqual([2, 1, 1])
   expect(results).toMatchObject(intents.map(({ id }) => ({ value: { key: { id } } })))
   expect(await countRows(owner.sql, 'payments', tenantId)).toBe(2)
   for (const { id } of intents) expect(await countJobs(owner.sql, id)).toBe(1)
@@ -242,7 +221,7 @@ test('after a lost acknowledgment each member finds its own row, and nothing is 
 test('intents that are all refused are refused singly, unless their key is used', async () => {
   const used = paymentOf(tenantId)
   await reserve(store.sql, used)
-  const sql = watched()
+  const sql = batches.sql
   const reserveOne = batchReservations()
   const intents = [paymentOf(tenantId), paymentOf(tenantId, { key: used.key })]
 
@@ -257,7 +236,7 @@ test('intents that are all refused are refused singly, unless their key is used'
 test('many keys of several tenants, some used twice, get one operation each', async () => {
   const keys = Array.from({ length: 40 }, (_, index) => `order-${index % 25}`)
   const intents = keys.map((key, index) => paymentOf(index % 2 === 0 ? tenantId : otherId, { key }))
-  const sql = watched()
+  const sql = batches.sql
   // As two API processes would.
   const processes = [batchReservations(), batchReservations()] as const
 

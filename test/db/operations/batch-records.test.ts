@@ -1,7 +1,7 @@
 // Tests that phases recorded by one statement have an outcome each: recorded, lost, stale, refused.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import { batchRecords } from '../../../src/db/operations/batch-records.ts'
@@ -27,19 +27,16 @@ import {
   response,
   RETENTION_SECONDS,
 } from '../reservations.ts'
+import { watchBatches, type WatchedBatches } from '../watch-batches.ts'
 
 const FEES = { basisPoints: 290, fixedMinor: 30 }
-const LOST = Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
 
 let database: TestDatabase
 /** With the role of the service, so that row-level security applies. */
 let store: Store
 let owner: Store
 let tenantId: string
-/** The number of phases in each statement. */
-let sizes: number[]
-/** What the next statement does after it was committed. */
-let afterCommit: (() => Promise<never>) | undefined
+let batches: WatchedBatches
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -48,31 +45,13 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   tenantId = await makeTenant(owner)
-  sizes = []
-  afterCommit = undefined
+  batches = watchBatches(store.sql)
 })
 afterAll(async () => {
   await store.close()
   await owner.close()
   await database.drop()
 })
-
-/** The pool, with a record of the statements that record phases. */
-function watched(): Sql {
-  return new Proxy(store.sql, {
-    apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
-      const statement = Reflect.apply(target, self, [strings, ...values]) as Promise<unknown>
-      const isRecord =
-        Array.isArray(strings) && /^\s*with asked as \(\s*select \* from/.test(strings[0] ?? '')
-      if (!isRecord) return statement
-      const asked = values.find((value) => typeof value === 'string') as string
-      sizes.push((JSON.parse(asked) as unknown[]).length)
-      const fail = afterCommit
-      afterCommit = undefined
-      return fail === undefined ? statement : statement.then(fail)
-    },
-  })
-}
 
 const claimedPayment = async (of = tenantId): Promise<Claim> => {
   const reservation = reservationOf(of)
@@ -126,7 +105,7 @@ const refundOf = (claim: Claim & { refund: Refund }): PhaseToRecord => {
 }
 
 const recordTogether = async (phases: readonly PhaseToRecord[]) => {
-  const [record, sql] = [batchRecords(), watched()]
+  const [record, sql] = [batchRecords(), batches.sql]
   return await Promise.allSettled(phases.map((phase) => record(sql, phase)))
 }
 
@@ -155,7 +134,7 @@ describe('phases that end together', () => {
 
     const outcomes = await recordTogether(claims.map((claim, at) => captureOf(claim, 100 + at)))
 
-    expect(sizes).toEqual([5])
+    expect(batches.sizes).toEqual([5])
     expect(outcomes).toEqual(claims.map(() => recorded(true)))
     for (const [at, claim] of claims.entries()) {
       expect(await findPayment(owner.sql, tenantId, claim.paymentId)).toMatchObject({
@@ -197,7 +176,7 @@ describe('phases that end together', () => {
       claims.map((claim, at) => phaseOf(claim, moves[at] as PhaseToRecord['move'], {})),
     )
 
-    expect(sizes).toEqual([2])
+    expect(batches.sizes).toEqual([2])
     const [one, other] = (await Promise.all(claims.map(writtenFor))) as [object, object]
     expect(one).toMatchObject({ recovery_point: 'authorized', runs: 1 })
     expect(other).toMatchObject({ recovery_point: 'captured', runs: 1 })
@@ -211,7 +190,7 @@ describe('phases that end together', () => {
 
     await recordTogether(claims.map(refundOf))
 
-    expect(sizes).toEqual([2])
+    expect(batches.sizes).toEqual([2])
     for (const [at, { paymentId, refund }] of claims.entries()) {
       expect(await findRefund(owner.sql, tenantId, refund.id)).toMatchObject({
         status: 'succeeded',
@@ -228,7 +207,7 @@ describe('phases that end together', () => {
 
     const outcomes = await recordTogether(claims.map((claim) => captureOf(claim)))
 
-    expect(sizes).toEqual([1, 1])
+    expect(batches.sizes).toEqual([1, 1])
     expect(outcomes).toEqual([recorded(true), recorded(true)])
   })
 })
@@ -242,7 +221,7 @@ describe('neighbours in a statement are recorded beside', () => {
 
     const outcomes = await recordTogether(claims.map((claim) => captureOf(claim)))
 
-    expect(sizes).toEqual([3])
+    expect(batches.sizes).toEqual([3])
     expect(outcomes).toEqual([recorded(true), recorded(false), recorded(true)])
     expect(await writtenFor(lost)).toMatchObject(UNTOUCHED)
   })
@@ -270,7 +249,7 @@ describe('neighbours in a statement are recorded beside', () => {
 
     const outcomes = await recordTogether(claims.map((claim) => captureOf(claim)))
 
-    expect(sizes).toEqual([3, 1, 1, 1])
+    expect(batches.sizes).toEqual([3, 1, 1, 1])
     expect(outcomes).toEqual([
       recorded(true),
       { status: 'rejected', reason: expect.any(StaleResourceError) },
@@ -299,7 +278,7 @@ test('two refunds of one payment do not share a statement, and both count', asyn
 
   const outcomes = await recordTogether(claims.map(refundOf))
 
-  expect(sizes).toEqual([1, 1])
+  expect(batches.sizes).toEqual([1, 1])
   expect(outcomes).toEqual([recorded(true), recorded(true)])
   expect(await findPayment(owner.sql, tenantId, payment.paymentId)).toMatchObject({
     amountRefundedMinor: 1_200,
@@ -309,11 +288,11 @@ test('two refunds of one payment do not share a statement, and both count', asyn
 
 test('a statement whose acknowledgment was lost writes once, and its repetition finds its own fence', async () => {
   const claims = await claimedPayments(3)
-  afterCommit = () => Promise.reject(LOST)
+  batches.loseAcknowledgment()
 
   const outcomes = await recordTogether(claims.map((claim) => captureOf(claim)))
 
-  expect(sizes).toEqual([3, 1, 1, 1])
+  expect(batches.sizes).toEqual([3, 1, 1, 1])
   // The engine reads the row again, and sees that its own statement was committed.
   expect(outcomes).toEqual(claims.map(() => recorded(false)))
   for (const claim of claims) {
@@ -326,10 +305,10 @@ test('a statement with two phases of one payment is refused before it is sent', 
   const payment = await captured()
   const claims = [await claimedRefund(payment, 500), await claimedRefund(payment, 700)]
 
-  const together = recordEach(watched(), claims.map(refundOf))
+  const together = recordEach(batches.sql, claims.map(refundOf))
 
   await expect(together).rejects.toThrow('two phases are about one payment')
-  expect(sizes).toEqual([])
+  expect(batches.sizes).toEqual([])
 })
 
 /** The amounts of the ledger transactions that capture money for an operation. */
