@@ -14,8 +14,8 @@ import {
 import { Lanes, type LaneLimits } from './lanes.ts'
 
 /**
- * Jobs that end are collected for this long before one statement completes them. Nobody waits for
- * it, and a job that was not completed when its worker died runs again and finds nothing to do.
+ * The pause before a statement that completes jobs, so that it completes several. No client waits
+ * for it. If the worker dies before, the jobs run again and find nothing to do.
  */
 const COLLECT_MS = 50
 

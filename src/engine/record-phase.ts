@@ -60,6 +60,7 @@ async function recordUntilKnown(
   }
 }
 
+/** How the operation goes on after the step. A final answer is rendered as its client gets it. */
 export function moveOf(settings: EngineSettings, step: Step<string, unknown>): RecordedMove {
   const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = settings
   if (step.kind === 'advance') return { kind: 'advance', to: step.to, leaseMs: LEASE_MS }

@@ -2,33 +2,32 @@
 import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 import type { Claim } from '../../src/db/operations/leases.ts'
 import type { PhaseRecord } from '../../src/db/operations/phase-records.ts'
-import { recordEach } from '../../src/db/operations/record-phases.ts'
+import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
 import type { StoredResponse } from '../../src/domain/operations/operation.ts'
 
 const EMPTY_RECORD: PhaseRecord = { runs: [], writes: {} }
 
-export async function advanceIfOwner(
+export function advanceIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   to: string,
   leaseMs: number,
   record = EMPTY_RECORD,
 ): Promise<boolean> {
-  const [isRecorded] = await recordEach(sql, [
-    { claim, move: { kind: 'advance', to, leaseMs }, record },
-  ])
-  return isRecorded ?? false
+  return recordOne(sql, { claim, move: { kind: 'advance', to, leaseMs }, record })
 }
 
-export async function finishIfOwner(
+export function finishIfOwner(
   sql: Sql | Transaction,
   claim: Claim,
   response: StoredResponse,
   retentionSeconds: number,
   record = EMPTY_RECORD,
 ): Promise<boolean> {
-  const [isRecorded] = await recordEach(sql, [
-    { claim, move: { kind: 'finish', response, retentionSeconds }, record },
-  ])
+  return recordOne(sql, { claim, move: { kind: 'finish', response, retentionSeconds }, record })
+}
+
+async function recordOne(sql: Sql | Transaction, phase: PhaseToRecord): Promise<boolean> {
+  const [isRecorded] = await recordEach(sql, [phase])
   return isRecorded ?? false
 }

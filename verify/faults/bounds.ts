@@ -1,14 +1,10 @@
 // The time limits of a run: how long recovery may take, and how soon new payments must succeed when
 // PostgreSQL is back.
-import { arePageFaultsSlow } from '../../dev/page-faults.ts'
 import type { Violation } from './results.ts'
 import { RECOVERY_LIMIT_SECONDS } from './merchant.ts'
 
-/**
- * From when the server accepts connections until a payment begun then has succeeded. The server
- * starts a process for each connection, which takes long where page faults are slow.
- */
-export const RETURN_LIMIT_MS = arePageFaultsSlow() ? 5_000 : 2_000
+/** From when the server accepts connections until a payment begun then has succeeded. */
+export const RETURN_LIMIT_MS = 2_000
 
 /**
  * @param ms from the last fault to the last final answer; null: never, which other checks report.

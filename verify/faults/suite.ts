@@ -39,7 +39,7 @@ const COUNTING_RUNS = 4
 const BY_CHANCE = 'fail-job'
 
 /** A busy machine exceeds a limit of seconds once; a service that is too slow exceeds it always. */
-const LATE_TRIES = 3
+export const LATE_TRIES = 3
 
 /** The share of stolen processor time from which limits of time say nothing about the service. */
 const STALLED_SHARE = 0.2

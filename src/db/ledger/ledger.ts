@@ -35,7 +35,7 @@ export function insertPostingsIfOwner(
 /** The rows of one ledger transaction. */
 function postingsOf({ kind, currency, postings }: LedgerEntry) {
   const transactionId = randomUUIDv7()
-  const rows = postings.map(({ debit, credit, amountMinor }) => ({
+  return postings.map(({ debit, credit, amountMinor }) => ({
     id: randomUUIDv7(),
     transaction_id: transactionId,
     kind,
@@ -44,5 +44,4 @@ function postingsOf({ kind, currency, postings }: LedgerEntry) {
     amount_minor: amountMinor,
     currency,
   }))
-  return rows
 }
