@@ -93,6 +93,14 @@ async function tasksOf(worker: ServiceProcess): Promise<string[]> {
   return samples.filter(({ name }) => name === runs).map(({ labels }) => labels['task'] ?? '')
 }
 
+/** Each task counts when its run ends, so that the first run of one may end after another's. */
+async function ran(worker: ServiceProcess, tasks: readonly string[]): Promise<void> {
+  await until(async () => {
+    const counted = await tasksOf(worker)
+    return tasks.every((task) => counted.includes(task))
+  })
+}
+
 describe('a worker for webhooks', () => {
   test('delivers without a secret key and without a provider, and leaves payments', async () => {
     const worker = await startWorker('webhooks')
@@ -207,7 +215,7 @@ describe('a worker for maintenance', () => {
 
     expect(await service.executedFor(payment)).toHaveLength(1)
     expect(receivedAbout(payment)).toEqual([])
-    expect(await tasksOf(worker)).toEqual(expect.arrayContaining(['sweep', 'check', 'reap']))
+    await ran(worker, ['sweep', 'check', 'reap'])
     await startWorker('payments', withProvider())
     await until(async () => (await statusOf(payment)) === 'succeeded')
   })
