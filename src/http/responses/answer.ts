@@ -4,6 +4,7 @@ import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { renderProblem, type Flavor } from '../../domain/problems/flavor.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
+import { endLingering } from './lingering-end.ts'
 
 export interface Answer {
   readonly status: number
@@ -59,6 +60,7 @@ export function sendAnswer(response: Response, answer: Answer): void {
   })
   // Node sends a text together with the headers. It does not copy bytes, which matters for slow
   // clients.
-  response.end(answer.body)
+  if (answer.headers?.['connection'] === 'close') endLingering(response, answer.body)
+  else response.end(answer.body)
   response.emit(ANSWERED)
 }
