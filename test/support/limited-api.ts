@@ -57,7 +57,7 @@ export async function startLimitedApi(
     url: database.url,
     applicationName: 'test',
     poolSize: 2,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   })
   return {
     url,

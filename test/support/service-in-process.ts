@@ -57,7 +57,7 @@ export async function startServiceInProcess(
     url: database.url,
     applicationName: 'test',
     poolSize: 2,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   })
   const worker = workerOf(engine, store)
   const parts = { ...wireApi(config, log), wakeWorkers: worker.wake }

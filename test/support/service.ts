@@ -96,7 +96,7 @@ export function connectService({
     url: databaseUrl,
     applicationName: 'test',
     poolSize: 4,
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   })
   const processes: ServiceProcess[] = []
   const start: typeof startProcess = (...options) => {
