@@ -21,7 +21,7 @@ import type { Lane } from './lane.ts'
 import type { Scenario } from './scenario.ts'
 import { keyOf, RECOVERY_LIMIT_SECONDS, Merchant, NoFinalAnswerError } from './merchant.ts'
 
-const PAYMENT = {
+export const PAYMENT = {
   amount: 2_500,
   currency: 'usd',
   payment_method: 'pm_card_visa',
@@ -30,7 +30,6 @@ const PAYMENT = {
 
 export const contests: readonly Scenario[] = [
   { name: 'payment.create.at-once', act: payTwiceAtOnce },
-  { name: 'payment.create.together', act: payTogether },
   { name: 'payment.create.reused-key', act: reuseKey },
   { name: 'payment.create.card-number', act: sendCardNumber },
   { name: 'payment.create.unwelcome', act: payUnwelcome },
@@ -42,22 +41,6 @@ export const contests: readonly Scenario[] = [
 async function payTwiceAtOnce(merchant: Merchant): Promise<void> {
   const operation = beginPayment(merchant)
   await Promise.all([send(merchant, operation), send(merchant, operation)])
-  await untilAllAnswered(merchant)
-}
-
-/** While the first ones are reserved, the others wait, and then share statements. */
-const TOGETHER = { payments: 12, refused: 6 }
-
-/** Many payments at once, and some that the store refuses. */
-async function payTogether(merchant: Merchant): Promise<void> {
-  const payments = Array.from({ length: TOGETHER.payments }, () => beginPayment(merchant))
-  const refusals = Array.from({ length: TOGETHER.refused }, async (_, index) => {
-    const label = `foreign-${index}`
-    const body = { ...PAYMENT, customer: 'cus_of_no_tenant', ...tagOf(merchant, label) }
-    const refused = { why: 'invalid', key: label, label } as const
-    await sendRefused(merchant, { kind: 'payment.create', body }, refused)
-  })
-  await Promise.all([...payments.map((payment) => send(merchant, payment)), ...refusals])
   await untilAllAnswered(merchant)
 }
 
@@ -259,7 +242,7 @@ export function begin(merchant: Merchant, contentOf: (tag: Tag) => RequestConten
   return operation
 }
 
-function tagOf({ history }: Merchant, label: string): Tag {
+export function tagOf({ history }: Merchant, label: string): Tag {
   return { metadata: { [RUN_FIELD]: history.run, [LABEL_FIELD]: label } }
 }
 
@@ -272,7 +255,7 @@ export async function send(
   keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal: own }))
 }
 
-async function sendRefused(
+export async function sendRefused(
   { sender, history }: Merchant,
   content: RequestContent,
   refused: Omit<RefusedRequest, 'answer'>,

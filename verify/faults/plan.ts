@@ -49,7 +49,7 @@ export function planRuns(
   const all = counted.flatMap(({ scenario, points }) =>
     catalogue.flatMap((fault) =>
       points
-        .filter((point) => fault.appliesAt(point))
+        .filter((point) => fault.appliesAt(point) && isFitFor(scenario, fault))
         .map(({ label }): Case => ({
           scenario,
           injections: [{ fault: fault.name, point: label }],
@@ -62,6 +62,11 @@ export function planRuns(
   const exhaustive = all.filter((run) => isKept(run))
   const others = all.filter((run) => !isKept(run))
   return spreadKills(shuffle(random, [...exhaustive, ...sampleOfEachFault(random, others)]))
+}
+
+/** A contest is for the only operation in progress. */
+function isFitFor(scenario: string, { contests }: Fault): boolean {
+  return contests !== true || !CONCURRENT.includes(scenario)
 }
 
 /** At least one run of each fault, as far as the sample reaches. */
@@ -78,13 +83,21 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
 export const VARIANTS: readonly string[] = [
   'payment.create.declined',
   'payment.create.manual',
+  'payment.create.together',
   'payment.capture.refused',
   'payment.cancel.expired',
   'payment.follow.expired',
 ]
 
+/** Scenarios with several operations in progress at a time. */
+export const CONCURRENT: readonly string[] = ['payment.create.together']
+
 /** Variants whose provider calls are those of the operation itself. */
-const OF_THE_SAME_CALLS: readonly string[] = ['payment.create.declined', 'payment.create.manual']
+const OF_THE_SAME_CALLS: readonly string[] = [
+  'payment.create.declined',
+  'payment.create.manual',
+  'payment.create.together',
+]
 
 /**
  * Plans the runs with each kind of provider except the usual one: every fault at the provider calls

@@ -15,6 +15,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CallName } from '../../src/provider/payment-provider.ts'
 import { providerAt } from '../simulate/provider.ts'
+import { Gathering } from './gathering.ts'
 import type { Place, Role } from './points.ts'
 import type { Action, Watch } from './watch.ts'
 
@@ -53,6 +54,7 @@ export class ProviderProxy {
   readonly #agent = new Agent({ keepAlive: true })
   readonly #stalled = new Set<ServerResponse>()
   readonly #deferred: (() => void)[] = []
+  #gathering: Gathering | undefined
   /** How many requests the provider has not answered yet. */
   #forwarding = 0
   /** All requests that reached the provider so far. */
@@ -77,6 +79,17 @@ export class ProviderProxy {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** From now on so many answers are passed on together. */
+  gather(size: number): void {
+    this.#gathering = new Gathering(size)
+  }
+
+  /** Passes on each answer when it comes. */
+  endGathering(): void {
+    this.#gathering?.release()
+    this.#gathering = undefined
   }
 
   /** Passes on the deferred requests, whose senders gave up long ago. */
@@ -122,6 +135,7 @@ export class ProviderProxy {
       body,
       admission === 'deferred' ? undefined : abortOnClose(res),
     )
+    await this.#gathering?.arrive()
     if (!this.#mayPass(res, { ...place, message: 'reply', moment: 'before', direction: 'in' }))
       return
     // The length stays as it was, so that a process that gets half of the body notices.

@@ -9,6 +9,7 @@ import { faultNamed } from './faults.ts'
 import type { Lane } from './lane.ts'
 import { withOperator } from './operator.ts'
 import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
+import { CONCURRENT } from './plan.ts'
 import { providerNamed } from './providers.ts'
 import { readOpenKeys, untilNoJobs, untilRunOver, within } from './run-end.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
@@ -130,7 +131,8 @@ async function perform(
   const reportReturn = (ms: number) => void (returnMs = ms)
   let misses = 0
   const reportMissed = () => void (misses += 1)
-  const context = { lane, merchant, trackWork, reportReturn, reportMissed, isConcurrent: false }
+  const isConcurrent = CONCURRENT.includes(scenario.name)
+  const context = { lane, merchant, trackWork, reportReturn, reportMissed, isConcurrent }
   lane.watch.begin(injections, ({ fault }, point) => faultNamed(fault).inject(context, point))
   await scenario.act(merchant, id, injections).catch((error: unknown) => {
     // The checks report which operation has no answer and which invariant that breaks.
@@ -180,6 +182,7 @@ async function releaseAll(lane: Lane): Promise<void> {
   for (const { store, provider } of lane.processes) {
     store.dropStalled()
     provider.dropStalled()
+    provider.endGathering()
     await provider.releaseDeferred()
   }
 }

@@ -48,6 +48,26 @@ function counted(scenario: string, times: number) {
 const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
 
+test('no contest is planned where several operations are in progress', () => {
+  const fetched: Place = {
+    role: 'worker',
+    name: 'fetch-operations',
+    message: 'DataRow',
+    moment: 'before',
+    peer: 'store',
+    direction: 'in',
+  }
+  const points = [new PointCounter().count(fetched)]
+  const faultsOf = (scenario: string) =>
+    planRuns([{ scenario, points }], { quick: false, seed: 1 }).map(
+      ({ injections: [first] }) => first?.fault,
+    )
+
+  expect(faultsOf('payment.create')).toContain('job-twice')
+  expect(faultsOf('payment.create.together')).not.toContain('job-twice')
+  expect(faultsOf('payment.create.together')).toContain('SIGKILL')
+})
+
 test('the full plan has every fault at every point to which it applies, once', () => {
   const expected = all.flatMap(({ scenario, points }) =>
     points.flatMap((point) =>

@@ -1,6 +1,7 @@
 // All mutants. Each must be caught by the invariant that it names, or the suite proves nothing
 // there.
 import type { Mutant } from './mutant.ts'
+import { mutantsOfBatches } from './of-batches.ts'
 import { mutantsOfCalls } from './of-calls.ts'
 import { mutantsOfDisputes } from './of-disputes.ts'
 import { mutantsOfEvents } from './of-events.ts'
@@ -19,6 +20,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfEvents,
   ...mutantsOfDisputes,
   ...mutantsOfKeys,
+  ...mutantsOfBatches,
   ...mutantsOfMoney,
   ...mutantsOfHolds,
   ...mutantsOfSecrets,

@@ -39,43 +39,6 @@ export const mutantsOfKeys: readonly Mutant[] = [
     shownBy: ['payment.create.at-once'],
   },
   {
-    name: 'outcomes-of-a-batch-mixed-up',
-    breaks: 'A request gets the outcome of another one in its statement.',
-    patches: [
-      {
-        file: 'src/db/idempotency/intents.ts',
-        text: 'return intents.map(({ id }) => found.get(id))',
-        replacement: 'return [...found.values()].toReversed()',
-      },
-    ],
-    caughtBy: 3,
-    shownBy: ['payment.create.together'],
-  },
-  {
-    name: 'refusal-fails-the-batch',
-    breaks: 'One refused request rolls back all others in its statement.',
-    patches: [
-      {
-        file: 'src/db/idempotency/intents.ts',
-        text: 'where is_allowed and (expired_keys',
-        replacement: 'where (expired_keys',
-      },
-      {
-        file: 'src/db/payments/payments.ts',
-        text: 'and asked.id = reserved.id\n',
-        replacement: 'and asked.id = reserved.id\n      where asked.is_allowed\n',
-      },
-      {
-        file: 'src/db/idempotency/intents.ts',
-        text: "if (intents.length === 1 && isRaised(error, INTENT_REFUSED)) return ['refused']",
-        replacement:
-          "if (isRaised(error, INTENT_REFUSED)) return intents.map(() => 'refused' as const)",
-      },
-    ],
-    caughtBy: 3,
-    shownBy: ['payment.create.together'],
-  },
-  {
     name: 'commit-error-taken-for-a-failure',
     breaks: 'A lost acknowledgment is answered as a final refusal, although the payment is made.',
     patches: [
