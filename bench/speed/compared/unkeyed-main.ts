@@ -73,7 +73,7 @@ interface Unkeyed {
 /** Requests of a tenant that arrive together share a statement, as the service's intents do. */
 const insertTogether = createBatches(
   (asked: readonly Unkeyed[]) => insertUnkeyed(parts.store.sql, asked),
-  ({ tenantId }) => tenantId,
+  { groupOf: ({ tenantId }) => tenantId },
 )
 
 /** The service's intent statement, with rows of values in the place of the reserved keys. */

@@ -51,7 +51,7 @@ import {
   markProcessingIfIn,
 } from '../../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
-import { insertRefund, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
+import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
 import { writesOfDispute } from '../../../src/domain/payments/dispute-changes.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
@@ -96,8 +96,11 @@ const recorded = (move: PhaseToRecord['move'], writes: Writes): PhaseToRecord =>
 
 const captured = paymentAfter(payment, { status: 'succeeded' })
 const refunded = refundAfter(refund, { status: 'succeeded' })
-const refundIntent = { ...intent, refundId: ID }
-const refundRequest = { amountMinor: 500, reason: null, metadata: {} }
+const refundIntent = {
+  ...intent,
+  refundId: ID,
+  details: detailsOfRefund({ amountMinor: 500, reason: null, metadata: {} }),
+}
 
 export const idempotencyExamples: readonly Example[] = [
   example(countActiveKeys, (sql) => countActiveKeys(sql, ID, LIMIT)),
@@ -111,8 +114,7 @@ export const idempotencyExamples: readonly Example[] = [
     },
     {
       ...RESERVED,
-      variant:
-        'For new payments. The next variants are for one intent, and differ in the part `resource`.',
+      variant: 'For new payments. The next variants differ in the part `resource`.',
     },
   ),
   example(
@@ -120,11 +122,10 @@ export const idempotencyExamples: readonly Example[] = [
     (sql) => reserveEach(sql, [intent], markProcessingIfIn(sql, ['requires_capture'])),
     { ...RESERVED, variant: 'For an operation on an existing payment, such as a capture.' },
   ),
-  example(
-    reserveEach,
-    (sql) => reserveEach(sql, [refundIntent], insertRefund(sql, refundRequest)),
-    { ...RESERVED, variant: 'For a new refund.' },
-  ),
+  example(reserveEach, (sql) => reserveEach(sql, [refundIntent], insertRefunds(sql)), {
+    ...RESERVED,
+    variant: 'For a new refund.',
+  }),
   example(
     reserveEach,
     (sql) => reserveEach(sql, [refundIntent], lockRefundIfIn(sql, ['succeeded'])),

@@ -22,6 +22,14 @@ interface Waiting<Request, Result> {
   readonly resolve: (result: Result | Promise<Result>) => void
 }
 
+export interface BatchOptions<Request> {
+  /** Names the requests that may share a batch; by default all may. */
+  readonly groupOf?: (request: Request) => string
+  /** Names what only one request of a batch may be about. Another one is run alone, beside it. */
+  readonly subjectOf?: (request: Request) => string
+  readonly limits?: BatchLimits
+}
+
 /** The requests that may share a batch. */
 interface Group<Request, Result> {
   readonly waiting: Waiting<Request, Result>[]
@@ -29,15 +37,10 @@ interface Group<Request, Result> {
   isHeldBack: boolean
 }
 
-/**
- * Returns a function that runs a request in a batch.
- *
- * @param groupOf names the requests that may share a batch; by default all may.
- */
+/** Returns a function that runs a request in a batch. */
 export function createBatches<Request, Result>(
   run: RunBatch<Request, Result>,
-  groupOf: (request: Request) => string = () => '',
-  { size, patienceMs }: BatchLimits = LIMITS,
+  { groupOf = () => '', subjectOf, limits = LIMITS }: BatchOptions<Request> = {},
 ): (request: Request) => Promise<Result> {
   const groups = new Map<string, Group<Request, Result>>()
 
@@ -56,8 +59,10 @@ export function createBatches<Request, Result>(
       group.isHeldBack = false
       runNext(name, group)
     }
-    const timer = setTimeout(end, patienceMs)
-    void runBatch(run, group.waiting.splice(0, size)).then(end)
+    const timer = setTimeout(end, limits.patienceMs)
+    const { members, apart } = separate(group.waiting.splice(0, limits.size), subjectOf)
+    for (const { request, resolve } of apart) resolve(runAlone(run, request))
+    void runBatch(run, members).then(end)
   }
 
   return (request) =>
@@ -68,6 +73,19 @@ export function createBatches<Request, Result>(
       group.waiting.push({ request, resolve })
       queueMicrotask(() => runNext(name, group))
     })
+}
+
+/** The first request about each subject, and the others. */
+function separate<Request, Result>(
+  waiting: readonly Waiting<Request, Result>[],
+  subjectOf: BatchOptions<Request>['subjectOf'],
+) {
+  if (subjectOf === undefined) return { members: waiting, apart: [] }
+  const subjects = [...Map.groupBy(waiting, ({ request }) => subjectOf(request)).values()]
+  return {
+    members: subjects.flatMap(([first]) => first ?? []),
+    apart: subjects.flatMap(([, ...others]) => others),
+  }
 }
 
 /** Resolves when the batch has ended. Its members may still be tried singly then. */

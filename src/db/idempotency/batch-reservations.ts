@@ -38,8 +38,9 @@ export function batchReservations(): Reserve {
     if (intent.details === undefined) return await reserveWithResource(sql, intent, resource(sql))
     const reserve =
       batches.get(resource) ??
-      createTenantBatches<Intent, ReservationOutcome>((pool, intents) =>
-        reserveEach(pool, intents, resource(pool)),
+      createTenantBatches<Intent, ReservationOutcome>(
+        (pool, intents) => reserveEach(pool, intents, resource(pool)),
+        ({ paymentId }) => paymentId,
       )
     batches.set(resource, reserve)
     return await requireReserved(sql, intent, await reserve({ sql, request: intent }))
@@ -53,6 +54,7 @@ export function batchLookUps(): FindKey {
 
 function createTenantBatches<Request extends { readonly tenantId: string }, Result>(
   run: (sql: Sql, requests: readonly Request[]) => Promise<readonly Result[]>,
+  subjectOf?: (request: Request) => string,
 ): (asked: Asked<Request>) => Promise<Result> {
   return createBatches(
     async (batch: readonly Asked<Request>[]) => {
@@ -63,6 +65,9 @@ function createTenantBatches<Request extends { readonly tenantId: string }, Resu
         batch.map(({ request }) => request),
       )
     },
-    ({ request: { tenantId } }) => tenantId,
+    {
+      groupOf: ({ request: { tenantId } }) => tenantId,
+      ...(subjectOf && { subjectOf: ({ request }) => subjectOf(request) }),
+    },
   )
 }

@@ -103,13 +103,17 @@ export function noResource(sql: Sql): Fragment {
  * returned: its id tells whether this reservation won. Repeating it after a lost acknowledgment is
  * safe. An intent whose customer belongs to another tenant is refused without effect on the others.
  *
- * @throws an error when `resource` creates or changes no row for one of several intents.
+ * @throws an error when `resource` creates or changes no row for one of several intents, and when two
+ *   are about one payment. Nothing is written.
  */
 export async function reserveEach(
   sql: Sql,
   intents: readonly Intent[],
   resource: Fragment,
 ): Promise<ReservationOutcome[]> {
+  // An update changes a row once, and both would find it changed.
+  const payments = new Set(intents.map(({ paymentId }) => paymentId))
+  if (payments.size < intents.length) throw new Error('two intents are about one payment')
   try {
     const rows = await insertIntents(sql, intents, resource)
     const found = new Map(rows.map((row) => [row.asked_id, outcomeOf(row)]))

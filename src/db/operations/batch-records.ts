@@ -21,7 +21,10 @@ export function batchRecords(): RecordPhase {
         batch.map(({ phase }) => phase),
       )
     },
-    ({ phase }) => groupOfRecord(phase),
+    {
+      groupOf: ({ phase }) => groupOfRecord(phase),
+      subjectOf: ({ phase }) => phase.claim.paymentId,
+    },
   )
   return (sql, phase) => record({ sql, phase })
 }

@@ -119,10 +119,10 @@ export function insertPayments(sql: Sql): Fragment {
 }
 
 /**
- * The part `resource` of an intent statement: marks the payment of the operation in `reserved` as
+ * The part `resource` of an intent statement: marks the payment of each operation in `reserved` as
  * `processing` if it is in one of the statuses. One of several concurrent operations succeeds.
  *
- * @param condition a further condition on the row of `payments`.
+ * @param condition a further condition on the rows of `payments` and `reserved`.
  */
 export function markProcessingIfIn(
   sql: Sql,

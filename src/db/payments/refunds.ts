@@ -3,6 +3,7 @@
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import type { IntentDetails } from '../idempotency/intents.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { isDisputedCondition } from './disputes.ts'
 import { failureFromRow } from './payments.ts'
@@ -51,18 +52,26 @@ export interface RefundRequest {
   readonly metadata: Readonly<Record<string, string>>
 }
 
+/** What `insertRefunds` reads of an intent. */
+export function detailsOfRefund({ amountMinor, reason, metadata }: RefundRequest): IntentDetails {
+  return { amount_minor: amountMinor, reason, metadata }
+}
+
 /**
- * The part `resource` of an intent statement: inserts the refund of the operation in `reserved` if
+ * The part `resource` of an intent statement: inserts the refund of each operation in `reserved` if
  * enough of the capture is left, and the payment is not disputed.
  */
-export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
+export function insertRefunds(sql: Sql): Fragment {
   const left = sql`amount_captured_minor - amount_refunded_minor - amount_refunding_minor`
-  const amount = sql`coalesce(${refund.amountMinor}::bigint, ${left})`
   return sql`
     refundable as (
-      select payments.tenant_id, payments.id, ${amount} as amount_minor
+      select
+        payments.tenant_id, payments.id,
+        coalesce((asked.details ->> 'amount_minor')::bigint, ${left}) as amount_minor,
+        asked.refund_id, asked.details
       from payments
       join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
+      join asked on asked.tenant_id = reserved.tenant_id and asked.id = reserved.id
       for no key update of payments
     ),
     reservation as (
@@ -73,14 +82,15 @@ export function insertRefund(sql: Sql, refund: RefundRequest): Fragment {
         and payments.status = 'succeeded'
         and refundable.amount_minor > 0 and refundable.amount_minor <= ${left}
         and not ${isDisputedCondition(sql)}
-      returning payments.tenant_id, payments.currency, refundable.amount_minor
+      returning
+        payments.tenant_id, refundable.refund_id, payments.id, refundable.amount_minor,
+        payments.currency, refundable.details
     ),
     resource as (
       insert into refunds (tenant_id, id, payment_id, amount_minor, currency, reason, metadata)
       select
-        reserved.tenant_id, reserved.refund_id, reserved.payment_id, reservation.amount_minor,
-        reservation.currency, ${refund.reason}::text, ${JSON.stringify(refund.metadata)}::jsonb
-      from reserved, reservation
+        tenant_id, refund_id, id, amount_minor, currency, details ->> 'reason', details -> 'metadata'
+      from reservation
       returning *
     )
   `

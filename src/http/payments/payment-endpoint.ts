@@ -30,8 +30,8 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
   readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
   /** Returns why a new operation is refused in every state of the payment: see `refusing`. */
   readonly refuses?: (body: z.output<Body>, payment: Payment) => ProblemError | undefined
-  /** A condition on the row of `payments`, in addition to its status. */
-  readonly requires?: (sql: Sql, parameters: Stored) => Fragment
+  /** A condition on the rows of `payments` and `reserved`, in addition to the payment's status. */
+  readonly requires?: (sql: Sql) => Fragment
   /** Explains why `requires` was not met; undefined when only the status was wrong. */
   readonly explain?: (now: Payment, parameters: Stored) => ProblemError | undefined
 }
@@ -40,6 +40,8 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
   route: PaymentRoute<Body, Stored>,
 ): OperationEndpoint {
   const { operation, path, contract } = route
+  const resource = (sql: Sql) =>
+    markProcessingIfIn(sql, operation.startsFrom, route.requires?.(sql))
   return keyedEndpoint({
     operation,
     path,
@@ -52,8 +54,8 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       return refusing(route.refuses?.(valid, payment), {
         paymentId: payment.id,
         parameters,
-        resource: (sql) =>
-          markProcessingIfIn(sql, operation.startsFrom, route.requires?.(sql, parameters)),
+        details: {},
+        resource,
         async explainRefusal() {
           const now = await findPayment(parts.store.sql, tenantId, payment.id)
           const explained = now && route.explain?.(now, parameters)

@@ -13,7 +13,9 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   parameters: ({ amount }) => ({ amount_minor: amount }),
   refuses: ({ amount }, { currency }) => findChargeProblem(amount, currency),
   // With equal amounts, a look-up at the provider could not show whether the call was executed.
-  requires: (sql, { amount_minor: amount }) => sql`payments.amount_minor <> ${amount}`,
+  requires: (sql) => sql`
+    payments.amount_minor <> (reserved.parameters ->> 'amount_minor')::bigint
+  `,
   explain(now, { amount_minor: amount }) {
     if (amount !== now.amountMinor) return undefined
     return new ProblemError('invalid-amount', {

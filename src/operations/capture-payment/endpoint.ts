@@ -16,8 +16,9 @@ export const capturePaymentEndpoint = paymentEndpoint({
   }),
   refuses: ({ amount }, { currency }) => findPartProblem(amount, currency),
   // Both amounts were read before: another operation may have changed the payment since.
-  requires: (sql, { amount_minor: amount, authorized_minor: authorized }) => sql`
-    payments.amount_minor = ${authorized} and payments.amount_minor >= ${amount}
+  requires: (sql) => sql`
+    payments.amount_minor = (reserved.parameters ->> 'authorized_minor')::bigint
+    and payments.amount_minor >= (reserved.parameters ->> 'amount_minor')::bigint
   `,
   explain(now, { amount_minor: amount, authorized_minor: authorized }) {
     if (amount > now.amountMinor) {

@@ -27,7 +27,7 @@ const ran = () => batches.map(({ requests }) => requests.join(''))
 const turn = () => jest.advanceTimersByTimeAsync(0)
 
 test('a lone request starts at once', async () => {
-  const request = createBatches(run, undefined, LIMITS)
+  const request = createBatches(run, { limits: LIMITS })
 
   const result = request('a')
   await turn()
@@ -39,7 +39,7 @@ test('a lone request starts at once', async () => {
 })
 
 test('the requests of one turn, and those that arrive while a batch is under way, share one', async () => {
-  const request = createBatches(run, undefined, LIMITS)
+  const request = createBatches(run, { limits: LIMITS })
 
   const first = [request('a'), request('b')]
   await turn()
@@ -56,7 +56,7 @@ test('the requests of one turn, and those that arrive while a batch is under way
 })
 
 test('a batch has a limited size', async () => {
-  const request = createBatches(run, undefined, LIMITS)
+  const request = createBatches(run, { limits: LIMITS })
 
   const all = Promise.all(['a', 'b', 'c', 'd'].map(request))
   await turn()
@@ -69,7 +69,7 @@ test('a batch has a limited size', async () => {
 })
 
 test('a batch that takes long holds back only for a moment, and still gives its results', async () => {
-  const request = createBatches(run, undefined, LIMITS)
+  const request = createBatches(run, { limits: LIMITS })
 
   const slow = request('a')
   await turn()
@@ -99,8 +99,7 @@ test('the members of a failed batch are tried singly, and only the bad one fails
       if (requests.includes('b')) return Promise.reject(refused)
       return Promise.resolve(requests.map((name) => name.toUpperCase()))
     },
-    undefined,
-    LIMITS,
+    { limits: LIMITS },
   )
 
   const results = await Promise.allSettled(['a', 'b', 'c'].map(request))
@@ -120,8 +119,7 @@ test('a lone request that fails is not tried again', async () => {
       tries.push(requests.join(''))
       return Promise.reject(new Error('lost'))
     },
-    undefined,
-    LIMITS,
+    { limits: LIMITS },
   )
 
   await expect(request('a')).rejects.toThrow('lost')
@@ -129,7 +127,7 @@ test('a lone request that fails is not tried again', async () => {
 })
 
 test('requests of different groups share no batch and do not wait for each other', async () => {
-  const request = createBatches(run, (name) => name.slice(0, 1), LIMITS)
+  const request = createBatches(run, { groupOf: (name) => name.slice(0, 1), limits: LIMITS })
 
   const all = Promise.all(['a1', 'b1', 'a2'].map(request))
   await turn()
@@ -143,4 +141,15 @@ test('requests of different groups share no batch and do not wait for each other
 
   expect(await all).toEqual(['A1', 'B1', 'A2'])
   expect(await later).toBe('B2')
+})
+
+test('a second request about a subject runs alone, beside the batch of the others', async () => {
+  const request = createBatches(run, { subjectOf: (name) => name.slice(0, 1), limits: LIMITS })
+
+  const all = Promise.all(['a1', 'b1', 'a2'].map(request))
+  await turn()
+  expect(ran().toSorted()).toEqual(['a1b1', 'a2'])
+  for (const { end } of batches) end()
+
+  expect(await all).toEqual(['A1', 'B1', 'A2'])
 })

@@ -10,7 +10,7 @@ import type { Writes } from '../../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
-import { findRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
+import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../../src/domain/payments/payment.ts'
 import { refundAfter, type Refund } from '../../../src/domain/payments/refund.ts'
@@ -68,9 +68,9 @@ async function claimedRefund({ paymentId }: Claim, amountMinor: number) {
     operation: 'refund.create',
     paymentId,
     refundId: randomUUIDv7(),
+    details: detailsOfRefund({ amountMinor, reason: null, metadata: {} }),
   })
-  const request = { amountMinor, reason: null, metadata: {} }
-  await reserveIntent(owner.sql, reservation, insertRefund(owner.sql, request))
+  await reserveIntent(owner.sql, reservation, insertRefunds(owner.sql))
   const claim = await claimOrThrow(owner.sql, reservation)
   return claim as Claim & { refund: Refund }
 }

@@ -8,7 +8,7 @@ import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { withChange, type Writes } from '../../../src/db/operations/phase-records.ts'
-import { findRefund, insertRefund } from '../../../src/db/payments/refunds.ts'
+import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { isRefusedForItsContent } from '../../../src/db/connection/store-errors.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
 import {
@@ -103,9 +103,9 @@ async function claimedRefund(): Promise<Claim & { refund: Refund }> {
     operation: 'refund.create',
     paymentId: paid.paymentId,
     refundId: randomUUIDv7(),
+    details: detailsOfRefund({ amountMinor: 500, reason: null, metadata: {} }),
   })
-  const request = { amountMinor: 500, reason: null, metadata: {} }
-  await reserveIntent(sql, reservation, insertRefund(sql, request))
+  await reserveIntent(sql, reservation, insertRefunds(sql))
   const claim = await claimOrThrow(sql, reservation)
   if (claim.refund === null) throw new Error('there is no refund')
   return { ...claim, refund: claim.refund }

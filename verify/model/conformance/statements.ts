@@ -27,7 +27,7 @@ import { changePayment, resumePayment } from '../../../src/db/payments/payment-c
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
-import { insertRefund } from '../../../src/db/payments/refunds.ts'
+import { detailsOfRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import {
   deadLetterOrphanedJobs,
   deleteObsoleteDeadLetters,
@@ -276,7 +276,8 @@ const senders: Readonly<Record<string, SendStatement>> = {
   },
   'reserve a refund': (sql, random) => {
     const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }
-    return reserveWithResource(sql, reservation(random, true), insertRefund(sql, refund))
+    const details = detailsOfRefund(refund)
+    return reserveWithResource(sql, { ...reservation(random, true), details }, insertRefunds(sql))
   },
   reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
   'resume expired': (sql) => resumeIfExpired(sql, SWEEP_RULE, 50),
