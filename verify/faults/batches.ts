@@ -1,11 +1,12 @@
 // The scenario of batches: a tenant's requests and its provider's answers arrive together, so that
 // they share statements. Faults at the second statement of a name strike several members.
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { beginPayment, PAYMENT, send, sendRefused, tagOf, untilAllAnswered } from './contests.ts'
 import type { Injection } from './case.ts'
 import type { Merchant } from './merchant.ts'
+import { untilWaiting } from './rendezvous.ts'
 import type { Scenario } from './scenario.ts'
 
-/** The first one of each kind is alone in its statement. The others wait for it, and share one. */
 const PAYMENTS = 6
 const REFUSED = 2
 
@@ -13,7 +14,7 @@ export const payTogether: Scenario = {
   name: 'payment.create.together',
   needs: { settings: { WORKER_CONCURRENCY: String(PAYMENTS), API_KEY_CACHE_SECONDS: '60' } },
   prepare: authenticate,
-  act,
+  act: pay,
 }
 
 /** Later requests of the tenant need no statement of their own before their intents. */
@@ -23,22 +24,38 @@ async function authenticate({ sender }: Merchant): Promise<string> {
   return ''
 }
 
-/** Several payments at once, one of them requested twice, and some that the store refuses. */
-async function act(merchant: Merchant, _id: string, injections: readonly Injection[]) {
-  merchant.lane.process('worker').provider.gather(PAYMENTS)
+/**
+ * Several payments at once, one of them requested twice, and some that the store refuses. The row of
+ * their tenant is locked, so that the first intent waits for it, and the others for the first. Then
+ * the provider's answers are passed on together.
+ */
+async function pay(merchant: Merchant, _id: string, injections: readonly Injection[]) {
+  const { lane, tenant } = merchant
+  lane.process('worker').provider.gather(PAYMENTS)
   const payments = Array.from({ length: PAYMENTS }, () => beginPayment(merchant))
-  const refusals = Array.from({ length: REFUSED }, async (_, index) => {
-    const label = `foreign-${index}`
-    const body = { ...PAYMENT, customer: 'cus_of_no_tenant', ...tagOf(merchant, label) }
-    const refused = { why: 'invalid', key: label, label } as const
-    await sendRefused(merchant, { kind: 'payment.create', body }, refused)
+  const { requests } = await inTransaction(lane.owner.sql, async (tx) => {
+    await tx`select from tenants where id = ${tenant.id} for update`
+    const sent = [...payments, ...payments.slice(-1)].map((payment) => send(merchant, payment))
+    const refused = Array.from({ length: REFUSED }, (_, index) => payForeign(merchant, index))
+    await untilWaiting(lane, 2, GATHERING_LIMIT_MS)
+    return { requests: [...sent, ...refused] }
   })
-  const requested = [...payments, ...payments.slice(-1)]
-  await Promise.all([...requested.map((payment) => send(merchant, payment)), ...refusals])
+  await Promise.all(requests)
   await untilAllAnswered(merchant)
   const areMade = payments.every(({ answers }) => answers[0]?.status === 201)
   if (injections.length === 0 && areMade) await checkShared(merchant)
 }
+
+/** Names a customer that the tenant does not own. */
+async function payForeign(merchant: Merchant, index: number): Promise<void> {
+  const label = `foreign-${index}`
+  const body = { ...PAYMENT, customer: 'cus_of_no_tenant', ...tagOf(merchant, label) }
+  const refused = { why: 'invalid', key: label, label } as const
+  await sendRefused(merchant, { kind: 'payment.create', body }, refused)
+}
+
+/** A fault may keep the second statement from being sent. */
+const GATHERING_LIMIT_MS = 500
 
 /**
  * Without a fault, intents and phases have shared statements.
