@@ -8,7 +8,7 @@
  */
 export type RunBatch<Request, Result> = (requests: readonly Request[]) => Promise<readonly Result[]>
 
-export interface BatchLimits {
+interface BatchLimits {
   readonly size: number
   /** A batch that takes longer, because it waits for a lock, no longer holds back the next one. */
   readonly patienceMs: number

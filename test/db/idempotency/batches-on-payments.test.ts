@@ -138,7 +138,7 @@ test('of two captures of one payment one wins, and the other is refused', async 
   )
 
   // If the one that runs alone wins, the others are tried singly.
-  expect(batches.sizes.slice(0, 2).toSorted()).toEqual([1, 2])
+  expect(new Set(batches.sizes.slice(0, 2))).toEqual(new Set([1, 2]))
   expect(resources.filter((resource) => resource === 'refused')).toHaveLength(1)
   expect(resources[1]).toMatchObject({ id: other, status: 'processing' })
   expect(await countRows(owner.sql, 'idempotency_keys', tenantId)).toBe(2 + 2)
