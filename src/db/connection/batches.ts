@@ -8,7 +8,7 @@
  */
 export type RunBatch<Request, Result> = (requests: readonly Request[]) => Promise<readonly Result[]>
 
-interface BatchLimits {
+export interface BatchLimits {
   readonly size: number
   /** A batch that takes longer, because it waits for a lock, no longer holds back the next one. */
   readonly patienceMs: number
@@ -24,10 +24,10 @@ interface Waiting<Request, Result> {
 
 export interface BatchOptions<Request> {
   /** Names the requests that may share a batch; by default all may. */
-  readonly groupOf?: (request: Request) => string
+  readonly groupOf?: ((request: Request) => string) | undefined
   /** Names what only one request of a batch may be about. Another one is run alone, beside it. */
-  readonly subjectOf?: (request: Request) => string
-  readonly limits?: BatchLimits
+  readonly subjectOf?: ((request: Request) => string) | undefined
+  readonly limits?: BatchLimits | undefined
 }
 
 /** The requests that may share a batch. */

@@ -1,7 +1,7 @@
 // Batches the reservations and the look-ups of keys: requests of a tenant that arrive together share
 // one statement. Each gets its own outcome, and the guarantees of its own key. Tenants do not share
 // statements: one that waits for a lock of a tenant delays no other.
-import { createBatches } from '../connection/batches.ts'
+import { createBatches, type BatchLimits, type BatchOptions } from '../connection/batches.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import type { IdempotencyKey } from './idempotency-key-rows.ts'
 import { findEach, type KeyName } from './idempotency-keys.ts'
@@ -31,7 +31,7 @@ interface Asked<Request> {
 }
 
 /** Intents with the same function `resource` share statements if their values are in `details`. */
-export function batchReservations(): Reserve {
+export function batchReservations(limits?: BatchLimits): Reserve {
   type ReserveOne = (asked: Asked<Intent>) => Promise<ReservationOutcome>
   const batches = new Map<(sql: Sql) => Fragment, ReserveOne>()
   return async (sql, intent, resource) => {
@@ -40,21 +40,21 @@ export function batchReservations(): Reserve {
       batches.get(resource) ??
       createTenantBatches<Intent, ReservationOutcome>(
         (pool, intents) => reserveEach(pool, intents, resource(pool)),
-        ({ paymentId }) => paymentId,
+        { subjectOf: ({ request }) => request.paymentId, limits },
       )
     batches.set(resource, reserve)
     return await requireReserved(sql, intent, await reserve({ sql, request: intent }))
   }
 }
 
-export function batchLookUps(): FindKey {
-  const find = createTenantBatches<KeyName, IdempotencyKey | undefined>(findEach)
+export function batchLookUps(limits?: BatchLimits): FindKey {
+  const find = createTenantBatches<KeyName, IdempotencyKey | undefined>(findEach, { limits })
   return (sql, name) => find({ sql, request: name })
 }
 
 function createTenantBatches<Request extends { readonly tenantId: string }, Result>(
   run: (sql: Sql, requests: readonly Request[]) => Promise<readonly Result[]>,
-  subjectOf?: (request: Request) => string,
+  options: Omit<BatchOptions<Asked<Request>>, 'groupOf'>,
 ): (asked: Asked<Request>) => Promise<Result> {
   return createBatches(
     async (batch: readonly Asked<Request>[]) => {
@@ -65,9 +65,6 @@ function createTenantBatches<Request extends { readonly tenantId: string }, Resu
         batch.map(({ request }) => request),
       )
     },
-    {
-      groupOf: ({ request: { tenantId } }) => tenantId,
-      ...(subjectOf && { subjectOf: ({ request }) => subjectOf(request) }),
-    },
+    { ...options, groupOf: ({ request: { tenantId } }) => tenantId },
   )
 }

@@ -1,13 +1,13 @@
 // Batches the records of phases: those of a tenant that end together share one statement. Tenants do
 // not share statements: one that waits for a lock of a tenant delays no other.
-import { createBatches } from '../connection/batches.ts'
+import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql } from '../connection/client.ts'
 import { groupOfRecord, recordEach, type PhaseToRecord } from './record-phases.ts'
 
 /** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
 export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
 
-export function batchRecords(): RecordPhase {
+export function batchRecords(limits?: BatchLimits): RecordPhase {
   interface Asked {
     readonly sql: Sql
     readonly phase: PhaseToRecord
@@ -24,6 +24,7 @@ export function batchRecords(): RecordPhase {
     {
       groupOf: ({ phase }) => groupOfRecord(phase),
       subjectOf: ({ phase }) => phase.claim.paymentId,
+      limits,
     },
   )
   return (sql, phase) => record({ sql, phase })

@@ -13,7 +13,13 @@ import type { Value } from '../store/rows.ts'
 import { TENANT_ID } from './ids.ts'
 import type { Product } from './product.ts'
 import type { Environment } from './run.ts'
-import { API_STORE_TIMEOUT_MS, settingsFor, type Settings, type Tries } from './settings.ts'
+import {
+  API_STORE_TIMEOUT_MS,
+  BATCH_LIMITS,
+  settingsFor,
+  type Settings,
+  type Tries,
+} from './settings.ts'
 
 type Program = (environment: Environment) => Promise<Value>
 
@@ -77,8 +83,8 @@ function makeEngine(product: Product, settings: Settings, environment: Environme
       listen: () => {},
       close: async () => {},
     },
-    claim: product.batchClaims(environment.sql),
-    record: product.batchRecords(),
+    claim: product.batchClaims(environment.sql, BATCH_LIMITS),
+    record: product.batchRecords(BATCH_LIMITS),
     provider: environment.provider,
     settings,
     // Time passes only between a request to the environment and its answer.
@@ -108,8 +114,8 @@ function makeApi(
   const parts = {
     operations,
     store: { sql: environment.sql },
-    reserve: batchReservations(),
-    findKey: batchLookUps(),
+    reserve: batchReservations(BATCH_LIMITS),
+    findKey: batchLookUps(BATCH_LIMITS),
     recentKeys: { has: () => isCachedAsUsed, add: ignore },
     wakeWorkers: ignore,
     providerName: 'stripe',

@@ -47,6 +47,8 @@ export class Run {
   readonly unexpectedErrors: string[] = []
   ending: Ending | undefined
   readonly #pendingRequests: PendingRequest[] = []
+  /** Answers to provider calls that wait for the answers to the concurrent ones. */
+  readonly #undelivered: (() => void)[] = []
   readonly #symbols = new Symbols()
   #transactions = 0
   /** The transaction that received the last answer and is still open. */
@@ -92,14 +94,25 @@ export class Run {
     throw new Error('a program makes no request and does not end')
   }
 
+  /**
+   * Answers the pending request. Concurrent provider calls return together, so that what they found
+   * is recorded in one batch.
+   */
   async answer(answer: Answer): Promise<void> {
     const [next] = this.#pendingRequests.splice(this.#pendingIndex, 1)
     if (next === undefined) throw new Error('no request is pending')
     this.#openTransaction = answer.kind === 'rows' ? transactionOf(next.request) : undefined
     if (answer.late === true) this.#nowMs += LEASE_SECONDS * 1_000
-    next.resolve(answer)
+    this.#undelivered.push(() => next.resolve(answer))
+    const isCall = ({ request }: PendingRequest) => request.kind === 'call'
+    if (isCall(next) && this.#pendingRequests.some(isCall)) return
+    this.#deliver()
     if (answer.kind === 'connection_lost' || answer.kind === 'error') this.#failQueued(next.request)
     await this.runUntilPending()
+  }
+
+  #deliver(): void {
+    for (const deliver of this.#undelivered.splice(0)) deliver()
   }
 
   /** Statements that the transaction sent after a failed one fail as well. */
@@ -116,6 +129,7 @@ export class Run {
   /** Stops the run and rejects its pending requests. */
   abandon(): void {
     this.#isAbandoned = true
+    this.#deliver()
     for (const { reject } of this.#pendingRequests.splice(0)) reject(new Abandoned('abandoned'))
   }
 

@@ -1,5 +1,6 @@
 // Settings of the product in the model. The durations differ by orders of magnitude, so there are
 // few possible orders in which they elapse.
+import type { BatchLimits } from '../../../src/db/connection/batches.ts'
 import type { EngineSettings } from '../../../src/engine/engine.ts'
 import type { ReaperSettings } from '../../../src/recovery/reaper.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
@@ -46,8 +47,11 @@ export function settingsFor({ calls, retries }: Tries, checks: readonly number[]
   return settings as Settings
 }
 
-/**
- * For the API only. The model injects lost connections itself, so the API's own timeout must never
- * fire while a run waits for an answer.
- */
-export const API_STORE_TIMEOUT_MS = 2 ** 31 - 1
+/** No timer may fire while a run waits for an answer: it would depend on the machine's speed. */
+const NEVER_MS = 2 ** 31 - 1
+
+/** For the API only. The model injects lost connections itself. */
+export const API_STORE_TIMEOUT_MS = NEVER_MS
+
+/** A batch waits for the one before it, however long that takes. */
+export const BATCH_LIMITS: BatchLimits = { size: 64, patienceMs: NEVER_MS }
