@@ -34,6 +34,8 @@ export async function readBody(
   }
   // The client is gone. The reader would wait for an `end` event that was already emitted.
   if (request.destroyed) throw endedEarly()
+  const arrived = readArrived(request, maxBytes)
+  if (arrived !== undefined) return arrived
   try {
     const length = request.headers['content-length'] ?? null
     return await limits.places.whileArriving(request, (refused) =>
@@ -42,6 +44,16 @@ export async function readBody(
   } catch (error) {
     throw explain(error)
   }
+}
+
+/** Returns a body that has arrived whole: most come together with their headers. */
+function readArrived(request: IncomingMessage, maxBytes: number): Buffer | undefined {
+  const length = Number(request.headers['content-length'] ?? 0)
+  if (length === 0 || length > maxBytes || request.readableLength !== length) return undefined
+  const body = request.read() as Buffer
+  // Without a reader, the `end` event would wait for the answer.
+  request.resume()
+  return body
 }
 
 /** Clears the timer in the end: it would keep the whole body of an abandoned read in memory. */

@@ -1,5 +1,6 @@
-// Reading a body ends at once when the client disconnects or its place is given to another request.
-import { EventEmitter } from 'node:events'
+// Reading a body ends at once when it has arrived whole, when the client disconnects, or when its
+// place is given to another request.
+import { EventEmitter, once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, test } from '@jest/globals'
 import type { Request, Response } from 'express'
@@ -8,15 +9,42 @@ import { createPlaces } from '../../../src/http/limits/concurrency.ts'
 import { readBody } from '../../../src/http/requests/read-body.ts'
 
 /** A request whose body has not arrived. */
-const requestOf = () =>
+const requestOf = (headers = {}) =>
   Object.assign(new PassThrough(), {
     path: '/v1/payments',
-    headers: {},
+    headers,
     headersDistinct: { 'content-type': ['application/json'] },
   }) as unknown as Request
 
 const countTimers = () =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+
+test('a body that has arrived with the headers is taken at once, and the request ends', async () => {
+  const limits = { places: createPlaces(1, () => 0) } as ApiLimits
+  const timersBefore = countTimers()
+  const request = requestOf({ 'content-length': '2' })
+  const client = request as unknown as PassThrough
+  client.write('{}')
+
+  const reading = readBody({ limits }, request)
+  expect(countTimers()).toBe(timersBefore)
+  expect(await reading).toEqual(Buffer.from('{}'))
+  const ended = once(request, 'end')
+  client.end()
+  await ended
+})
+
+test('a body of which a part has arrived is read to its end', async () => {
+  const limits = { places: createPlaces(1, () => 0) } as ApiLimits
+  const request = requestOf({ 'content-length': '2' })
+  const client = request as unknown as PassThrough
+  client.write('{')
+
+  const reading = readBody({ limits }, request)
+  client.end('}')
+
+  expect(await reading).toEqual(Buffer.from('{}'))
+})
 
 test('reading fails at once when the client disconnected before', async () => {
   const limits = { places: createPlaces(1, () => 0) } as ApiLimits
