@@ -8,21 +8,13 @@ export class StoreTimeoutError extends Error {
 }
 
 /** @throws StoreTimeoutError when the statement takes longer than that many milliseconds. */
-export async function withinMs<Value>(
-  timeoutMs: number,
-  statement: Promise<Value>,
-): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
+export function withinMs<Value>(timeoutMs: number, statement: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
     // Created only when needed: capturing its stack is the most expensive step here.
-    timer = setTimeout(
+    const timer = setTimeout(
       () => reject(new StoreTimeoutError(`the store did not answer in ${timeoutMs} ms`)),
       timeoutMs,
     )
+    statement.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-  try {
-    return await Promise.race([statement, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
