@@ -5,6 +5,7 @@ import type { Request } from 'express'
 import { StoreTimeoutError } from '../../db/connection/deadline.ts'
 import { IntentRefusedError, type Intent, type Reservation } from '../../db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
+import type { KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
@@ -14,12 +15,17 @@ import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import { withTombstone } from './tombstone-headers.ts'
-import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
-import { readIntent, type KeyedIntent } from './keyed-intent.ts'
+import {
+  readIntent,
+  readKeyedRequest,
+  type KeyedIntent,
+  type KeyedRequest,
+} from './keyed-intent.ts'
 import type { KeyedRoute, OperationEndpoint } from './keyed-route.ts'
 import { observeReservations } from './observe-reservations.ts'
-import type { Preferences } from './prefer.ts'
+import { parsePrefer, type Preferences } from './prefer.ts'
 
 /**
  * After a lost acknowledgment the same statement is sent again, which is safe: it has the same ids.
@@ -32,19 +38,14 @@ export function keyedEndpoint(route: KeyedRoute): OperationEndpoint {
 
 function serveKeyed(route: KeyedRoute): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId, observe) => {
-    const keyed = await readIntent(route, parts, request, tenantId)
-    const { intent, prefer } = keyed
-    const reservation = (await findRecent(parts, intent)) ?? (await reserveInLimits(parts, keyed))
-    parts.recentKeys.add(tenantId, intent.key)
-    if (!reservation.key.fingerprint.equals(intent.fingerprint)) {
-      throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
-    }
-    const { role, accepted } = await takeRole(parts, intent, reservation)
+    const found = await findOrReserve(route, parts, request, tenantId)
+    const { role, accepted } = await takeRole(parts, found)
     if (role === 'owner') {
-      observe(reservation.key.id === intent.id ? 'created' : 'retry')
+      observe(found.isNew ? 'created' : 'retry')
       parts.wakeWorkers()
     }
 
+    const prefer = parsePrefer(headerLines(request, 'prefer'))
     const waitSeconds = secondsToWait(parts, prefer, role)
     const now = await waitUntilIdle(parts, request, accepted, waitSeconds)
     const headers = { ...expiry(now.key), ...preferenceApplied(prefer, role, waitSeconds) }
@@ -53,13 +54,50 @@ function serveKeyed(route: KeyedRoute): TenantEndpoint {
   })
 }
 
+interface Found {
+  readonly reservation: Reservation
+  /** Whether this request reserved the key. */
+  readonly isNew: boolean
+}
+
+async function findOrReserve(
+  route: KeyedRoute,
+  parts: ApiParts,
+  request: Request,
+  tenantId: string,
+): Promise<Found> {
+  const keyed = await readKeyedRequest(route.contract.body, parts, request)
+  const recent = await findRecent(parts, { tenantId, key: keyed.key })
+  // A request that was accepted is valid: a retry of it is not validated again.
+  if (recent !== undefined && isSame(recent.key, keyed)) {
+    return { reservation: recent, isNew: false }
+  }
+  const intended = await readIntent(route, { parts, request, tenantId, body: keyed.body }, keyed)
+  const { intent } = intended
+  const reservation = recent ?? (await reserveInLimits(parts, intended))
+  parts.recentKeys.add(tenantId, intent.key)
+  if (!reservation.key.fingerprint.equals(intent.fingerprint)) {
+    throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
+  }
+  return { reservation, isNew: reservation.key.id === intent.id }
+}
+
+/** A body that has no fingerprint is another one, which the validation refuses. */
+function isSame({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
+  try {
+    return fingerprint.equals(keyed.fingerprint())
+  } catch {
+    return false
+  }
+}
+
 /**
  * Looks up a key that this process knows to be reserved, which costs a fraction of a reservation.
  * Returns what a reservation would return, or undefined when the key does not exist any more.
  */
 async function findRecent(
   parts: ApiParts,
-  { tenantId, key }: Intent,
+  { tenantId, key }: KeyName,
 ): Promise<Reservation | undefined> {
   if (!parts.recentKeys.has(tenantId, key)) return undefined
   try {
@@ -133,11 +171,10 @@ function isPassing(error: unknown): boolean {
 
 async function takeRole(
   parts: ApiParts,
-  intent: Intent,
-  reservation: Reservation,
+  { reservation, isNew }: Found,
 ): Promise<{ role: Role; accepted: Reservation }> {
   const { key } = reservation
-  if (key.id === intent.id) return { role: 'owner', accepted: reservation }
+  if (isNew) return { role: 'owner', accepted: reservation }
   if (key.status !== 'failed_retryable') return { role: 'retry', accepted: reservation }
   if (await reopen(parts, key)) {
     return { role: 'owner', accepted: { ...reservation, key: { ...key, status: 'pending' } } }
@@ -175,8 +212,11 @@ async function waitUntilIdle(
   const inProgress = key.status === 'pending' || key.status === 'processing'
   if (!inProgress || waitSeconds === 0) return accepted
   const disconnect = new AbortController()
-  request.res?.once('close', () => disconnect.abort())
+  const abort = () => disconnect.abort()
+  request.res?.once('close', abort)
   const idleKey = await parts.watch.wait(key, waitSeconds * 1_000, disconnect.signal)
+  // Every response closes in the end, and an abort is expensive.
+  request.res?.off('close', abort)
   return idleKey === undefined ? await readAgain(parts, key) : { key: idleKey, resource: null }
 }
 

@@ -1,5 +1,5 @@
-// Reads a keyed POST: the idempotency key, the preferences and the body. All are validated before
-// anything is written, so that a refused request does not use up its key.
+// Reads a keyed POST: the idempotency key and the body. Both are validated before anything is
+// written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
 import type { Intent } from '../../db/idempotency/intents.ts'
@@ -10,27 +10,23 @@ import { parseIdempotencyKey } from '../../domain/idempotency/idempotency-key.ts
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
-import { parsePrefer, type Preferences } from './prefer.ts'
 import type { IntentDraft } from './intent-draft.ts'
-import type { KeyedRoute } from './keyed-route.ts'
+import type { KeyedRequestParts, KeyedRoute } from './keyed-route.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
 
 /** A validated request to do something once. Nothing is written for it yet. */
 export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
   readonly intent: Intent
-  readonly prefer: Preferences
 }
 
 /** @throws ProblemError that explains what is wrong with the request. */
 export async function readIntent(
   route: KeyedRoute,
-  parts: ApiParts,
-  request: Request,
-  tenantId: string,
+  request: KeyedRequestParts,
+  { key, fingerprint }: KeyedRequest,
 ): Promise<KeyedIntent> {
-  const { key, body, fingerprint } = await readKeyedRequest(route.contract.body, parts, request)
-  const reading = route.readBeforeKey({ parts, request, tenantId, body })
-  const draft = await withinStoreTimeout(parts, reading)
+  const { parts, tenantId } = request
+  const draft = await withinStoreTimeout(parts, route.readBeforeKey(request))
   const { paymentId, refundId = null, parameters = {}, details, resource, explainRefusal } = draft
   const intent = {
     tenantId,
@@ -45,8 +41,7 @@ export async function readIntent(
     retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
     expiredKeys: parts.settings.EXPIRED_KEYS,
   }
-  const prefer = parsePrefer(headerLines(request, 'prefer'))
-  return { intent, prefer, resource, explainRefusal }
+  return { intent, resource, explainRefusal }
 }
 
 /** The parts that every keyed request has. */

@@ -16,8 +16,8 @@ export interface KeyedRoute {
   /** What openapi.yaml says about it. */
   readonly contract: KeyedContract
   /**
-   * Reads the request. It runs before the key is looked up, also for retries. So it may refuse only
-   * errors that no later state can change, for example a malformed body or an unknown id.
+   * Reads the request. It runs before the key is reserved, also for most retries. So it may refuse
+   * only errors that no later state can change, for example a malformed body or an unknown id.
    * Conditions on a state belong into `resource`, which retries do not run. Throws ProblemError.
    */
   readonly readBeforeKey: (request: KeyedRequestParts) => Promise<IntentDraft>

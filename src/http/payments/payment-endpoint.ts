@@ -25,7 +25,7 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
   readonly body: Body
   /**
    * Returns the parameters that the operation stores. The payment was read before the key was
-   * looked up. Use it for defaults only; conditions on the payment belong into `requires`.
+   * reserved. Use it for defaults only; conditions on the payment belong into `requires`.
    */
   readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
   /** Returns why a new operation is refused in every state of the payment: see `refusing`. */

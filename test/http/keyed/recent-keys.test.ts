@@ -103,8 +103,9 @@ describe('the owner of an operation gets the resource of the reservation', () =>
       where id = (select payment_id from idempotency_keys where key = ${key})
     `
       statements = []
+      const act = { key: randomUUID() }
 
-      const accepted = await post(api.url, tenant, `/v1/payments/${id}/${action}`)
+      const accepted = await post(api.url, tenant, `/v1/payments/${id}/${action}`, undefined, act)
 
       // The payment in the path is read first.
       expect(statements).toEqual(['show', 'reserve'])
@@ -112,6 +113,10 @@ describe('the owner of an operation gets the resource of the reservation', () =>
       const path = accepted.headers.get('location') ?? ''
       expect(path).toMatch(new RegExp(`^/v1/${table}/`))
       expect(accepted.text).toBe((await get(api.url, tenant, path)).text)
+      statements = []
+      const retried = await post(api.url, tenant, `/v1/payments/${id}/${action}`, undefined, act)
+      expectProblem(retried, 'operation-in-progress')
+      expect(statements).toEqual(['find'])
     },
   )
 
@@ -149,6 +154,31 @@ describe('a key that this process remembers is looked up instead of reserved', (
 
     expectProblem(reused, 'idempotency-key-reused')
     expect(statements).toEqual(['find'])
+  })
+
+  test.each([
+    ['without an amount', { amount: undefined }, 'invalid-field'],
+    ['with a negative amount', { amount: -1 }, 'invalid-amount'],
+    ['with an unknown field', { more: 1 }, 'unknown-field'],
+  ] as const)(
+    'and another request with it is validated: one %s',
+    async (_case, fields, problem) => {
+      await pay()
+
+      const invalid = await postPayment(api.url, tenant, paymentBody(fields), { key })
+
+      expectProblem(invalid, problem)
+    },
+  )
+
+  test('and an amount with a fraction is no retry', async () => {
+    await pay()
+
+    const headers = { 'content-type': 'application/json' }
+    const body = '{"amount":1999.0,"currency":"usd","payment_method":"pm_card_visa"}'
+    const invalid = await postPayment(api.url, tenant, body, { key, headers })
+
+    expectProblem(invalid, 'invalid-amount')
   })
 })
 
