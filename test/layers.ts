@@ -51,7 +51,7 @@ export const layers: readonly Layer[] = [
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
-    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'helmet', 'cockatiel', 'pino', 'node:'] },
+    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/connection/store-errors.ts', 'src/db/operators/health-figures.ts', CONFIG],

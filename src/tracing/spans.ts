@@ -71,15 +71,16 @@ export interface ServedSpan {
 /**
  * Starts the span of a request to this service. If the headers name a trace, the span is a part of
  * it. Other trace headers (`tracestate`, `baggage`) are ignored, because clients can put anything
- * into them.
+ * into them. Undefined without an SDK.
  */
 export function startServedSpan(
   method: string,
   headers: Readonly<Record<string, unknown>>,
-): ServedSpan {
+): ServedSpan | undefined {
   const parent = partOf(trace.getSpanContext(propagation.extract(ROOT_CONTEXT, headers)))
   const attributes = { 'http.request.method': method }
   const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
+  if (!isSpanContextValid(span.spanContext())) return undefined
   return {
     run: (work) => context.with(trace.setSpan(parent, span), work),
     end(route, status) {

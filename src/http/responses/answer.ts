@@ -4,6 +4,7 @@ import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { renderProblem, type Flavor } from '../../domain/problems/flavor.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
+import { securityHeaders } from '../limits/security-headers.ts'
 import { endLingering } from './lingering-end.ts'
 
 export interface Answer {
@@ -51,10 +52,18 @@ export function problemOf(error: unknown): ProblemError {
 /** Event of a response: all work for it is done. The client may not have read it yet. */
 export const ANSWERED = 'answered'
 
+/** Adds headers to every answer of a request from now on, errors included. */
+export function addHeaders({ locals }: Response, headers: Answer['headers']): void {
+  locals['headers'] = Object.assign((locals['headers'] as object | undefined) ?? {}, headers)
+}
+
 /** Sends the answer unchanged: a replay must have exactly the stored bytes. */
 export function sendAnswer(response: Response, answer: Answer): void {
-  response.status(answer.status).set({
+  // One call with all headers: Node checks and copies each header that is set singly.
+  response.writeHead(answer.status, {
+    ...securityHeaders,
     'cache-control': 'no-store',
+    ...(response.locals['headers'] as Answer['headers']),
     ...answer.headers,
     'content-length': String(Buffer.byteLength(answer.body)),
   })

@@ -4,7 +4,14 @@ import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { problemAnswer, problemOf, sendAnswer, type Answer } from '../responses/answer.ts'
+import { showId } from '../../domain/resource-id.ts'
+import {
+  addHeaders,
+  problemAnswer,
+  problemOf,
+  sendAnswer,
+  type Answer,
+} from '../responses/answer.ts'
 import { authenticateOperator } from '../admin/operators-authenticate.ts'
 import { authenticate, requireScope } from './authenticate.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
@@ -12,7 +19,6 @@ import { flavorHeaders } from '../responses/flavor-headers.ts'
 import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
-import { securityHeaders } from '../limits/security-headers.ts'
 import { refusals } from '../observer.ts'
 import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
@@ -28,18 +34,14 @@ export function createApp(parts: ApiParts): Express {
     .enable('case sensitive routing')
     // Without proxies the client's address is that of the connection, and its headers name no other one.
     .set('trust proxy', parts.settings.TRUST_PROXY ?? false)
-  app.use(
-    traceRequest(),
-    logRequest(parts),
-    securityHeaders(),
-    limitConcurrency(parts.limits.places),
-  )
+  app.use(traceRequest(), logRequest(parts), limitConcurrency(parts.limits.places))
+  const serve = serveEndpoints(parts)
   for (const route of routes) {
     // Without operator keys in the settings, the operators' routes do not exist.
     if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue
-    if (route.get !== undefined) app.get(route.path, serve(parts, route.get))
-    if (route.post !== undefined) app.post(route.path, serve(parts, route.post))
-    if (route.delete !== undefined) app.delete(route.path, serve(parts, route.delete))
+    if (route.get !== undefined) app.get(route.path, serve(route.get))
+    if (route.post !== undefined) app.post(route.path, serve(route.post))
+    if (route.delete !== undefined) app.delete(route.path, serve(route.delete))
     app.all(route.path, () => {
       throw new ProblemError('method-not-allowed', { headers: { allow: allowedMethods(route) } })
     })
@@ -51,16 +53,19 @@ export function createApp(parts: ApiParts): Express {
   return app
 }
 
-function serve(parts: ApiParts, route: Endpoint) {
-  return async (request: Request, response: Response): Promise<void> => {
-    // Set first, so that errors have it, too.
-    if (isKeyed(route, request)) response.set(policyLink)
-    send(parts, request, response, await answerOf(parts, route, request, response))
-  }
+function serveEndpoints(parts: ApiParts) {
+  const callerOf = createCallers(parts)
+  return (route: Endpoint) =>
+    async (request: Request, response: Response): Promise<void> => {
+      // Set first, so that errors have it, too.
+      if (isKeyed(route, request)) addHeaders(response, policyLink)
+      send(parts, request, response, await answerOf(parts, callerOf, route, request, response))
+    }
 }
 
 async function answerOf(
   parts: ApiParts,
+  callerOf: CallerOf,
   route: Endpoint,
   request: Request,
   response: Response,
@@ -68,14 +73,13 @@ async function answerOf(
   if (route.access === 'open') return await route.endpoint(parts, request)
   if (route.access === 'admin') {
     const operator = authenticateOperator(parts, request)
-    response.locals['operator'] = operator
+    response.locals['caller'] = { operator }
     return await route.endpoint(parts, request, operator)
   }
   const apiKey = await authenticate(parts, request)
   const { tenantId } = apiKey
-  response.locals['tenant'] = tenantId
-  response.locals['key'] = apiKey.keyId
-  const own = partsOf(parts, apiKey)
+  const { own, shown } = callerOf(apiKey)
+  response.locals['caller'] = shown
   limitRate(own, request, response, tenantId)
   parts.limits.places.assign(request, tenantId)
   requireScope(apiKey, route.scope)
@@ -84,14 +88,31 @@ async function answerOf(
   return request.method === 'POST' ? await answer : await withinStoreTimeout(parts, answer)
 }
 
-/** The parts with the tenant's own limits, and with its share of the connections. */
-function partsOf(parts: ApiParts, { tenantId, limits }: AuthenticatedKey): ApiParts {
-  const { settings, store } = parts
-  return {
-    ...parts,
-    settings: { ...settings, ...limits },
-    store: { ...store, sql: store.ofTenant(tenantId) },
+/** What all requests with an API key have in common. */
+interface Caller {
+  /** The parts with the tenant's own limits, and with its share of the connections. */
+  readonly own: ApiParts
+  /** The ids as the log shows them. */
+  readonly shown: Readonly<Record<string, string>>
+}
+
+type CallerOf = (apiKey: AuthenticatedKey) => Caller
+
+/** Makes each caller once for as long as its key is cached. */
+function createCallers(parts: ApiParts): CallerOf {
+  const callers = new WeakMap<AuthenticatedKey, Caller>()
+  return (apiKey) => {
+    const caller = callers.get(apiKey) ?? makeCaller(parts, apiKey)
+    callers.set(apiKey, caller)
+    return caller
   }
+}
+
+function makeCaller(parts: ApiParts, { tenantId, keyId, limits }: AuthenticatedKey): Caller {
+  const settings = { ...parts.settings, ...limits }
+  const store = { ...parts.store, sql: parts.store.ofTenant(tenantId) }
+  const shown = { tenant: showId('tnt', tenantId), key: keyId }
+  return { own: { ...parts, settings, store }, shown }
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */
@@ -100,7 +121,7 @@ function isKeyed({ access }: Endpoint, { method }: Request): boolean {
 }
 
 function send({ settings }: ApiParts, request: Request, response: Response, answer: Answer): void {
-  response.set(flavorHeaders(settings.IDEMPOTENCY_FLAVOR, request, answer))
+  addHeaders(response, flavorHeaders(settings.IDEMPOTENCY_FLAVOR, request, answer))
   sendAnswer(response, answer)
 }
 
@@ -120,7 +141,7 @@ function limitRate(
     ? limits.rate.count(tenantId, 'reads', settings.RATE_LIMIT_READS)
     : limits.rate.count(tenantId, 'writes', settings.RATE_LIMIT_WRITES)
   if (standing === undefined) return
-  response.set(rateLimitHeaders(standing))
+  addHeaders(response, rateLimitHeaders(standing))
   if (!standing.exceeded) return
   const headers = { 'retry-after': String(standing.resetSeconds) }
   throw new ProblemError('rate-limited', { headers })
@@ -146,7 +167,7 @@ function logRequest({ log, observe }: ApiParts) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const startedAt = performance.now()
     const requestId = `req_${randomUUID()}`
-    response.set('request-id', requestId)
+    addHeaders(response, { 'request-id': requestId })
     response.once('close', () => {
       const ms = performance.now() - startedAt
       const { method } = request
@@ -159,9 +180,7 @@ function logRequest({ log, observe }: ApiParts) {
           trace: traceIdOf(request),
           method,
           route,
-          tenant: response.locals['tenant'],
-          key: response.locals['key'],
-          operator: response.locals['operator'],
+          ...(response.locals['caller'] as Caller['shown'] | undefined),
           status,
           ms: Math.round(ms),
           aborted: !response.writableFinished || undefined,

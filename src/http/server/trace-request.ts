@@ -6,6 +6,7 @@ import { startServedSpan } from '../../tracing/spans.ts'
 export function traceRequest() {
   return (request: Request, response: Response, next: NextFunction): void => {
     const span = startServedSpan(request.method, request.headers)
+    if (span === undefined) return next()
     response.once('close', () =>
       span.end(request.route?.path as string | undefined, response.statusCode),
     )

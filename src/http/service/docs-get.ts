@@ -77,7 +77,7 @@ function text(type: string, body: string | Buffer): Answer {
   const headers = {
     'content-type': `${type}; charset=utf-8`,
     'content-security-policy': CONTENT_SECURITY_POLICY,
-    'x-content-type-options': 'nosniff',
+    'cross-origin-opener-policy': 'same-origin',
   }
   return { status: 200, headers, body }
 }
