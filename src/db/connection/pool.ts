@@ -54,7 +54,7 @@ export function openPool(
   const share = Math.max(TENANT_CONNECTIONS_MIN, size - 1)
   const choose = (tenantId: string | undefined): PooledClient => {
     const own = tenantId === undefined ? [] : clients.filter(({ uses }) => uses.has(tenantId))
-    return leastLoaded(own.length < share ? clients : own)
+    return leastLoaded(own.length < share ? clients : own, tenantId)
   }
   const open = (tenantId?: string): Sql => {
     const run = (buildFor: Build) => choose(tenantId).run(buildFor, { limitMs, tenantId })
@@ -81,8 +81,10 @@ export function openPool(
 }
 
 /** The first one of several. */
-function leastLoaded(clients: readonly PooledClient[]): PooledClient {
-  return clients.reduce((best, candidate) => (candidate.load < best.load ? candidate : best))
+function leastLoaded(clients: readonly PooledClient[], tenantId: string | undefined): PooledClient {
+  return clients.reduce((best, candidate) =>
+    candidate.loadFor(tenantId) < best.loadFor(tenantId) ? candidate : best,
+  )
 }
 
 type Build = (client: Sql) => Promise<unknown>
@@ -158,6 +160,7 @@ class PooledClient {
   readonly #begunMs = new Set<{ readonly atMs: number }>()
   /** The statements and transactions of each tenant that it has. */
   readonly uses = new Map<string, number>()
+  #ofTenants = 0
   readonly #connect: () => Sql
   readonly #failed: (kind: StoreErrorKind) => void
 
@@ -167,10 +170,12 @@ class PooledClient {
     this.#failed = failed
   }
 
-  get load(): number {
+  /** Statements of other tenants count twice: they may yet turn out to wait for a lock. */
+  loadFor(tenantId: string | undefined): number {
     const [oldest] = this.#begunMs
     const isWaiting = oldest !== undefined && performance.now() - oldest.atMs > WAITING_MS
-    return this.#load + (isWaiting ? WAITING_WEIGHT : 0)
+    const ofOthers = this.#ofTenants - (this.uses.get(tenantId ?? '') ?? 0)
+    return this.#load + ofOthers + (isWaiting ? WAITING_WEIGHT : 0)
   }
 
   /**
@@ -206,6 +211,7 @@ class PooledClient {
 
   #count(tenantId: string | undefined, change: 1 | -1): void {
     if (tenantId === undefined) return
+    this.#ofTenants += change
     const count = (this.uses.get(tenantId) ?? 0) + change
     if (count === 0) this.uses.delete(tenantId)
     else this.uses.set(tenantId, count)

@@ -163,6 +163,20 @@ test.each([
   expect(new Set(await backends(SIZE)).size).toBe(SIZE)
 })
 
+test('prefers a connection without statements of another tenant', async () => {
+  const small = open(2)
+  await Promise.all([small.sql`select 1`, small.sql`select 2`])
+  const done: string[] = []
+  const greedy = small.ofTenant('greedy')`select pg_sleep(0.3)`.then(() => done.push('greedy'))
+  const own = small.sql`select pg_sleep(0.05)`.then(() => done.push('own'))
+
+  await small.ofTenant('other')`select 1`.then(() => done.push('other'))
+
+  expect(done).toEqual(['own', 'other'])
+  await Promise.all([greedy, own])
+  await small.close()
+})
+
 test('gives a transaction its connection exclusively', async () => {
   const used = await store.sql.begin(async (tx) => {
     const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`

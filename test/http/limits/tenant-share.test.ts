@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { postPayment } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const PLACES = 20
 const SAMPLES = 15
@@ -27,6 +28,7 @@ test('a neighbour is served as fast as alone while all requests of a tenant are 
   const stuck = await stickIn(greedy)
   const requests = Array.from({ length: 2 * PLACES }, () => postPayment(api.url, greedy))
   const refused = await Promise.race(requests)
+  await until(async () => (await countStuck()) > 0)
 
   const besideMs = await medianMs(neighbour)
   await stuck.release()
@@ -53,6 +55,15 @@ async function stickIn({ id }: Tenant) {
       await holding
     },
   }
+}
+
+/** The statements that wait for the lock. */
+async function countStuck(): Promise<number> {
+  const [row] = await api.store.sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+  `
+  return row?.count ?? 0
 }
 
 async function medianMs(tenant: Tenant): Promise<number> {
