@@ -1,5 +1,7 @@
 // The security headers of every answer.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import helmet from 'helmet'
+import { securityHeaders } from '../../../src/http/limits/security-headers.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { get, postPayment } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
@@ -30,4 +32,31 @@ test('every answer forbids browsers to run, frame or load anything', async () =>
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-powered-by')).toBeNull()
   }
+})
+
+test('the headers are those that helmet recommends, without those that say nothing for an API', () => {
+  const recommended: Record<string, string> = {}
+  const response = {
+    setHeader: (name: string, value: string) => (recommended[name.toLowerCase()] = value),
+    removeHeader: () => {},
+  }
+  const setHeaders = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    strictTransportSecurity: { maxAge: 365 * 24 * 60 * 60 },
+    xFrameOptions: { action: 'deny' },
+    // For pages, or for browsers that are no longer in use.
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  })
+
+  setHeaders({} as never, response as never, () => {})
+
+  expect(securityHeaders).toEqual(recommended)
 })
