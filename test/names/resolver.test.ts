@@ -59,7 +59,7 @@ describe('a name', () => {
 
     await expect(resolver({ timeoutMs: 200 })('shop.test')).rejects.toThrow(NameError)
 
-    expect(performance.now() - startedMs).toBeLessThan(3_000)
+    expect(performance.now() - startedMs).toBeLessThan(1_000)
   })
 
   test('that is silent delays no other name', async () => {
@@ -75,7 +75,7 @@ describe('a name', () => {
 
     await patient('shop.test')
 
-    expect(performance.now() - startedMs).toBeLessThan(2_500)
+    expect(performance.now() - startedMs).toBeLessThan(1_000)
     await Promise.all(silent)
   })
 })

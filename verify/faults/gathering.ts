@@ -14,7 +14,7 @@ export class Gathering {
     this.#size = size
   }
 
-  /** Resolves when enough others have come, or none came for too long. */
+  /** Resolves when enough others have come, or when the first one has waited for too long. */
   async arrive(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#waiting.push(resolve)

@@ -1,7 +1,7 @@
 // The headers that forbid browsers to run, frame or load anything from an answer. An endpoint that
 // serves a page overrides the Content-Security-Policy.
 
-/** Those that OWASP recommends for an API. Older browsers know only `x-frame-options`. */
+/** Those of helmet that say something for an API. Older browsers know only `x-frame-options`. */
 export const securityHeaders = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',

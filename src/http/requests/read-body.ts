@@ -13,8 +13,8 @@ const BODY_TIMEOUT_MS = 5_000
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
 /**
- * Reads the body of a request. A body that is too large is not read to its end: the connection is
- * closed.
+ * Reads the body of a request. One that is too large is not kept, and its answer closes the
+ * connection.
  *
  * @throws ProblemError unsupported-content-type, unsupported-content-encoding, body-too-large,
  *   request-timeout, or overloaded when the place of the request was given to a newer one.

@@ -101,8 +101,11 @@ test(
     )
     expect(statuses).toContain(408)
     // An answer that was not read may be lost with its connection. A tenant that sends so much may
-    // also exceed its own limits.
+    // also exceed its share of the places.
     expect([200, 408, 429, 503]).toEqual(expect.arrayContaining([...statuses]))
+    const beyond = answers.flat().filter(({ status }) => status === 429)
+    for (const { json } of beyond)
+      expect(json['type']).toBe('/problems/too-many-concurrent-requests')
     expect(await service.store.sql`select from idempotency_keys`).toHaveLength(HEALTHY)
     expect(service.parts.watch.waiting()).toBe(0)
   },

@@ -56,6 +56,17 @@ export const NO_ROW_SECURITY = `
   $$
 `
 
+/** Looks whether a key is free before it is inserted. The schema must not reject it a second time. */
+export const CHECK_THEN_INSERT: Patch = {
+  file: 'src/db/idempotency/intents.ts',
+  text: 'on conflict (tenant_id, key) do nothing',
+  replacement:
+    'and not exists (select from idempotency_keys as other where other.tenant_id = asked.tenant_id and other.key = asked.key)',
+}
+
+export const NO_UNIQUE_KEY =
+  'alter table idempotency_keys drop constraint idempotency_keys_one_per_key'
+
 /** Removes the constraints that reject a phase recorded, or posted, a second time. */
 export const NO_UNIQUE_STEPS: readonly string[] = [
   'drop index phase_runs_reached_once',

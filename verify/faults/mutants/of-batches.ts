@@ -1,5 +1,5 @@
 // Mutants of batches: of statements that several requests, or several phases, share.
-import type { Mutant } from './mutant.ts'
+import { CHECK_THEN_INSERT, NO_UNIQUE_KEY, type Mutant } from './mutant.ts'
 
 const TOGETHER = ['payment.create.together']
 
@@ -44,15 +44,8 @@ export const mutantsOfBatches: readonly Mutant[] = [
   {
     name: 'key-not-unique-in-a-batch',
     breaks: 'Two requests with one key in one statement both find it free.',
-    patches: [
-      {
-        file: 'src/db/idempotency/intents.ts',
-        text: 'on conflict (tenant_id, key) do nothing',
-        replacement:
-          'and not exists (select from idempotency_keys as other where other.tenant_id = asked.tenant_id and other.key = asked.key)',
-      },
-    ],
-    schema: ['alter table idempotency_keys drop constraint idempotency_keys_one_per_key'],
+    patches: [CHECK_THEN_INSERT],
+    schema: [NO_UNIQUE_KEY],
     caughtBy: 1,
     shownBy: TOGETHER,
   },

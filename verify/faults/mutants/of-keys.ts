@@ -1,5 +1,11 @@
 // Mutants of the idempotency key: how it is reserved, compared, replayed, retried and reaped.
-import { KEYLESS, type Circumstances, type Mutant } from './mutant.ts'
+import {
+  CHECK_THEN_INSERT,
+  KEYLESS,
+  NO_UNIQUE_KEY,
+  type Circumstances,
+  type Mutant,
+} from './mutant.ts'
 
 /** Slows inserts down, so that each of two concurrent requests looks before the other commits. */
 const SLOW_INSERTS: readonly string[] = [
@@ -23,18 +29,8 @@ export const mutantsOfKeys: readonly Mutant[] = [
   {
     name: 'check-then-insert',
     breaks: 'Two concurrent requests with one key both find it free.',
-    patches: [
-      {
-        file: 'src/db/idempotency/intents.ts',
-        text: 'on conflict (tenant_id, key) do nothing',
-        replacement:
-          'and not exists (select from idempotency_keys as other where other.tenant_id = asked.tenant_id and other.key = asked.key)',
-      },
-    ],
-    schema: [
-      'alter table idempotency_keys drop constraint idempotency_keys_one_per_key',
-      ...SLOW_INSERTS,
-    ],
+    patches: [CHECK_THEN_INSERT],
+    schema: [NO_UNIQUE_KEY, ...SLOW_INSERTS],
     caughtBy: 1,
     shownBy: ['payment.create.at-once'],
   },
