@@ -39,16 +39,22 @@ export function createRateLimits(nowMs: () => number): RateLimits {
     limit: number | null | undefined,
     windowMs: number,
   ) => {
-    const recent = (admitted.get(name) ?? []).filter((at) => at > nowMs() - windowMs)
+    if (!isSet(limit)) return
+    const startMs = nowMs() - windowMs
+    const recent = (admitted.get(name) ?? []).filter((at) => at > startMs)
     admitted.set(name, recent)
-    if (recent.length >= (limit ?? Infinity)) throw rateLimited(reason)
+    if (recent.length >= limit) throw rateLimited(reason)
   }
   const refuseAtConcurrency = (
     reason: RateLimitReason,
     name: string,
     limit: number | null | undefined,
   ) => {
-    if ((running.get(name) ?? 0) >= (limit ?? Infinity)) throw rateLimited(reason)
+    if (isSet(limit) && (running.get(name) ?? 0) >= limit) throw rateLimited(reason)
+  }
+  /** Only what has a limit: otherwise each request would read those of the second before. */
+  const count = (name: string) => {
+    admitted.set(name, [...(admitted.get(name) ?? []), nowMs()])
   }
 
   return {
@@ -69,9 +75,9 @@ export function createRateLimits(nowMs: () => number): RateLimits {
         refuseAtRate('resource-specific', objectId, limits.intent_updates_per_hour, HOUR_MS)
       }
       const names = ['all', endpoint]
-      for (const name of isUpdate ? [...names, objectId] : names) {
-        admitted.set(name, [...(admitted.get(name) ?? []), nowMs()])
-      }
+      if (isSet(limits.global_per_second)) count('all')
+      if (isSet(limits.endpoint_per_second)) count(endpoint)
+      if (isUpdate && isSet(limits.intent_updates_per_hour)) count(objectId)
       const counted = running
       for (const name of names) counted.set(name, (counted.get(name) ?? 0) + 1)
       return () => {
@@ -79,4 +85,8 @@ export function createRateLimits(nowMs: () => number): RateLimits {
       }
     },
   }
+}
+
+function isSet(limit: number | null | undefined): limit is number {
+  return typeof limit === 'number'
 }
