@@ -63,7 +63,9 @@ export interface JoinedRow {
 }
 
 /**
- * A query for the operations in `operation`, a table or a CTE, with their resources.
+ * A query for the operations in `operation`, a table or a CTE, with their resources. Each resource
+ * is a subselect, which is always looked up by its key: a join that is planned while the tables are
+ * small reads all payments of the tenant, and goes on doing so when there are many.
  *
  * @param columns more columns of the operation's row.
  */
@@ -80,17 +82,21 @@ export function selectOperation(
       operation.in_doubt, operation.key_generation,
       (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
       (extract(epoch from now() - operation.created_at) * 1000)::float8 as age_ms,
-      to_jsonb(payments) as payment, to_jsonb(refunds) as refund,
-      to_jsonb(disputes) as dispute,
+      (
+        select to_jsonb(payments) from payments
+        where payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
+      ) as payment,
+      (
+        select to_jsonb(refunds) from refunds
+        where refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
+      ) as refund,
+      (
+        select to_jsonb(disputes) from disputes
+        where disputes.tenant_id = operation.tenant_id and disputes.id = operation.dispute_id
+      ) as dispute,
       tenants.fee_basis_points, tenants.fee_fixed_minor
     from ${operation} as operation
     join tenants on tenants.id = operation.tenant_id
-    join payments
-      on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
-    left join refunds
-      on refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
-    left join disputes
-      on disputes.tenant_id = operation.tenant_id and disputes.id = operation.dispute_id
   `
 }
 
