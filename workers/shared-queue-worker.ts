@@ -8,6 +8,7 @@ import type { JobStore } from '../src/db/queue/job-store.ts'
 import {
   fetchInTurn,
   forbidRetries,
+  mayLeaveJobs,
   type FetchedJob,
   type SharedQueue,
 } from '../src/db/queue/turns.ts'
@@ -85,12 +86,12 @@ export class SharedQueueWorker {
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       this.#isWoken = false
-      const hasFetched = await this.#fetch()
-      if (!hasFetched) await this.#pause()
+      const mayLeaveMore = await this.#fetch()
+      if (!mayLeaveMore) await this.#pause()
     }
   }
 
-  /** Starts the jobs that it fetches. Returns false when there are none, or no places for them. */
+  /** Starts the jobs that it fetches. Returns false when none are left, or no places for them. */
   async #fetch(): Promise<boolean> {
     const { sharedPlaces, reservedPlaces, lanes } = this.#options
     const nowMs = performance.now()
@@ -107,8 +108,9 @@ export class SharedQueueWorker {
       const fetched = await fetchInTurn(this.#jobs.sql, this.queue, room)
       for (const job of fetched) this.#start(job)
       this.#after = lastTenant(fetched) ?? this.#after
-      if (!this.#mayBeWaiting && fetched.length === 0) this.#lanes.forgetIdle()
-      return fetched.length > 0
+      const mayLeaveMore = mayLeaveJobs(fetched, room)
+      if (!this.#mayBeWaiting && !mayLeaveMore) this.#lanes.forgetIdle()
+      return mayLeaveMore
     } catch (error) {
       this.#options.onError(error)
       return false

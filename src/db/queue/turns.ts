@@ -20,6 +20,8 @@ export interface FetchedJob {
   readonly retryCount: number
   /** The turn of its tenant, in the order of this fetch. */
   readonly place: number
+  /** How many jobs of its tenant this fetch could return. */
+  readonly share: number
   readonly tenant: string
   /** The tenant and the receiver of the job: a webhook endpoint, or none. */
   readonly lane: string
@@ -113,11 +115,11 @@ export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Pro
     ),
     candidate as (
       select
-        job.id, idle, place, row_number() over (partition by place) as round
+        job.id, idle, place, share, row_number() over (partition by place) as round
       from tenant cross join lateral (${lockJobsOfTenant(sql, queue, room)}) as job
     ),
     chosen as materialized (
-      select id, place from (
+      select id, place, share from (
         select *, row_number() over (order by (idle and round = 1) desc, round, place) as position
         from candidate
       ) as candidate
@@ -128,9 +130,27 @@ export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Pro
       retry_count = case when started_on is null then retry_count else retry_count + 1 end
     from chosen where ${dueIn(sql, queue)} and job.id = chosen.id
     returning
-      job.id, data, retry_count as "retryCount", place::int, ${tenant(sql)} as tenant,
+      job.id, data, retry_count as "retryCount", place::int, share, ${tenant(sql)} as tenant,
       ${tenant(sql)} || ${endpoint(sql)} as lane
   `
+}
+
+/** Whether a fetch may have left due jobs to the next one: it reached one of its limits. */
+export function mayLeaveJobs(jobs: readonly FetchedJob[], room: Room): boolean {
+  const { freePlaces, reservedPlaces, perLane } = room
+  const [ofTenants, ofLanes] = [countBy(jobs, 'tenant'), countBy(jobs, 'lane')]
+  return jobs.some(
+    (job) =>
+      jobs.length >= freePlaces - reservedPlaces ||
+      (ofTenants.get(job.tenant) ?? 0) >= job.share ||
+      (ofLanes.get(job.lane) ?? 0) >= perLane,
+  )
+}
+
+function countBy(jobs: readonly FetchedJob[], name: 'tenant' | 'lane'): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const job of jobs) counts.set(job[name], (counts.get(job[name]) ?? 0) + 1)
+  return counts
 }
 
 /**

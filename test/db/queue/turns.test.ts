@@ -8,7 +8,12 @@ import {
   PROVIDER_EVENTS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
-import { fetchInTurn, type Room, type SharedQueue } from '../../../src/db/queue/turns.ts'
+import {
+  fetchInTurn,
+  mayLeaveJobs,
+  type Room,
+  type SharedQueue,
+} from '../../../src/db/queue/turns.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -167,4 +172,43 @@ test('fetches a malformed job, which has no tenant', async () => {
 
   expect(await fetchLanes()).toEqual(['', 'a'])
   expect(await fetchLanes()).toEqual([])
+})
+
+test('knows when a fetch has left no jobs', async () => {
+  const fetchAll = async (fields: Partial<Room>, name: SharedQueue) => {
+    const jobs = await fetchInTurn(store.sql, name, room(fields))
+    return {
+      lanes: jobs.map(({ lane }) => lane).toSorted(),
+      more: mayLeaveJobs(jobs, room(fields)),
+    }
+  }
+  const operations = (fields: Partial<Room> = {}) => fetchAll(fields, OPERATIONS_QUEUE)
+  expect(await operations()).toEqual({ lanes: [], more: false })
+  expect(await operations({ freePlaces: 1, reservedPlaces: 2 })).toEqual({ lanes: [], more: false })
+
+  await queue('a')
+  await queue('b')
+  expect(await operations()).toEqual({ lanes: ['a', 'b'], more: false })
+
+  await queue('a', { count: 5 })
+  expect(await operations()).toEqual({ lanes: ['a', 'a', 'a', 'a'], more: true })
+  expect(await operations()).toEqual({ lanes: ['a'], more: false })
+
+  // Three tenants share six places, and leave those that the third one does not need.
+  await queue('a', { count: 3 })
+  await queue('b')
+  await queue('c')
+  expect(await operations({ freePlaces: 6 })).toEqual({ lanes: ['a', 'a', 'b', 'c'], more: true })
+  expect(await operations({ freePlaces: 6 })).toEqual({ lanes: ['a'], more: false })
+
+  // The second place is only for a tenant without jobs in progress.
+  await queue('a', { count: 2 })
+  const busy = { freePlaces: 2, reservedPlaces: 1, busyTenants: ['a'] }
+  expect(await operations(busy)).toEqual({ lanes: ['a'], more: true })
+  expect(await operations()).toEqual({ lanes: ['a'], more: false })
+
+  const webhooks = { queue: WEBHOOKS_QUEUE, endpoint: '/1', count: 2 } as const
+  await queue('a', webhooks)
+  const oneEach = { freePlaces: 8, perLane: 1 }
+  expect(await fetchAll(oneEach, WEBHOOKS_QUEUE)).toEqual({ lanes: ['a/1'], more: true })
 })
