@@ -100,7 +100,7 @@ const environmentSchema = z
     JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
     WORKER_QUEUES: allOrSome(queueGroups).prefault('all'),
-    WORKER_CONCURRENCY: count.default(16),
+    WORKER_CONCURRENCY: count.default(64),
 
     SWEEP_INTERVAL_MS: milliseconds.default(5_000),
     CHECK_INTERVAL_MS: milliseconds.default(1_000),
