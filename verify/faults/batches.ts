@@ -1,20 +1,42 @@
-// The scenario of batches: a tenant's requests and its provider's answers arrive together, so that
+// The scenarios of batches: a tenant's requests and its provider's answers arrive together, so that
 // they share statements. Faults at the second statement of a name strike several members.
 import { inTransaction } from '../../src/db/connection/transaction.ts'
-import { beginPayment, PAYMENT, send, sendRefused, tagOf, untilAllAnswered } from './contests.ts'
+import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './case.ts'
+import {
+  begin,
+  beginPayment,
+  PAYMENT,
+  send,
+  sendRefused,
+  tagOf,
+  untilAllAnswered,
+} from './contests.ts'
 import type { Merchant } from './merchant.ts'
 import { untilWaiting } from './rendezvous.ts'
-import type { Scenario } from './scenario.ts'
+import type { LaneNeeds, Scenario } from './scenario.ts'
 
 const PAYMENTS = 6
 const REFUSED = 2
+/** How many are captured and refunded. */
+const HELD = 4
+
+const needs: LaneNeeds = {
+  settings: { WORKER_CONCURRENCY: String(PAYMENTS), API_KEY_CACHE_SECONDS: '60' },
+}
 
 export const payTogether: Scenario = {
   name: 'payment.create.together',
-  needs: { settings: { WORKER_CONCURRENCY: String(PAYMENTS), API_KEY_CACHE_SECONDS: '60' } },
+  needs,
   prepare: authenticate,
   act: pay,
+}
+
+export const captureTogether: Scenario = {
+  name: 'payment.capture.together',
+  needs,
+  prepare: hold,
+  act: captureAndRefund,
 }
 
 /** Later requests of the tenant need no statement of their own before their intents. */
@@ -24,26 +46,90 @@ async function authenticate({ sender }: Merchant): Promise<string> {
   return ''
 }
 
-/**
- * Several payments at once, one of them requested twice, and some that the store refuses. The row of
- * their tenant is locked, so that the first intent waits for it, and the others for the first. Then
- * the provider's answers are passed on together.
- */
+/** Several payments at once, one of them requested twice, and some that the store refuses. */
 async function pay(merchant: Merchant, _id: string, injections: readonly Injection[]) {
-  const { lane, tenant } = merchant
-  lane.process('worker').provider.gather(PAYMENTS)
   const payments = Array.from({ length: PAYMENTS }, () => beginPayment(merchant))
-  const { requests } = await inTransaction(lane.owner.sql, async (tx) => {
-    await tx`select from tenants where id = ${tenant.id} for update`
-    const sent = [...payments, ...payments.slice(-1)].map((payment) => send(merchant, payment))
-    const refused = Array.from({ length: REFUSED }, (_, index) => payForeign(merchant, index))
-    await untilWaiting(lane, 2, GATHERING_LIMIT_MS)
-    return { requests: [...sent, ...refused] }
-  })
-  await Promise.all(requests)
-  await untilAllAnswered(merchant)
+  await together(merchant, PAYMENTS, [
+    ...[...payments, ...payments.slice(-1)].map((payment) => () => send(merchant, payment)),
+    ...Array.from({ length: REFUSED }, (_, index) => () => payForeign(merchant, index)),
+  ])
   const areMade = payments.every(({ answers }) => answers[0]?.status === 201)
-  if (injections.length === 0 && areMade) await checkShared(merchant)
+  if (injections.length === 0 && areMade) await checkShared(merchant, 'payment.create')
+}
+
+/** Makes the payments that are captured, and returns the id of the first one. */
+async function hold(merchant: Merchant): Promise<string> {
+  const body = { ...PAYMENT, capture_method: 'manual' } as const
+  const payments = Array.from({ length: HELD }, () =>
+    begin(merchant, (tag) => ({ kind: 'payment.create', body: { ...body, ...tag } })),
+  )
+  await Promise.all(payments.map((payment) => send(merchant, payment)))
+  await untilAllAnswered(merchant)
+  return idOf(payments[0])
+}
+
+/**
+ * Captures several payments at once, and then refunds them at once. One more refund is refused, which
+ * undoes the statement of its neighbours: they are tried singly.
+ */
+async function captureAndRefund(
+  merchant: Merchant,
+  _id: string,
+  injections: readonly Injection[],
+): Promise<void> {
+  const ids = merchant.history.operations.map(idOf)
+  const { amount } = PAYMENT
+  const captures = ids.map((paymentId) =>
+    begin(merchant, () => ({ kind: 'payment.capture', paymentId, amount })),
+  )
+  await together(
+    merchant,
+    HELD,
+    captures.map((capture) => () => send(merchant, capture)),
+  )
+  if (injections.length === 0) await checkShared(merchant, 'payment.capture')
+  const refunds = ids.map((paymentId) =>
+    begin(merchant, (tag) => ({ kind: 'refund.create', paymentId, body: { amount, ...tag } })),
+  )
+  await together(merchant, HELD, [
+    ...refunds.map((refund) => () => send(merchant, refund)),
+    () => refundTooMuch(merchant, ids[0] ?? ''),
+  ])
+}
+
+async function refundTooMuch(merchant: Merchant, paymentId: string): Promise<void> {
+  const label = 'refund-too-much'
+  const body = { amount: PAYMENT.amount + 1, ...tagOf(merchant, label) }
+  const content = { kind: 'refund.create', paymentId, body } as const
+  await sendRefused(merchant, content, { why: 'too_much', key: label, label })
+}
+
+const idOf = (operation: Operation | undefined): string => operation?.answers[0]?.resource.id ?? ''
+
+/**
+ * Sends requests of one tenant together: its row is locked, so that the first intent waits for it,
+ * and the others for the first. So many answers of the provider are passed on together. Returns when
+ * all have final answers.
+ */
+async function together(
+  merchant: Merchant,
+  answers: number,
+  requests: readonly (() => Promise<void>)[],
+): Promise<void> {
+  const { lane, tenant } = merchant
+  lane.process('worker').provider.gather(answers)
+  let sent: Promise<void>[] = []
+  const locked = inTransaction(lane.owner.sql, async (tx) => {
+    await tx`select from tenants where id = ${tenant.id} for update`
+    sent = requests.map((request) => request())
+    await untilWaiting(lane, 2, GATHERING_LIMIT_MS)
+  })
+  await locked.catch((error: unknown) => {
+    // A fault may end the server, and with it the lock.
+    if (sent.length === 0) throw error
+  })
+  await Promise.all(sent)
+  await untilAllAnswered(merchant)
 }
 
 /** Names a customer that the tenant does not own. */
@@ -58,15 +144,18 @@ async function payForeign(merchant: Merchant, index: number): Promise<void> {
 const GATHERING_LIMIT_MS = 500
 
 /**
- * Without a fault, intents and phases have shared statements.
+ * Without a fault, intents and phases of the operation have shared statements.
  *
  * @throws Error when each had one of its own: then the faults of this scenario strike no batch.
  */
-async function checkShared({ lane, tenant }: Merchant): Promise<void> {
+async function checkShared({ lane, tenant }: Merchant, operation: string): Promise<void> {
   const [shared] = await lane.owner.sql<{ intents: number; phases: number }[]>`
     with members as (
       select phase is null as is_intent, count(distinct operation_id)::int as number
-      from phase_runs where tenant_id = ${tenant.id} group by xmin::text, is_intent
+      from phase_runs join idempotency_keys as key
+        on key.tenant_id = phase_runs.tenant_id and key.id = phase_runs.operation_id
+      where phase_runs.tenant_id = ${tenant.id} and key.operation = ${operation}
+      group by phase_runs.xmin::text, is_intent
     )
     select
       coalesce(max(number) filter (where is_intent), 0) as intents,
@@ -75,6 +164,8 @@ async function checkShared({ lane, tenant }: Merchant): Promise<void> {
   `
   const { intents = 0, phases = 0 } = shared ?? {}
   if (intents < 2 || phases < 2) {
-    throw new Error(`no batch: at most ${intents} intents and ${phases} phases shared a statement`)
+    throw new Error(
+      `no batch of ${operation}: at most ${intents} intents and ${phases} phases shared a statement`,
+    )
   }
 }

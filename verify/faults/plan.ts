@@ -49,7 +49,7 @@ export function planRuns(
   const all = counted.flatMap(({ scenario, points }) =>
     catalogue.flatMap((fault) =>
       points
-        .filter((point) => fault.appliesAt(point) && isFitFor(scenario, fault))
+        .filter((point) => fault.appliesAt(point) && isFitFor(scenario, fault, point))
         .map(({ label }): Case => ({
           scenario,
           injections: [{ fault: fault.name, point: label }],
@@ -64,10 +64,15 @@ export function planRuns(
   return spreadKills(shuffle(random, [...exhaustive, ...sampleOfEachFault(random, others)]))
 }
 
-/** A contest is for the only operation in progress. */
-function isFitFor(scenario: string, { contests }: Fault): boolean {
-  return contests !== true || !CONCURRENT.includes(scenario)
+/**
+ * A contest is for the only operation in progress. With several in progress, the statements that they
+ * share are struck: which other messages there are depends on timing.
+ */
+function isFitFor(scenario: string, { contests }: Fault, { label }: Point): boolean {
+  return !CONCURRENT.includes(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
 }
+
+const SHARED_STATEMENT = /\/(reserve|claim|advance|finish)\//
 
 /** At least one run of each fault, as far as the sample reaches. */
 function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
@@ -84,19 +89,21 @@ export const VARIANTS: readonly string[] = [
   'payment.create.declined',
   'payment.create.manual',
   'payment.create.together',
+  'payment.capture.together',
   'payment.capture.refused',
   'payment.cancel.expired',
   'payment.follow.expired',
 ]
 
 /** Scenarios with several operations in progress at a time. */
-export const CONCURRENT: readonly string[] = ['payment.create.together']
+export const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
 
 /** Variants whose provider calls are those of the operation itself. */
 const OF_THE_SAME_CALLS: readonly string[] = [
   'payment.create.declined',
   'payment.create.manual',
   'payment.create.together',
+  'payment.capture.together',
 ]
 
 /**

@@ -2,7 +2,7 @@
 // prepared without a fault.
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
-import { payTogether } from './batches.ts'
+import { captureTogether, payTogether } from './batches.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
 import type { Case } from './case.ts'
@@ -48,6 +48,7 @@ export const scenarios: readonly Scenario[] = [
     act: (merchant, id) => merchant.refund(id, 1_000),
   },
   payTogether,
+  captureTogether,
   follow,
   followFailedRefund,
   followDispute,

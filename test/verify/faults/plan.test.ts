@@ -48,24 +48,29 @@ function counted(scenario: string, times: number) {
 const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
 
-test('no contest is planned where several operations are in progress', () => {
-  const fetched: Place = {
+test('where several operations are in progress, the statements that they share are struck', () => {
+  const place = {
     role: 'worker',
-    name: 'fetch-operations',
     message: 'DataRow',
     moment: 'before',
     peer: 'store',
     direction: 'in',
-  }
-  const points = [new PointCounter().count(fetched)]
-  const faultsOf = (scenario: string) =>
+  } as const
+  const counter = new PointCounter()
+  const points = ['fetch-operations', 'claim'].map((name) => counter.count({ ...place, name }))
+  const runsOf = (scenario: string) =>
     planRuns([{ scenario, points }], { quick: false, seed: 1 }).map(
-      ({ injections: [first] }) => first?.fault,
+      ({ injections: [first] }) => `${first?.fault}@${first?.point}`,
     )
 
-  expect(faultsOf('payment.create')).toContain('job-twice')
-  expect(faultsOf('payment.create.together')).not.toContain('job-twice')
-  expect(faultsOf('payment.create.together')).toContain('SIGKILL')
+  const alone = runsOf('payment.create').join()
+  expect(alone).toContain('job-twice@worker/fetch-operations/')
+  expect(alone).toContain('SIGKILL@worker/fetch-operations/')
+
+  const together = runsOf('payment.create.together')
+  expect(together.join()).toContain('SIGKILL@worker/claim/')
+  expect(together.join()).not.toContain('job-twice')
+  expect(together.filter((run) => !run.includes('@worker/claim/'))).toEqual([])
 })
 
 test('the full plan has every fault at every point to which it applies, once', () => {
