@@ -34,11 +34,13 @@ export interface ClientRequest {
 }
 
 export interface Programs {
-  work(operationId: string): Program
+  /** A worker process that took these jobs together. */
+  work(operationIds: readonly string[]): Program
   readonly sweep: Program
   readonly reap: Program
   readonly check: Program
-  send(request: ClientRequest): Program
+  /** An API process to which these requests are sent together. */
+  send(requests: readonly ClientRequest[]): Program
 }
 
 export function programsOf(
@@ -48,29 +50,40 @@ export function programsOf(
   const settings = settingsFor(tries, checks)
   const engineOf = (environment: Environment) => makeEngine(product, settings, environment)
   return {
-    work: (operationId) => async (environment) => {
+    work: (operationIds) => async (environment) => {
       const parts = { engine: engineOf(environment) } as unknown as WorkerParts
-      const job = { id: 'job', data: { tenantId: TENANT_ID, operationId } }
-      const { status } = await product.workOnOperation(parts, job)
-      return status ?? null
+      const workOn = async (operationId: string): Promise<Value> => {
+        const job = { id: 'job', data: { tenantId: TENANT_ID, operationId } }
+        return (await product.workOnOperation(parts, job)).status ?? null
+      }
+      return await Promise.all(operationIds.map(workOn))
     },
     sweep: async (environment) => await product.sweep(engineOf(environment)),
     reap: async (environment) => ({ ...(await product.reap(engineOf(environment), settings)) }),
     check: async (environment) => await product.resolveDue(engineOf(environment)),
-    send: (request) => async (environment) => {
-      const parts = makeApi(product, settings, environment, request)
-      const endpoint =
-        request.paymentId === undefined
-          ? product.createPaymentEndpoint
-          : product.createRefundEndpoint
-      try {
-        return answerOf(await endpoint.endpoint(parts, requestOf(product, request), TENANT_ID))
-      } catch (error) {
-        const answer = product.problemAnswer(error, 'ietf')
-        if (answer.status === 500) environment.reportUnexpected(error, 'the API')
-        return answerOf(answer)
-      }
+    send: (requests) => async (environment) => {
+      const parts = makeApi(product, settings, environment, requests)
+      return await Promise.all(
+        requests.map((request) => serve(product, environment, parts, request)),
+      )
     },
+  }
+}
+
+async function serve(
+  product: Product,
+  environment: Environment,
+  parts: ApiParts,
+  request: ClientRequest,
+): Promise<Value> {
+  const { endpoint } =
+    request.paymentId === undefined ? product.createPaymentEndpoint : product.createRefundEndpoint
+  try {
+    return answerOf(await endpoint(parts, requestOf(product, request), TENANT_ID))
+  } catch (error) {
+    const answer = product.problemAnswer(error, 'ietf')
+    if (answer.status === 500) environment.reportUnexpected(error, 'the API')
+    return answerOf(answer)
   }
 }
 
@@ -109,14 +122,15 @@ function makeApi(
   { operations, batchLookUps, batchReservations }: Product,
   settings: Settings,
   environment: Environment,
-  { isCachedAsUsed = false }: ClientRequest,
+  requests: readonly ClientRequest[],
 ): ApiParts {
+  const cached = new Set(requests.filter((one) => one.isCachedAsUsed).map(({ key }) => key))
   const parts = {
     operations,
     store: { sql: environment.sql },
     reserve: batchReservations(BATCH_LIMITS),
     findKey: batchLookUps(BATCH_LIMITS),
-    recentKeys: { has: () => isCachedAsUsed, add: ignore },
+    recentKeys: { has: (_tenant: string, key: string) => cached.has(key), add: ignore },
     wakeWorkers: ignore,
     providerName: 'stripe',
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },

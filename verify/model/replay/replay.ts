@@ -4,12 +4,13 @@ import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Database } from '../store/database.ts'
 import { fillStore } from '../store/postgres-store.ts'
 import type { Effect } from '../space/effect.ts'
+import { endedJobs } from '../space/effect-builder.ts'
 import { afterExpiry } from '../space/instance.ts'
 import type { Transition } from '../space/transition.ts'
 import type { TransitionSystem } from '../space/transition-system.ts'
 import { livesOf } from '../space/starts.ts'
 import type { State } from '../space/state.ts'
-import { operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
+import { nameOfKey, operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
 import type { Connections } from './connections.ts'
 import { LiveProgram } from './live-program.ts'
 import { shiftTimestamps } from './shift-timestamps.ts'
@@ -138,11 +139,13 @@ class Path {
    * the key.
    */
   #idsFor(instance: number, before: State): string[] {
-    const { kind, key } = this.#system.instances.valueOf(instance)
+    const { kind, members } = this.#system.instances.valueOf(instance)
     if (kind !== 'send') return []
-    const life = livesOf(this.#system.database(before), key) + 1
     const isRefund = this.#system.space.operation === 'refund.create'
-    return [operationIdOf(key, life), isRefund ? refundIdOf(key, life) : paymentIdOf(key, life)]
+    return members.flatMap(({ key }) => {
+      const life = livesOf(this.#system.database(before), key) + 1
+      return [operationIdOf(key, life), isRefund ? refundIdOf(key, life) : paymentIdOf(key, life)]
+    })
   }
 
   /** Executes the requests that the model skipped as no-ops. */
@@ -167,21 +170,21 @@ class Path {
   async #finish({ program, instance }: RunningProgram, { act }: Effect): Promise<void> {
     if (act !== 'crash') {
       while (program.pending !== undefined) await program.executePending(true)
-      if (act !== 'crash_before_job_end') await this.#deleteJob(instance, program.value)
+      if (act !== 'crash_before_job_end') await this.#deleteJobs(instance, program.value)
     }
     await program.crash()
   }
 
-  /** What pg-boss does with the job when a worker ends. */
-  async #deleteJob(instance: number, value: unknown): Promise<void> {
-    const { kind, key, job } = this.#system.instances.valueOf(instance)
-    if (kind !== 'work' || (value !== 'completed' && value !== 'deadletter')) return
-    const isCurrent = job === 'current'
-    await this.#sql`
-      delete from pgboss.job using idempotency_keys as operation
-      where operation.key = ${`key-${key}`} and job.data ->> 'operationId' = operation.id::text
-        and (job.id = operation.job_id) = ${isCurrent}
-    `
+  /** What pg-boss does with the jobs when a worker ends. */
+  async #deleteJobs(instance: number, results: unknown): Promise<void> {
+    for (const { key, job } of endedJobs(this.#system.instances.valueOf(instance), results)) {
+      const isCurrent = job === 'current'
+      await this.#sql`
+        delete from pgboss.job using idempotency_keys as operation
+        where operation.key = ${nameOfKey(key)} and job.data ->> 'operationId' = operation.id::text
+          and (job.id = operation.job_id) = ${isCurrent}
+      `
+    }
   }
 
   async #compare(state: State): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import type { Database } from '../store/database.ts'
 import { toText, type Row } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
-import { afterExpiry, epochOf, type Instance } from './instance.ts'
+import { afterExpiry, epochOf, isAbout, type Instance } from './instance.ts'
 import { PairMap } from './pair-map.ts'
 import type { SearchContext } from './search-context.ts'
 import { forget, recordOf } from './provider.ts'
@@ -119,11 +119,12 @@ export class Clock {
   ): boolean {
     if (precondition === 'nothing') return true
     if (precondition === 'statements') return running.every(({ snapshot }) => snapshot < 0)
-    const isAbout = (one: Instance) => one.key === key || one.key < 0
     const isCalling = (one: Instance) => this.#automaton.nodeOf(one.node).pending?.kind === 'call'
     const { inFlight } = recordOf(this.#context.providers.valueOf(provider), operationId)
     if (inFlight.length > 0) return false
-    return !running.some((one) => isAbout(one) && (precondition === 'programs' || isCalling(one)))
+    return !running.some(
+      (one) => isAbout(one, key) && (precondition === 'programs' || isCalling(one)),
+    )
   }
 
   #find(database: number): readonly InternedTimeStep[] {

@@ -2,16 +2,16 @@
 // next node of the program after the answer; and, when a worker ended, what pg-boss does with its
 // job.
 import type { Automaton, Node } from '../programs/automaton.ts'
-import { keyOfName, operationIdOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
+import { keyOfName, operationIdOf, ownerOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
 import type { Answer, StatementRequest } from '../programs/requests.ts'
 import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
 import type { Database, Work } from '../store/database.ts'
 import { commit as committed, type ExecutionResult } from '../store/memory-store.ts'
-import { toText, isObject, type Value } from '../store/rows.ts'
+import { toText, isObject, type Row, type Value } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
 import { canonicalDatabase, currentJobOf, oldJobOf } from './canonical.ts'
 import { NO_CONSEQUENCES, type Effect, type SharedState, type EffectSummary } from './effect.ts'
-import { afterNewEpoch, receiveRows, type Instance } from './instance.ts'
+import { afterNewEpoch, receiveRows, type Instance, type Member } from './instance.ts'
 import type { Interner } from './interner.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
@@ -59,7 +59,7 @@ export class EffectBuilder {
     if (node.pending !== undefined) {
       return { ...effect, after: { ...instance, isLate: false, node: node.id } }
     }
-    const withoutJob = this.#deleteJob(instance, database, node)
+    const withoutJob = this.#deleteJobs(instance, database, node)
     const crashPoint = withoutJob === database ? {} : { databaseWithJob: database }
     return { ...effect, ...crashPoint, database: withoutJob, after: undefined, ended: node }
   }
@@ -116,21 +116,31 @@ export class EffectBuilder {
     return { names, database: JSON.parse(text) as Database }
   }
 
-  /** pg-boss deletes the job that it was told to, even if another worker has it by now. */
-  #deleteJob({ kind, key, job }: Instance, database: number, { value }: Node): number {
-    const isJobDeleted = value === 'completed' || value === 'deadletter'
-    if (kind !== 'work' || !isJobDeleted) return database
+  /** pg-boss deletes the jobs that it was told to, even if another worker has them by now. */
+  #deleteJobs(instance: Instance, database: number, { value }: Node): number {
+    const ended = endedJobs(instance, value)
+    if (ended.length === 0) return database
     const before = this.#context.databases.valueOf(database)
     const jobs = before['pgboss.job'] ?? []
     const left = jobs.filter(({ id, data }) => {
-      const operationId = isObject(data ?? null) ? String((data as never)['operationId']) : ''
-      const isOwn = Number(operationId.slice(-12, -2)) === key
-      const name = job === 'current' ? currentJobOf(operationId) : oldJobOf(operationId)
-      return !isOwn || id !== name
+      const operationId = isObject(data ?? null) ? toText((data as Row)['operationId']) : ''
+      const { key } = ownerOf(operationId)
+      return !ended.some((member) => member.key === key && id === jobOf(member, operationId))
     })
     return this.#context.databases.idOf({ ...before, 'pgboss.job': left })
   }
 }
+
+/** The members of a worker whose jobs pg-boss deletes. */
+export function endedJobs({ kind, members }: Instance, results: unknown): readonly Member[] {
+  if (kind !== 'work' || !Array.isArray(results)) return []
+  return members.filter((_, index) => DELETING.has(results[index]))
+}
+
+const DELETING = new Set<unknown>(['completed', 'deadletter'])
+
+const jobOf = ({ job }: Member, operationId: string): string =>
+  job === 'current' ? currentJobOf(operationId) : oldJobOf(operationId)
 
 function nextLife(
   key: number,

@@ -9,16 +9,21 @@ import { CURRENT_EPOCH } from './canonical.ts'
 
 type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send'
 
+/** A job of a worker process, or a request to an API process. */
+export interface Member {
+  readonly key: number
+  /** For a worker: whether its job is the one that the row of its operation names. */
+  readonly job: 'current' | 'old' | null
+}
+
 export interface Instance {
   readonly kind: Kind
-  /** The key that it works on; -1 for programs that work on all keys. */
-  readonly key: number
+  /** What it works on, at the same time; empty for programs that work on all keys. */
+  readonly members: readonly Member[]
   /** The node of its automaton. */
   readonly node: number
   /** By key, the lease epoch that it received: stale, current, or one that is not committed yet. */
   readonly epochs: readonly (readonly [key: number, epoch: number])[]
-  /** For a worker: whether its job is the one that the row of its operation names. */
-  readonly job: 'current' | 'old' | null
   /**
    * The work of its open transactions. Under `AUTOCOMMIT`, the locks of a single statement that
    * waits.
@@ -34,7 +39,6 @@ export interface Instance {
 
 export const NEW_INSTANCE = {
   epochs: [],
-  job: null,
   works: [],
   snapshot: -1,
   isLate: false,
@@ -94,7 +98,12 @@ export function afterExpiry(instance: Instance, key: number): Instance {
 
 /** The operation has a new job. */
 export function afterNewJob(instance: Instance, key: number): Instance {
-  return instance.key === key && instance.job === 'current' ? { ...instance, job: 'old' } : instance
+  const isAffected = (member: Member) => member.key === key && member.job === 'current'
+  if (!instance.members.some(isAffected)) return instance
+  const members = instance.members.map((member): Member =>
+    isAffected(member) ? { key, job: 'old' } : member,
+  )
+  return { ...instance, members }
 }
 
 /**
@@ -171,6 +180,10 @@ function keyOf(row: Row, parameters: readonly Value[]): number | undefined {
   return named === undefined ? undefined : ownerOf(named).key
 }
 
+/** Whether the program works on the key. */
+export const isAbout = ({ members }: Instance, key: number): boolean =>
+  members.length === 0 || members.some((member) => member.key === key)
+
 export const isMaintenance = ({ kind }: Pick<Instance, 'kind'>): boolean =>
   kind === 'sweep' || kind === 'reap' || kind === 'check'
 
@@ -182,6 +195,7 @@ const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
   send: 'the client request',
 }
 
-export function nameOfInstance({ kind, key }: Instance): string {
-  return key < 0 ? PROGRAM_NAMES[kind] : `${PROGRAM_NAMES[kind]} of ${nameOfKey(key)}`
+export function nameOfInstance({ kind, members }: Instance): string {
+  const keys = members.map(({ key }) => nameOfKey(key)).join(' and ')
+  return keys === '' ? PROGRAM_NAMES[kind] : `${PROGRAM_NAMES[kind]} of ${keys}`
 }

@@ -6,7 +6,7 @@ import type { Product } from '../programs/product.ts'
 import { programsOf, type Programs, type ClientRequest } from '../programs/programs.ts'
 import type { Database } from '../store/database.ts'
 import { toText, isObject, type Row } from '../store/rows.ts'
-import { NEW_INSTANCE, isMaintenance, type Instance } from './instance.ts'
+import { NEW_INSTANCE, isMaintenance, type Instance, type Member } from './instance.ts'
 import { NotComputedYet } from './compute-on-demand.ts'
 import { PairMap } from './pair-map.ts'
 import type { SearchContext } from './search-context.ts'
@@ -23,9 +23,7 @@ export interface Start {
   readonly skipsNoOps: boolean
 }
 
-interface WorkerStart extends Start {
-  readonly key: number
-  readonly job: 'current' | 'old'
+interface WorkerStart extends Start, Member {
   /** Whether the lease of its operation is still running. */
   readonly isLeased: boolean
 }
@@ -70,7 +68,8 @@ export class Starts {
     if (cached === undefined) this.#workerStartsByDatabase.set(database, starts)
     return starts.filter(({ key, job, isLeased }) => {
       const isRunning = running.some(
-        (one) => one.kind === 'work' && one.key === key && one.job === job,
+        ({ kind, members }) =>
+          kind === 'work' && members.some((member) => member.key === key && member.job === job),
       )
       // pg-boss gives the job to another worker when the job expires, which is after the lease.
       return !isRunning || !isLeased
@@ -81,12 +80,15 @@ export class Starts {
     return (database['pgboss.job'] ?? []).map(({ id, data }) => {
       const operationId = isObject(data ?? null) ? toText((data as Row)['operationId']) : ''
       const { key } = ownerOf(operationId)
-      const job = toText(id).endsWith('current') ? 'current' : 'old'
+      const job = toText(id).endsWith('current') ? ('current' as const) : ('old' as const)
       const row = database['idempotency_keys']?.find((other) => other['id'] === operationId)
       const isLeased = row?.['status'] === 'processing' && Number(row['lease_expires_at']) > 0
-      const node = this.#initialNode(`work ${operationId}`, () => this.#programs.work(operationId))
+      const node = this.#initialNode(`work ${operationId}`, () =>
+        this.#programs.work([operationId]),
+      )
+      const members: readonly Member[] = [{ key, job }]
       return {
-        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'work', key, job, node }),
+        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'work', members, node }),
         rank: RANK.work,
         label: `a worker takes the ${job} job of ${nameOfKey(key)}`,
         skipsNoOps: false,
@@ -102,7 +104,7 @@ export class Starts {
     if (cached !== undefined) return cached
     const node = this.#initialNode(kind, () => this.#programs[kind])
     const rank = kind === 'reap' ? NEVER : RANK[kind]
-    const id = this.#context.instances.idOf({ ...NEW_INSTANCE, kind, key: -1, node })
+    const id = this.#context.instances.idOf({ ...NEW_INSTANCE, kind, members: [], node })
     const start = { id, rank, label: `${kind} starts`, skipsNoOps: true }
     this.#maintenanceStarts.set(kind, start)
     return start
@@ -127,9 +129,10 @@ export class Starts {
     if (row === undefined && livesOf(database, key) >= this.#context.space.lives) return []
     const isWanted = row === undefined ? !isRefused : row['status'] === 'failed_retryable'
     return this.#requestsFor(key, row !== undefined).map(([name, request]) => {
-      const node = this.#initialNode(`${name} ${key}`, () => this.#programs.send(request))
+      const node = this.#initialNode(`${name} ${key}`, () => this.#programs.send([request]))
+      const members: readonly Member[] = [{ key, job: null }]
       return {
-        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'send', key, node }),
+        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'send', members, node }),
         rank: name === 'send' && isWanted ? RANK.send : NEVER,
         label: `a client (${name}) with ${nameOfKey(key)}`,
         skipsNoOps: false,
@@ -166,6 +169,9 @@ export class Starts {
     })
   }
 }
+
+/** Separates the members in the name of a program. */
+export const AND = ' and '
 
 /** Name of the program that sends a different request under a used key. */
 export const MISUSE = 'misuse'

@@ -273,7 +273,7 @@ export class StatementSteps {
     const { operation, keys } = this.#context.space
     if (operation !== 'payment.create' || keys > 1 || instance.snapshot >= 0) return []
     const execute = (store: Database) => this.execute(instance, shared, request, store)
-    const isAboutOneKey = instance.key >= 0 || namesOperation(request.parameters)
+    const isAboutOneKey = instance.members.length > 0 || namesOperation(request.parameters)
     return this.#frames.check(shared.database, isAboutOneKey, execute, alone)
   }
 }
