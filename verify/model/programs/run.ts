@@ -3,13 +3,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
-import type { PaymentProvider, ProviderCalls } from '../../../src/provider/payment-provider.ts'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, Template } from '../../../dev/docs/sql/statement-text.ts'
-import { operationIdOf, ownerOf } from './ids.ts'
+import { providerOf } from './provider-calls.ts'
 import { statementOf } from './statement-text.ts'
-import type { Answer, CallRequest, ProviderCall, Request } from './requests.ts'
+import type { Answer, Request } from './requests.ts'
 import { LEASE_SECONDS } from './settings.ts'
 import { Symbols } from './symbols.ts'
 
@@ -59,7 +59,7 @@ export class Run {
   constructor(program: (environment: Environment) => Promise<unknown>) {
     const environment = {
       sql: this.#tag(null) as unknown as Sql,
-      provider: this.#provider(),
+      provider: providerOf((request) => this.#ask(request)),
       now: () => this.#nowMs,
       reportUnexpected: (error: unknown, what: string) => this.#reportUnexpected(error, what),
     }
@@ -194,47 +194,6 @@ export class Run {
     if (answer.kind !== 'rows') throw new Error('expected rows')
     const rows = answer.rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
     return Object.assign(rows, { count: answer.count })
-  }
-
-  #provider(): PaymentProvider {
-    const ask = async (call: ProviderCall, about: Omit<CallRequest, 'kind' | 'call'>) => {
-      const answer = await this.#ask({ kind: 'call', call, ...about })
-      if (answer.kind !== 'outcome') throw new Error('expected an outcome')
-      return answer.outcome as never
-    }
-    // Calls that no program of the model makes are absent.
-    const calls: Partial<ProviderCalls> = {
-      authorize: {
-        execute: ({ payment: { amountMinor } }, identity) =>
-          ask('authorize', { ...identity, amountMinor }),
-        find: ({ payment: { amountMinor } }, { operationId }) =>
-          ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
-      },
-      capture: {
-        execute: ({ payment, amountMinor = payment.amountMinor }, identity) =>
-          ask('capture', { ...identity, amountMinor }),
-        find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
-          ask('findCapture', { operationId, amountMinor, providerKey: null }),
-      },
-      cancel: {
-        execute: ({ payment: { amountMinor } }, identity) =>
-          ask('cancel', { ...identity, amountMinor }),
-        find: ({ payment: { amountMinor } }, { operationId }) =>
-          ask('findCancel', { operationId, amountMinor, providerKey: null }),
-      },
-      refund: {
-        execute: ({ refund: { amountMinor } }, identity) =>
-          ask('refund', { ...identity, amountMinor }),
-        find: ({ refund: { amountMinor } }, { operationId }) =>
-          ask('findRefund', { operationId, amountMinor, providerKey: null }),
-      },
-    }
-    const retrieve: PaymentProvider['retrieve'] = ({ id, amountMinor }) => {
-      const { key, life } = ownerOf(id)
-      const operationId = operationIdOf(key, life)
-      return ask('retrieve', { operationId, amountMinor, providerKey: null })
-    }
-    return { name: 'stripe', calls, retrieve } as PaymentProvider
   }
 }
 
