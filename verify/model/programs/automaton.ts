@@ -2,9 +2,8 @@
 // automaton is identified by the list of answers that the program received. To continue from a
 // node, the program is run again with these answers. Each step is run once and cached.
 import { Interner } from '../space/interner.ts'
-import type { Value } from '../store/rows.ts'
 import type { Answer, Request } from './requests.ts'
-import { Run, type Environment } from './run.ts'
+import { Run, type Environment, type MemberResult } from './run.ts'
 
 /** The position of a program after a given list of answers. */
 export interface Node {
@@ -14,8 +13,8 @@ export interface Node {
   readonly depth: number
   /** Undefined when the program has ended. */
   readonly pending: Request | undefined
-  /** The return value, if the program has ended. */
-  readonly value: Value
+  /** The results of the members that have ended, in this order. */
+  readonly results: readonly MemberResult[]
   /** The error that ended the program. */
   readonly error: string | undefined
   /** Unexpected errors that the program reported. */
@@ -87,14 +86,14 @@ export class Automaton {
 
   async #add(program: number, answers: readonly Answer[], run: Run): Promise<NodeEntry> {
     if (answers.length === 0) await run.runUntilPending()
-    const { pending, ending, unexpectedErrors } = run
+    const { pending, results, ending, unexpectedErrors } = run
     const node = {
       id: this.#nodes.length,
       program,
       depth: answers.length,
       pending,
-      value: ending !== undefined && 'value' in ending ? (ending.value as Value) : null,
-      error: ending !== undefined && 'error' in ending ? describe(ending.error) : undefined,
+      results: [...results],
+      error: ending?.error && describe(ending.error),
       unexpectedErrors: [...unexpectedErrors],
     }
     const liveRun = pending === undefined ? undefined : run

@@ -21,7 +21,7 @@ import {
   type Tries,
 } from './settings.ts'
 
-type Program = (environment: Environment) => Promise<Value>
+type Program = (environment: Environment) => Promise<void>
 
 /** A client's request. */
 export interface ClientRequest {
@@ -52,22 +52,29 @@ export function programsOf(
   return {
     work: (operationIds) => async (environment) => {
       const parts = { engine: engineOf(environment) } as unknown as WorkerParts
-      const workOn = async (operationId: string): Promise<Value> => {
+      await runTogether(environment, operationIds, async (operationId) => {
         const job = { id: 'job', data: { tenantId: TENANT_ID, operationId } }
         return (await product.workOnOperation(parts, job)).status ?? null
-      }
-      return await Promise.all(operationIds.map(workOn))
+      })
     },
-    sweep: async (environment) => await product.sweep(engineOf(environment)),
-    reap: async (environment) => ({ ...(await product.reap(engineOf(environment), settings)) }),
-    check: async (environment) => await product.resolveDue(engineOf(environment)),
+    sweep: async (environment) => void (await product.sweep(engineOf(environment))),
+    reap: async (environment) => void (await product.reap(engineOf(environment), settings)),
+    check: async (environment) => void (await product.resolveDue(engineOf(environment))),
     send: (requests) => async (environment) => {
       const parts = makeApi(product, settings, environment, requests)
-      return await Promise.all(
-        requests.map((request) => serve(product, environment, parts, request)),
+      await runTogether(environment, requests, (request) =>
+        serve(product, environment, parts, request),
       )
     },
   }
+}
+
+async function runTogether<Member>(
+  { finish }: Environment,
+  members: readonly Member[],
+  run: (member: Member) => Promise<Value>,
+): Promise<void> {
+  await Promise.all(members.map(async (member, index) => finish(index, await run(member))))
 }
 
 async function serve(

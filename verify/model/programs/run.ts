@@ -19,12 +19,21 @@ export interface Environment {
   readonly provider: PaymentProvider
   /** The monotonic clock of the process, in milliseconds. */
   readonly now: () => number
+  /** Receives the result of a member of the program: how its job ended, or its request's answer. */
+  readonly finish: (member: number, result: Value) => void
   /** Receives errors that must not occur, also those that the product only logs. */
   readonly reportUnexpected: (error: unknown, what: string) => void
 }
 
-/** How a program ended: its return value, or the error that it threw. */
-export type Ending = { readonly value: unknown } | { readonly error: Error }
+export interface MemberResult {
+  readonly member: number
+  readonly result: Value
+}
+
+/** How a program ended. */
+interface Ending {
+  readonly error: Error | undefined
+}
 
 interface PendingRequest {
   readonly request: Request
@@ -45,6 +54,8 @@ const EVENT_LOOP_TURNS_MAX = 2_000
 
 export class Run {
   readonly unexpectedErrors: string[] = []
+  /** In the order in which the members ended. */
+  readonly results: MemberResult[] = []
   ending: Ending | undefined
   readonly #pendingRequests: PendingRequest[] = []
   /** Answers to provider calls that wait for the answers to the concurrent ones. */
@@ -61,10 +72,12 @@ export class Run {
       sql: this.#tag(null) as unknown as Sql,
       provider: providerOf((request) => this.#ask(request)),
       now: () => this.#nowMs,
+      finish: (member: number, result: Value) =>
+        void this.results.push({ member, result: this.#symbols.toModel(result) }),
       reportUnexpected: (error: unknown, what: string) => this.#reportUnexpected(error, what),
     }
     void program(environment).then(
-      (value) => (this.ending = { value: this.#symbols.toModel(value as Value) }),
+      () => (this.ending = { error: undefined }),
       (error: unknown) => (this.ending = { error: error as Error }),
     )
   }

@@ -47,11 +47,6 @@ export class LiveProgram {
     return this.#run.pending
   }
 
-  get value(): unknown {
-    const { ending } = this.#run
-    return ending !== undefined && 'value' in ending ? ending.value : undefined
-  }
-
   /**
    * Executes the pending request. The program receives the result, or a lost connection if the
    * answer is lost.

@@ -101,11 +101,12 @@ class Path {
       other.instance = this.#system.afterEffectOnOther(other.instance, effect)
     await this.#act(running.program, effect)
     if (action.after === undefined) {
-      await this.#finish(running, effect)
+      await this.#finish(running.program, effect)
     } else {
       await this.#catchUp(running.program, this.#system.node(action.after).depth)
       this.#programs.push({ instance: action.after, program: running.program })
     }
+    await this.#deleteJobs(action.before, effect)
   }
 
   /** An owner whose lease ran out notices it by its own clock, too. */
@@ -142,13 +143,15 @@ class Path {
     const { kind, members } = this.#system.instances.valueOf(instance)
     if (kind !== 'send') return []
     const isRefund = this.#system.space.operation === 'refund.create'
-    return members.flatMap(({ key }) => {
+    return members.flatMap((member) => {
+      if (member === null) return []
+      const { key } = member
       const life = livesOf(this.#system.database(before), key) + 1
       return [operationIdOf(key, life), isRefund ? refundIdOf(key, life) : paymentIdOf(key, life)]
     })
   }
 
-  /** Executes the requests that the model skipped as no-ops. */
+  /** Executes the requests that the model skipped as no-ops, or took in the same step. */
   async #catchUp(program: LiveProgram, depth: number): Promise<void> {
     while (program.pending !== undefined && program.depth < depth)
       await program.executePending(true)
@@ -167,16 +170,14 @@ class Path {
     await program.executePending(act === 'executed' || act === 'crash_before_job_end')
   }
 
-  async #finish({ program, instance }: RunningProgram, { act }: Effect): Promise<void> {
-    if (act !== 'crash') {
-      while (program.pending !== undefined) await program.executePending(true)
-      if (act !== 'crash_before_job_end') await this.#deleteJobs(instance, program.value)
-    }
+  async #finish(program: LiveProgram, { act, depth }: Effect): Promise<void> {
+    if (act === 'crash_before_job_end') await this.#catchUp(program, depth)
+    else if (act !== 'crash') await this.#catchUp(program, Number.POSITIVE_INFINITY)
     await program.crash()
   }
 
-  /** What pg-boss does with the jobs when a worker ends. */
-  async #deleteJobs(instance: number, results: unknown): Promise<void> {
+  /** What pg-boss does with the jobs that ended. */
+  async #deleteJobs(instance: number, { results }: Effect): Promise<void> {
     for (const { key, job } of endedJobs(this.#system.instances.valueOf(instance), results)) {
       const isCurrent = job === 'current'
       await this.#sql`

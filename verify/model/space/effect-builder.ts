@@ -1,9 +1,10 @@
 // Builds the effect of a step: the store after a commit, with canonical names for new rows; the
 // next node of the program after the answer; and, when a worker ended, what pg-boss does with its
 // job.
-import type { Automaton, Node } from '../programs/automaton.ts'
+import type { Automaton } from '../programs/automaton.ts'
 import { keyOfName, operationIdOf, ownerOf, paymentIdOf, refundIdOf } from '../programs/ids.ts'
 import type { Answer, StatementRequest } from '../programs/requests.ts'
+import type { MemberResult } from '../programs/run.ts'
 import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
 import type { Database, Work } from '../store/database.ts'
 import { commit as committed, type ExecutionResult } from '../store/memory-store.ts'
@@ -11,7 +12,7 @@ import { toText, isObject, type Row, type Value } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
 import { canonicalDatabase, currentJobOf, oldJobOf } from './canonical.ts'
 import { NO_CONSEQUENCES, type Effect, type SharedState, type EffectSummary } from './effect.ts'
-import { afterNewEpoch, receiveRows, type Instance, type Member } from './instance.ts'
+import { afterEnd, afterNewEpoch, receiveRows, type Instance, type Member } from './instance.ts'
 import type { Interner } from './interner.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
@@ -46,22 +47,24 @@ export class EffectBuilder {
       (what) => !before.unexpectedErrors.includes(what),
     )
     const violations = [...(summary.violations ?? []), ...newErrors.map((what) => `bug: ${what}`)]
-    const { database, provider } = shared
+    const { database: databaseWithJob, provider } = shared
+    const results = node.results.slice(before.results.length)
+    const database = this.#deleteJobs(instance, databaseWithJob, results)
     const callAnswer = answer.kind === 'outcome' ? answer : undefined
     const effect = {
       ...NO_CONSEQUENCES,
       database,
+      ...(database === databaseWithJob ? {} : { databaseWithJob }),
       provider,
+      depth: node.depth,
+      results,
       ...summary,
       answer: callAnswer,
       violations,
     }
-    if (node.pending !== undefined) {
-      return { ...effect, after: { ...instance, isLate: false, node: node.id } }
-    }
-    const withoutJob = this.#deleteJobs(instance, database, node)
-    const crashPoint = withoutJob === database ? {} : { databaseWithJob: database }
-    return { ...effect, ...crashPoint, database: withoutJob, after: undefined, ended: node }
+    if (node.pending === undefined) return { ...effect, after: undefined, ended: node }
+    const ended = results.map(({ member }) => member)
+    return { ...effect, after: afterEnd({ ...instance, isLate: false, node: node.id }, ended) }
   }
 
   async afterRows(
@@ -117,8 +120,8 @@ export class EffectBuilder {
   }
 
   /** pg-boss deletes the jobs that it was told to, even if another worker has them by now. */
-  #deleteJobs(instance: Instance, database: number, { value }: Node): number {
-    const ended = endedJobs(instance, value)
+  #deleteJobs(instance: Instance, database: number, results: readonly MemberResult[]): number {
+    const ended = endedJobs(instance, results)
     if (ended.length === 0) return database
     const before = this.#context.databases.valueOf(database)
     const jobs = before['pgboss.job'] ?? []
@@ -132,12 +135,17 @@ export class EffectBuilder {
 }
 
 /** The members of a worker whose jobs pg-boss deletes. */
-export function endedJobs({ kind, members }: Instance, results: unknown): readonly Member[] {
-  if (kind !== 'work' || !Array.isArray(results)) return []
-  return members.filter((_, index) => DELETING.has(results[index]))
+export function endedJobs(
+  { kind, members }: Instance,
+  results: readonly MemberResult[],
+): readonly Member[] {
+  if (kind !== 'work') return []
+  return results.flatMap(({ member, result }) =>
+    DELETING.has(result) ? (members[member] ?? []) : [],
+  )
 }
 
-const DELETING = new Set<unknown>(['completed', 'deadletter'])
+const DELETING = new Set<Value>(['completed', 'deadletter'])
 
 const jobOf = ({ job }: Member, operationId: string): string =>
   job === 'current' ? currentJobOf(operationId) : oldJobOf(operationId)

@@ -2,6 +2,7 @@
 // afterwards.
 import type { Node } from '../programs/automaton.ts'
 import type { Answer } from '../programs/requests.ts'
+import type { MemberResult } from '../programs/run.ts'
 import type { Work } from '../store/database.ts'
 import type { Instance } from './instance.ts'
 import type { Budget } from './space.ts'
@@ -42,7 +43,11 @@ export interface Effect {
   readonly after: Instance | undefined
   /** The node at which the program ended, unless it crashed. */
   readonly ended: Node | undefined
-  /** For a worker that ended: the store before pg-boss ended its job. */
+  /** Number of answers that the program has received. */
+  readonly depth: number
+  /** The members that ended, with their results. */
+  readonly results: readonly MemberResult[]
+  /** For jobs that ended: the store before pg-boss ended them. */
   readonly databaseWithJob?: number
   readonly keysWithNewEpoch: readonly number[]
   readonly keysWithNewJob: readonly number[]
@@ -74,6 +79,8 @@ export const NO_CONSEQUENCES = {
   keysWithNewEpoch: [],
   keysWithNewJob: [],
   ended: undefined,
+  depth: 0,
+  results: [],
   answer: undefined,
   violations: [],
 } as const
@@ -85,6 +92,7 @@ export function joinEffects(first: Effect, second: Effect): Effect {
     label: `${first.label}, ${second.label}`,
     act: second.cost === undefined ? first.act : second.act,
     answer: first.answer,
+    results: [...first.results, ...second.results],
     keysWithNewEpoch: [...first.keysWithNewEpoch, ...second.keysWithNewEpoch],
     keysWithNewJob: [...first.keysWithNewJob, ...second.keysWithNewJob],
     cost: first.cost ?? second.cost,

@@ -1,8 +1,9 @@
-// Checks how a program ended: a client's answer, or an error.
-import type { Automaton, Node } from '../programs/automaton.ts'
+// Checks how a program or one of its members ended: a client's answer, or an error.
+import type { Automaton } from '../programs/automaton.ts'
 import { ownerOf } from '../programs/ids.ts'
+import type { MemberResult } from '../programs/run.ts'
 import type { Database } from '../store/database.ts'
-import { toText, type Value } from '../store/rows.ts'
+import { toText } from '../store/rows.ts'
 import type { Instance } from './instance.ts'
 import type { SearchContext } from './search-context.ts'
 import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
@@ -29,38 +30,37 @@ export class EndingChecks {
   }
 
   /** @param refusals the refusals before. */
-  check(refusals: number, instance: Instance, { ended, database }: Effect): EndingResult {
-    const { kind, snapshot } = instance
-    if (ended === undefined) return { refusals, violations: NO_VIOLATIONS }
-    if (ended.error !== undefined) return { refusals, violations: checkError(kind, ended.error) }
-    if (kind !== 'send') return { refusals, violations: NO_VIOLATIONS }
-    const name = `${refusals} ${database} ${snapshot} ${ended.id}`
+  check(refusals: number, instance: Instance, { ended, database, results }: Effect): EndingResult {
+    const { kind, snapshot, node } = instance
+    const error = ended?.error
+    if (error !== undefined) return { refusals, violations: checkError(kind, error) }
+    if (kind !== 'send' || results.length === 0) return { refusals, violations: NO_VIOLATIONS }
+    const name = `${refusals} ${database} ${snapshot} ${node} ${JSON.stringify(results)}`
     const cached = this.#results.get(name)
     if (cached !== undefined) return cached
-    const result = this.#receiveAnswers(refusals, instance, database, ended)
+    const result = this.#receiveAnswers(refusals, instance, database, results)
     this.#results.set(name, result)
     return result
   }
 
-  /** The answers of the members arrive in any order: none depends on another one. */
   #receiveAnswers(
     refusals: number,
-    { members, snapshot }: Instance,
+    { members, snapshot, node }: Instance,
     database: number,
-    ended: Node,
+    results: readonly MemberResult[],
   ): EndingResult {
     const { refusalSets, databases } = this.#context
     const value = databases.valueOf(database)
-    const requests = this.#automaton.nameOf(ended).split(AND)
-    const answers = Array.isArray(ended.value) ? (ended.value as readonly Value[]) : []
+    const requests = this.#automaton.nameOf(this.#automaton.nodeOf(node)).split(AND)
     const violations: string[] = []
     let after = refusalSets.valueOf(refusals)
-    for (const [index, { key }] of members.entries()) {
+    for (const { member, result } of results) {
+      const key = members[member]?.key ?? -1
       const received = receiveAnswer(after, {
         key,
         mayExceedCapture: refundedByOthersMinor(value, key) + REFUND_MINOR > AMOUNT_MINOR,
-        isMisuse: requests[index]?.startsWith(MISUSE) === true,
-        answer: answers[index] ?? null,
+        isMisuse: requests[member]?.startsWith(MISUSE) === true,
+        answer: result,
         row: rowOfKey(value, key),
         rowAtSnapshot: snapshot < 0 ? undefined : rowOfKey(databases.valueOf(snapshot), key),
       })

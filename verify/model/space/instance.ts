@@ -18,8 +18,11 @@ export interface Member {
 
 export interface Instance {
   readonly kind: Kind
-  /** What it works on, at the same time; empty for programs that work on all keys. */
-  readonly members: readonly Member[]
+  /**
+   * What it works on, at the same time; null for a member that has ended. Empty for programs that
+   * work on all keys.
+   */
+  readonly members: readonly (Member | null)[]
   /** The node of its automaton. */
   readonly node: number
   /** By key, the lease epoch that it received: stale, current, or one that is not committed yet. */
@@ -98,12 +101,21 @@ export function afterExpiry(instance: Instance, key: number): Instance {
 
 /** The operation has a new job. */
 export function afterNewJob(instance: Instance, key: number): Instance {
-  const isAffected = (member: Member) => member.key === key && member.job === 'current'
+  const isAffected = (member: Member | null) => member?.key === key && member.job === 'current'
   if (!instance.members.some(isAffected)) return instance
-  const members = instance.members.map((member): Member =>
-    isAffected(member) ? { key, job: 'old' } : member,
+  const members = instance.members.map((member) =>
+    isAffected(member) ? { key, job: 'old' as const } : member,
   )
   return { ...instance, members }
+}
+
+/** These members have ended. What they learned about their keys is forgotten with them. */
+export function afterEnd(instance: Instance, ended: readonly number[]): Instance {
+  if (ended.length === 0) return instance
+  const members = instance.members.map((member, index) => (ended.includes(index) ? null : member))
+  const isLeft = (key: number) => members.some((member) => member?.key === key)
+  const epochs = instance.epochs.filter(([key]) => isLeft(key))
+  return { ...instance, members, epochs }
 }
 
 /**
@@ -182,7 +194,7 @@ function keyOf(row: Row, parameters: readonly Value[]): number | undefined {
 
 /** Whether the program works on the key. */
 export const isAbout = ({ members }: Instance, key: number): boolean =>
-  members.length === 0 || members.some((member) => member.key === key)
+  members.length === 0 || members.some((member) => member?.key === key)
 
 export const isMaintenance = ({ kind }: Pick<Instance, 'kind'>): boolean =>
   kind === 'sweep' || kind === 'reap' || kind === 'check'
@@ -196,6 +208,7 @@ const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
 }
 
 export function nameOfInstance({ kind, members }: Instance): string {
-  const keys = members.map(({ key }) => nameOfKey(key)).join(' and ')
+  const left = members.filter((member) => member !== null)
+  const keys = left.map(({ key }) => nameOfKey(key)).join(' and ')
   return keys === '' ? PROGRAM_NAMES[kind] : `${PROGRAM_NAMES[kind]} of ${keys}`
 }

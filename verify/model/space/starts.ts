@@ -69,7 +69,7 @@ export class Starts {
     return starts.filter(({ key, job, isLeased }) => {
       const isRunning = running.some(
         ({ kind, members }) =>
-          kind === 'work' && members.some((member) => member.key === key && member.job === job),
+          kind === 'work' && members.some((member) => member?.key === key && member.job === job),
       )
       // pg-boss gives the job to another worker when the job expires, which is after the lease.
       return !isRunning || !isLeased

@@ -93,9 +93,11 @@ export class Stepper {
     shared: SharedState,
     before: Request,
   ): Promise<Effect[]> {
-    const { after, database, provider, act } = effect
+    const { after, database, provider, act, results } = effect
     const pending = after && this.automaton.nodeOf(after.node).pending
-    if (after === undefined || pending === undefined || pending.kind === 'call') return [effect]
+    // Where a member ends, its process may crash before pg-boss ends the job.
+    if (after === undefined || pending === undefined || results.length > 0) return [effect]
+    if (pending.kind === 'call') return [effect]
     const at = { ...shared, database, provider }
     const isWithin = 'transaction' in before && before.transaction !== null && act === 'executed'
     if (pending.kind === 'statement' && pending.transaction === null) {
@@ -164,7 +166,7 @@ export class Stepper {
   }
 }
 
-/** A worker may crash after its last statement, before pg-boss ends its job. */
+/** A worker may crash after the last statement of a member, before pg-boss ends its job. */
 function crashesBeforeJobEnd(effects: readonly Effect[]): Effect[] {
   return effects.flatMap(({ databaseWithJob: database, ...effect }): Effect[] => {
     if (database === undefined || effect.cost !== undefined) return []
@@ -175,6 +177,6 @@ function crashesBeforeJobEnd(effects: readonly Effect[]): Effect[] {
       cost: 'crashes',
       isFaultFree: false,
     } as const
-    return [{ ...effect, ...crash, database, ended: undefined }]
+    return [{ ...effect, ...crash, database, after: undefined, ended: undefined, results: [] }]
   })
 }
