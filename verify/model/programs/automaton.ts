@@ -2,7 +2,7 @@
 // automaton is identified by the list of answers that the program received. To continue from a
 // node, the program is run again with these answers. Each step is run once and cached.
 import { Interner } from '../space/interner.ts'
-import type { Answer, Request } from './requests.ts'
+import type { Answer, CallRequest, Request } from './requests.ts'
 import { Run, type Environment, type MemberResult } from './run.ts'
 
 /** The position of a program after a given list of answers. */
@@ -13,6 +13,8 @@ export interface Node {
   readonly depth: number
   /** Undefined when the program has ended. */
   readonly pending: Request | undefined
+  /** The provider calls that it waits for, at the same time. */
+  readonly calls: readonly CallRequest[]
   /** The results of the members that have ended, in this order. */
   readonly results: readonly MemberResult[]
   /** The error that ended the program. */
@@ -86,12 +88,13 @@ export class Automaton {
 
   async #add(program: number, answers: readonly Answer[], run: Run): Promise<NodeEntry> {
     if (answers.length === 0) await run.runUntilPending()
-    const { pending, results, ending, unexpectedErrors } = run
+    const { pending, calls, results, ending, unexpectedErrors } = run
     const node = {
       id: this.#nodes.length,
       program,
       depth: answers.length,
       pending,
+      calls,
       results: [...results],
       error: ending?.error && describe(ending.error),
       unexpectedErrors: [...unexpectedErrors],

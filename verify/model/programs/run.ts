@@ -9,7 +9,7 @@ import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, Template } from '../../../dev/docs/sql/statement-text.ts'
 import { providerOf } from './provider-calls.ts'
 import { statementOf } from './statement-text.ts'
-import type { Answer, Request } from './requests.ts'
+import type { Answer, CallRequest, Request } from './requests.ts'
 import { LEASE_SECONDS } from './settings.ts'
 import { Symbols } from './symbols.ts'
 
@@ -89,6 +89,11 @@ export class Run {
    */
   get pending(): Request | undefined {
     return this.#pendingRequests[this.#pendingIndex]?.request
+  }
+
+  /** The provider calls that it waits for, at the same time. */
+  get calls(): readonly CallRequest[] {
+    return this.#pendingRequests.flatMap(({ request }) => (request.kind === 'call' ? request : []))
   }
 
   get #pendingIndex(): number {

@@ -89,20 +89,29 @@ export class CallSteps {
       : [`8: ${call.call} is called at recovery point ${toText(row['recovery_point'])}`]
   }
 
-  /** The program ends at once. A call that it made may still be in flight. */
+  /** The program ends at once. Each call that it made may still be in flight. */
   crash(instance: Instance, shared: SharedState): Effect[] {
     const { database, provider } = shared
-    const { pending } = this.#context.automaton.nodeOf(instance.node)
+    const { calls } = this.#context.automaton.nodeOf(instance.node)
     const ended = { after: undefined, act: 'crash', isFaultFree: false } as const
     const crash = { ...NO_CONSEQUENCES, database, provider, ...ended }
     const crashes: Effect = { ...crash, label: 'crashes', cost: 'crashes' }
-    const isInFlight =
-      pending?.kind === 'call' && !isLookup(pending) && this.#context.space.provider.delays
-    if (!isInFlight) return [crashes]
-    const withLateCall = addInFlight(this.#context.providers.valueOf(provider), pending)
-    const label = 'crashes, call in flight'
-    return [crashes, { ...crashes, label, provider: this.#context.providers.idOf(withLateCall) }]
+    if (!this.#context.space.provider.delays) return [crashes]
+    const { providers } = this.#context
+    return subsetsOf(calls.filter((call) => !isLookup(call))).map((inFlight): Effect => {
+      if (inFlight.length === 0) return crashes
+      const withLateCalls = inFlight.reduce(addInFlight, providers.valueOf(provider))
+      const label = `crashes, ${inFlight.map(({ call }) => call).join(' and ')} in flight`
+      return { ...crashes, label, provider: providers.idOf(withLateCalls) }
+    })
   }
+}
+
+function subsetsOf<Element>(elements: readonly Element[]): Element[][] {
+  return elements.reduce<Element[][]>(
+    (subsets, element) => [...subsets, ...subsets.map((subset) => [...subset, element])],
+    [[]],
+  )
 }
 
 const UNKNOWN = { kind: 'outcome', outcome: unknownOutcome } as const

@@ -119,7 +119,7 @@ export class Clock {
   ): boolean {
     if (precondition === 'nothing') return true
     if (precondition === 'statements') return running.every(({ snapshot }) => snapshot < 0)
-    const isCalling = (one: Instance) => this.#automaton.nodeOf(one.node).pending?.kind === 'call'
+    const isCalling = (one: Instance) => this.#automaton.nodeOf(one.node).calls.length > 0
     const { inFlight } = recordOf(this.#context.providers.valueOf(provider), operationId)
     if (inFlight.length > 0) return false
     return !running.some(
