@@ -103,20 +103,16 @@ export class EffectBuilder {
     return canonicalDatabase(this.#context.schema, after, before, attemptsMax)
   }
 
-  /** Names the rows that a request inserted after its key and the key's life. */
-  #nameGeneratedIds(instance: Instance, database: Database) {
-    const reservedRow = database['idempotency_keys']?.find(({ id }) =>
-      toText(id).startsWith(GENERATED_ID_PREFIX),
-    )
-    if (reservedRow === undefined) return { names: instance.names, database }
-    const key = keyOfName(toText(reservedRow['key']))
-    const resources = database[reservedRow['refund_id'] === null ? 'payments' : 'refunds'] ?? []
-    const names = nextLife(key, resources, reservedRow)
-    const text = names.reduce(
-      (renamed, [drawn, id]) => renamed.replaceAll(drawn, id),
-      JSON.stringify(database),
-    )
-    return { names, database: JSON.parse(text) as Database }
+  /** Names the rows that requests inserted after their keys and the lives of the keys. */
+  #nameGeneratedIds(instance: Instance, database: Database): Named {
+    let named: Named = { names: instance.names, database }
+    for (;;) {
+      const reservedRow = named.database['idempotency_keys']?.find(({ id }) =>
+        toText(id).startsWith(GENERATED_ID_PREFIX),
+      )
+      if (reservedRow === undefined) return named
+      named = nameReservation(named, reservedRow)
+    }
   }
 
   /** pg-boss deletes the jobs that it was told to, even if another worker has them by now. */
@@ -149,6 +145,23 @@ const DELETING = new Set<Value>(['completed', 'deadletter'])
 
 const jobOf = ({ job }: Member, operationId: string): string =>
   job === 'current' ? currentJobOf(operationId) : oldJobOf(operationId)
+
+/** The generated ids that became rows, with their canonical names, and the renamed store. */
+interface Named {
+  readonly names: Instance['names']
+  readonly database: Database
+}
+
+function nameReservation({ names, database }: Named, reservedRow: Row): Named {
+  const key = keyOfName(toText(reservedRow['key']))
+  const resources = database[reservedRow['refund_id'] === null ? 'payments' : 'refunds'] ?? []
+  const own = nextLife(key, resources, reservedRow)
+  const text = own.reduce(
+    (renamed, [drawn, id]) => renamed.replaceAll(drawn, id),
+    JSON.stringify(database),
+  )
+  return { names: [...names, ...own], database: JSON.parse(text) as Database }
+}
 
 function nextLife(
   key: number,
