@@ -11,7 +11,7 @@ import { PairMap } from './pair-map.ts'
 import type { Space } from './space.ts'
 import { decode, encode, maxInstances, widthOf, type State } from './state.ts'
 import { StateTable } from './state-table.ts'
-import { livesOf, rowOfKey } from './starts.ts'
+import { livesOf, rowOfKey } from './rows-of-key.ts'
 import { TransitionSystem } from './transition-system.ts'
 
 /** A violated invariant, and the counterexample: the trace from the initial state. */

@@ -1,16 +1,16 @@
 // Finds the programs that may start in a state: a worker for each available job, maintenance, and
 // client requests.
 import type { Automaton, Program } from '../programs/automaton.ts'
-import { keyOfName, nameOfKey, ownerOf, REFUNDED_PAYMENT_ID } from '../programs/ids.ts'
+import { nameOfKey, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
-import { programsOf, type Programs, type ClientRequest } from '../programs/programs.ts'
+import { programsOf, type Programs } from '../programs/programs.ts'
 import type { Database } from '../store/database.ts'
 import { toText, isObject, type Row } from '../store/rows.ts'
 import { NEW_INSTANCE, isMaintenance, type Instance, type Member } from './instance.ts'
 import { NotComputedYet } from './compute-on-demand.ts'
 import { PairMap } from './pair-map.ts'
 import type { SearchContext } from './search-context.ts'
-import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
+import { findRequests, type PossibleRequest } from './possible-requests.ts'
 import type { State } from './state.ts'
 import { NEVER, RANK } from './transition.ts'
 
@@ -114,50 +114,20 @@ export class Starts {
     const cached = this.#requestStartsByState.get(database, refusals)
     if (cached !== undefined) return cached
     const { databases, refusalSets, space } = this.#context
-    const keys = Array.from({ length: space.keys }, (_, key) => key)
-    const value = databases.valueOf(database)
-    const refused = refusalSets.valueOf(refusals)
-    const starts = keys.flatMap((key) =>
-      this.#requestStarts(value, refused[key] === 'refused', key),
-    )
+    const requests = findRequests(space, databases.valueOf(database), refusalSets.valueOf(refusals))
+    const starts = requests.map((request) => this.#requestStart(request))
     return this.#requestStartsByState.set(database, refusals, starts)
   }
 
-  #requestStarts(database: Database, isRefused: boolean, key: number): Start[] {
-    const row = rowOfKey(database, key)
-    // After its last life a key is not used again.
-    if (row === undefined && livesOf(database, key) >= this.#context.space.lives) return []
-    const isWanted = row === undefined ? !isRefused : row['status'] === 'failed_retryable'
-    return this.#requestsFor(key, row !== undefined).map(([name, request]) => {
-      const node = this.#initialNode(`${name} ${key}`, () => this.#programs.send([request]))
-      const members: readonly Member[] = [{ key, job: null }]
-      return {
-        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'send', members, node }),
-        rank: name === 'send' && isWanted ? RANK.send : NEVER,
-        label: `a client (${name}) with ${nameOfKey(key)}`,
-        skipsNoOps: false,
-      }
-    })
-  }
-
-  #requestsFor(key: number, isReserved: boolean): (readonly [string, ClientRequest])[] {
-    const { operation, misuses } = this.#context.space
-    const isRefund = operation === 'refund.create'
-    const clientRequest = {
-      key: nameOfKey(key),
-      amountMinor: isRefund ? REFUND_MINOR : AMOUNT_MINOR,
-      ...(isRefund ? { paymentId: REFUNDED_PAYMENT_ID } : {}),
+  #requestStart({ kind, key, request, isWanted }: PossibleRequest): Start {
+    const node = this.#initialNode(`${kind} ${key}`, () => this.#programs.send([request]))
+    const members: readonly Member[] = [{ key, job: null }]
+    return {
+      id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'send', members, node }),
+      rank: isWanted ? RANK.send : NEVER,
+      label: `a client (${kind}) with ${nameOfKey(key)}`,
+      skipsNoOps: false,
     }
-    if (!isReserved) return [['send', clientRequest]]
-    const misuse = [
-      MISUSE,
-      { ...clientRequest, amountMinor: clientRequest.amountMinor - 1 },
-    ] as const
-    return [
-      ['send', clientRequest],
-      ['send again', { ...clientRequest, isCachedAsUsed: true }],
-      ...(misuses ? [misuse] : []),
-    ]
   }
 
   #initialNode(name: string, program: () => Program): number {
@@ -172,18 +142,3 @@ export class Starts {
 
 /** Separates the members in the name of a program. */
 export const AND = ' and '
-
-/** Name of the program that sends a different request under a used key. */
-export const MISUSE = 'misuse'
-
-export const rowOfKey = (database: Database, key: number): Row | undefined =>
-  database['idempotency_keys']?.find((row) => keyOfName(toText(row['key'])) === key)
-
-/** How often a key was reserved: the payments and refunds that it created are never deleted. */
-export function livesOf(database: Database, key: number): number {
-  const resources = [...(database['payments'] ?? []), ...(database['refunds'] ?? [])]
-  const own = resources.filter(
-    ({ id }) => id !== REFUNDED_PAYMENT_ID && ownerOf(toText(id)).key === key,
-  )
-  return own.length
-}

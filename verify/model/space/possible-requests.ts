@@ -1,0 +1,59 @@
+// Finds the requests that clients may send in a state.
+import { nameOfKey, REFUNDED_PAYMENT_ID } from '../programs/ids.ts'
+import type { ClientRequest } from '../programs/programs.ts'
+import type { Database } from '../store/database.ts'
+import type { Row } from '../store/rows.ts'
+import type { Refusals } from './client-answers.ts'
+import { livesOf, rowOfKey } from './rows-of-key.ts'
+import { AMOUNT_MINOR, REFUND_MINOR, type Space } from './space.ts'
+
+/** A request that a client may send. */
+export interface PossibleRequest {
+  readonly kind: 'send' | 'send again' | typeof MISUSE
+  readonly key: number
+  readonly request: ClientRequest
+  /** Whether a client that has no final answer yet sends it. */
+  readonly isWanted: boolean
+}
+
+/** A different request under a used key. */
+export const MISUSE = 'misuse'
+
+export function findRequests(
+  space: Space,
+  database: Database,
+  refusals: Refusals,
+): PossibleRequest[] {
+  const keys = Array.from({ length: space.keys }, (_, key) => key)
+  return keys.flatMap((key) => requestsWith(space, key, database, refusals))
+}
+
+function requestsWith(
+  space: Space,
+  key: number,
+  database: Database,
+  refusals: Refusals,
+): PossibleRequest[] {
+  const row = rowOfKey(database, key)
+  // After its last life a key is not used again.
+  if (row === undefined && livesOf(database, key) >= space.lives) return []
+  const isWanted = row === undefined ? refusals[key] === undefined : isFailed(row)
+  const request = requestFor(space, key)
+  const first: PossibleRequest = { kind: 'send', key, request, isWanted }
+  if (row === undefined) return [first]
+  const other = { ...request, amountMinor: request.amountMinor - 1 }
+  const again = { ...request, isCachedAsUsed: true }
+  return [
+    first,
+    { kind: 'send again', key, request: again, isWanted: false },
+    ...(space.misuses ? [{ kind: MISUSE, key, request: other, isWanted: false } as const] : []),
+  ]
+}
+
+const isFailed = ({ status }: Row): boolean => status === 'failed_retryable'
+
+function requestFor({ operation }: Space, key: number): ClientRequest {
+  const name = nameOfKey(key)
+  if (operation === 'payment.create') return { key: name, amountMinor: AMOUNT_MINOR }
+  return { key: name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
+}
