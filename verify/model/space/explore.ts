@@ -4,7 +4,8 @@
 // transition of the lowest rank.
 import { toText } from '../store/rows.ts'
 import type { Product } from '../programs/product.ts'
-import { checkState, checkStep, haveAllOperationsEnded } from './invariants.ts'
+import { checkState, haveAllOperationsEnded } from './invariants.ts'
+import { checkStep } from './step-invariants.ts'
 import { Interner } from './interner.ts'
 import type { Transition } from './transition.ts'
 import { PairMap } from './pair-map.ts'
