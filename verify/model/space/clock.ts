@@ -71,7 +71,7 @@ export class Clock {
     running: readonly Instance[],
   ): Transition | undefined {
     const { key, isExpiry, forgets, label, database, operationId } = step
-    const isOwner = (one: Instance) => one.kind !== 'send' && epochOf(one, key) === CURRENT_EPOCH
+    const isOwner = (one: Instance) => epochOf(one, key) === CURRENT_EPOCH
     const isUnderLivingOwner = isExpiry && running.some(isOwner)
     if (isUnderLivingOwner && state.budget.expiries === 0) return undefined
     const isFaultFree = (isExpiry && !isUnderLivingOwner) || step.isCheck

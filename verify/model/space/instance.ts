@@ -163,7 +163,8 @@ export function receiveRows(
     if (key === undefined) return row
     const { lease_epoch: claimed, leaseEpoch: read } = row
     if (typeof claimed === 'number') {
-      receiver = withEpoch(receiver, key, claimed)
+      // A request reads epochs, but owns no lease.
+      if (receiver.kind !== 'send') receiver = withEpoch(receiver, key, claimed)
       return { ...row, lease_epoch: EPOCH_TOKEN + key }
     }
     if (typeof read !== 'number') return row
