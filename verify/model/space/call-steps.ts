@@ -12,6 +12,7 @@ import {
   type EffectSummary,
 } from './effect.ts'
 import { epochOf, type Instance } from './instance.ts'
+import { rankOf } from './step-invariants.ts'
 import {
   deliver,
   isLookup,
@@ -75,18 +76,21 @@ export class CallSteps {
     return effects
   }
 
-  /** Invariant 8: the owner of an operation calls only what the stored recovery point asks for. */
+  /**
+   * Invariant 8: the owner of an operation calls only what the stored recovery point asks for. A
+   * former owner may be behind, but never ahead.
+   */
   #checkCall(instance: Instance, { database }: SharedState, call: CallRequest): string[] {
     const phase = RECOVERY_POINT_OF_CALL[call.call]
     const { idempotency_keys: keys = [] } = this.#context.databases.valueOf(database)
     const row = keys.find(({ id }) => id === call.operationId)
     // An outcome resolver works on all keys, so the key comes from the call.
     const { key } = ownerOf(call.operationId)
-    const isOwner = row !== undefined && epochOf(instance, key) === row['lease_epoch']
-    if (phase === undefined || !isOwner || row['status'] !== 'processing') return []
-    return row['recovery_point'] === phase
-      ? []
-      : [`8: ${call.call} is called at recovery point ${toText(row['recovery_point'])}`]
+    if (phase === undefined || row === undefined) return []
+    const isOwner = epochOf(instance, key) === row['lease_epoch'] && row['status'] === 'processing'
+    const point = toText(row['recovery_point'])
+    const isAllowed = isOwner ? point === phase : rankOf(point) >= rankOf(phase)
+    return isAllowed ? [] : [`8: ${call.call} is called at recovery point ${point}`]
   }
 
   /** The program ends at once. Each call that it made may still be in flight. */

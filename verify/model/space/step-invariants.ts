@@ -2,7 +2,11 @@
 // begins with the number of its invariant.
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
-import { toText, jsonOf, type Row } from '../store/rows.ts'
+import { toText, jsonOf, type Row, type Value } from '../store/rows.ts'
+
+/** Orders the recovery points: none is reached after one with a higher rank. */
+export const rankOf = (recoveryPoint: Value | undefined): number =>
+  RECOVERY_POINT_RANKS[toText(recoveryPoint)] ?? -1
 
 const RECOVERY_POINT_RANKS: Readonly<Record<string, number>> = {
   started: 0,
@@ -36,10 +40,8 @@ function checkChangedOperation(
 ): string[] {
   const { id, status: from } = row
   const violations: string[] = []
-  const [rank, nextRank] = [row, next].map(
-    (one) => RECOVERY_POINT_RANKS[toText(one['recovery_point'])] ?? -1,
-  )
-  if ((nextRank ?? -1) < (rank ?? -1)) {
+  const [rank, nextRank] = [rankOf(row['recovery_point']), rankOf(next['recovery_point'])]
+  if (nextRank < rank) {
     violations.push(`6: the recovery point moved back to ${toText(next['recovery_point'])}`)
   }
   const generations = Number(next['key_generation']) - Number(row['key_generation'])
