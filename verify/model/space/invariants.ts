@@ -1,5 +1,6 @@
 // Checks the invariants of ARCHITECTURE.md on the store, by itself and against the provider. Each
 // message begins with the number of its invariant.
+import { showId } from '../../../src/domain/resource-id.ts'
 import { ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
@@ -166,6 +167,7 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
   const resource = toText(resourceOf(database, row)?.['status'])
   const count = row['refund_id'] === null ? record.captured : record.refunded
   if (status === 201) {
+    if (!namesResource(row)) return ['3: the stored answer is about another resource']
     const isAmountRecorded =
       row['refund_id'] !== null ||
       resourceOf(database, row)?.['amount_captured_minor'] === record.capturedMinor
@@ -189,6 +191,12 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
   return effects === 0 && !isHeld
     ? violations
     : [...violations, `5: the stored answer is ${status}, but the provider executed it`]
+}
+
+function namesResource({ response_body, payment_id, refund_id }: Row): boolean {
+  const id =
+    refund_id === null ? showId('pay', toText(payment_id)) : showId('re', toText(refund_id))
+  return toText(response_body).includes(id)
 }
 
 /** A client's retry may repeat an operation only if it is proved that nothing was executed. */
