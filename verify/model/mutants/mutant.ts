@@ -44,6 +44,9 @@ export const PLAIN: Space = {
   expires: false,
   lives: 1,
   misuses: false,
+  members: 1,
+  repeats: false,
+  refusedKeys: [],
 }
 
 export const providerThatMay = (

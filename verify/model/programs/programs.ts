@@ -29,6 +29,7 @@ export interface ClientRequest {
   readonly amountMinor: number
   /** The payment to refund. Without it the request creates a payment. */
   readonly paymentId?: string
+  readonly customer?: string
   /** Whether the API's cache already knows that the key is used. */
   readonly isCachedAsUsed?: boolean
 }
@@ -164,10 +165,13 @@ const unlimited = {
 }
 
 /** `respond-async`: the request does not wait for its operation; the client retries instead. */
-function requestOf(product: Product, { key, amountMinor, paymentId }: ClientRequest): HttpRequest {
+function requestOf(
+  product: Product,
+  { key, amountMinor, paymentId, customer }: ClientRequest,
+): HttpRequest {
   const payload =
     paymentId === undefined
-      ? { amount: amountMinor, currency: 'usd', payment_method: 'pm_card_visa' }
+      ? { amount: amountMinor, currency: 'usd', payment_method: 'pm_card_visa', customer }
       : { amount: amountMinor }
   const body = Buffer.from(JSON.stringify(payload))
   const id = paymentId === undefined ? undefined : product.showPaymentId(paymentId)

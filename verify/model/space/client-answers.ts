@@ -23,29 +23,33 @@ interface ClientAnswer {
    * executed. The answer may describe this version.
    */
   readonly rowAtSnapshot: Row | undefined
-  /**
-   * Whether the refunds that other keys requested, with any result, may leave too little for this
-   * one.
-   */
-  readonly mayExceedCapture: boolean
+  /** The refusal that writes nothing, where the request may get it. */
+  readonly refusal: Refusal | undefined
 }
 
-/** The one refusal that writes nothing: the refund exceeds what is left of the capture. */
-const REFUSAL = 'refund-exceeds-capture'
+/** What is refused, and whether each request with the key is. */
+export interface Refusal {
+  readonly type: 'refund-exceeds-capture' | 'customer-not-found'
+  readonly isCertain: boolean
+}
 
 export function receiveAnswer(
   refusals: Refusals,
-  { key, isMisuse, answer, row: currentRow, rowAtSnapshot, mayExceedCapture }: ClientAnswer,
+  { key, isMisuse, answer, row: currentRow, rowAtSnapshot, refusal }: ClientAnswer,
 ): { readonly refusals: Refusals; readonly violations: readonly string[] } {
   const { status, body, type, earlier } = isObject(answer) ? answer : {}
   const row =
     rowAtSnapshot?.['response_body'] === body && body !== null ? rowAtSnapshot : currentRow
   const answerText = `${Number(status)}${type === null ? '' : ` ${toText(type)}`}`
+  if (refusal?.isCertain === true && Number(status) < 500 && type !== refusal.type) {
+    const violation = `3: a client received ${answerText} for a request that must be refused`
+    return { refusals, violations: [violation] }
+  }
   if (isMisuse) return { refusals, violations: checkMisuse(row, Number(status), type ?? null) }
   if (typeof body !== 'string') return { refusals, violations: [] }
   const final = { status: Number(status), body }
   if (row === undefined) {
-    const isRefusal = type === REFUSAL && mayExceedCapture
+    const isRefusal = type === refusal?.type && type !== undefined
     const violations = isRefusal
       ? []
       : [`3: a client received ${answerText} for a key without an operation`]

@@ -12,7 +12,7 @@ import { rowOfKey } from './rows-of-key.ts'
 import { AND } from './starts.ts'
 import type { Effect } from './effect.ts'
 import { CONNECTION_LOST } from '../store/store-errors.ts'
-import { receiveAnswer } from './client-answers.ts'
+import { receiveAnswer, type Refusal } from './client-answers.ts'
 
 export interface EndingResult {
   readonly refusals: number
@@ -60,7 +60,7 @@ export class EndingChecks {
       const key = members[member]?.key ?? -1
       const received = receiveAnswer(after, {
         key,
-        mayExceedCapture: refundedByOthersMinor(value, key) + REFUND_MINOR > AMOUNT_MINOR,
+        refusal: this.#refusalOf(value, key),
         isMisuse: requests[member]?.startsWith(MISUSE) === true,
         answer: result,
         row: rowOfKey(value, key),
@@ -70,6 +70,16 @@ export class EndingChecks {
       violations.push(...received.violations)
     }
     return { refusals: refusalSets.idOf(after), violations }
+  }
+
+  #refusalOf(database: Database, key: number): Refusal | undefined {
+    if (this.#context.space.refusedKeys.includes(key)) {
+      return { type: 'customer-not-found', isCertain: true }
+    }
+    // The refunds that other keys requested, with any result, may leave too little for this one.
+    return refundedByOthersMinor(database, key) + REFUND_MINOR > AMOUNT_MINOR
+      ? { type: 'refund-exceeds-capture', isCertain: false }
+      : undefined
   }
 }
 

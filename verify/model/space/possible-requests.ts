@@ -52,8 +52,13 @@ function requestsWith(
 
 const isFailed = ({ status }: Row): boolean => status === 'failed_retryable'
 
-function requestFor({ operation }: Space, key: number): ClientRequest {
+function requestFor({ operation, refusedKeys }: Space, key: number): ClientRequest {
   const name = nameOfKey(key)
-  if (operation === 'payment.create') return { key: name, amountMinor: AMOUNT_MINOR }
-  return { key: name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
+  if (operation === 'refund.create') {
+    return { key: name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
+  }
+  const request = { key: name, amountMinor: AMOUNT_MINOR }
+  return refusedKeys.includes(key) ? { ...request, customer: UNKNOWN_CUSTOMER } : request
 }
+
+const UNKNOWN_CUSTOMER = 'cus_of_another_tenant'

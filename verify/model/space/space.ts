@@ -56,6 +56,15 @@ export interface Space {
   readonly lives: number
   /** Whether clients send a different request under a used key. */
   readonly misuses: boolean
+  /**
+   * How many jobs a worker process takes, and how many requests reach an API process, at the same
+   * time. Two share statements. Each may also be alone.
+   */
+  readonly members: 1 | 2
+  /** Whether two requests that arrive at the same time may have the same key. */
+  readonly repeats: boolean
+  /** Keys whose requests the store refuses: they name a customer that the tenant does not own. */
+  readonly refusedKeys: readonly number[]
 }
 
 /** Amount of each payment, also of the payment whose refunds are explored. */

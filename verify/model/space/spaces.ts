@@ -1,7 +1,8 @@
 // Lists the spaces that `npm run model` explores. The largest have one key with three workers,
 // three crashes and three lease expiries. Smaller ones add the other behaviour of the provider,
-// single statements of transactions and lost connections. The rest explore several keys.
-import type { Space } from './space.ts'
+// single statements of transactions and lost connections. The rest explore several keys, some of
+// them in processes that join the statements of two keys.
+import type { Budget, Space } from './space.ts'
 
 const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
 /** A provider with every behaviour except failures, and one that only executes and answers calls. */
@@ -34,6 +35,22 @@ const ONE_KEY = {
   expires: false,
   lives: 1,
   misuses: false,
+  members: 1,
+  repeats: false,
+  refusedKeys: [],
+} as const
+
+/**
+ * Two payments in processes that work on both at the same time, or on one of them. Operations are
+ * not retried, so that the spaces are small enough.
+ */
+const BATCHES = {
+  ...ONE_KEY,
+  keys: 2,
+  workers: 1,
+  members: 2,
+  tries: { calls: 1, retries: 0 },
+  provider: RELIABLE_PROVIDER,
 } as const
 
 export const spaces: readonly Space[] = [
@@ -132,18 +149,61 @@ export const spaces: readonly Space[] = [
     budget: NO_FAULTS,
     provider: RELIABLE_PROVIDER,
   },
+  {
+    ...BATCHES,
+    name: 'batches-with-a-refused-request',
+    requests: 2,
+    budget: { ...NO_FAULTS, losses: 2 },
+    tries: { calls: 1, retries: 1 },
+    misuses: true,
+    repeats: true,
+    refusedKeys: [1],
+  },
+  {
+    ...BATCHES,
+    name: 'batches-and-lost-connections',
+    budget: { ...NO_FAULTS, losses: 2 },
+  },
+  {
+    ...BATCHES,
+    name: 'batches-and-crashes',
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...BATCHES,
+    name: 'batches-and-expired-leases',
+    workers: 2,
+    budget: { ...NO_FAULTS, expiries: 1 },
+  },
 ]
 
-/** A small part of each space with one key, for `npm run model -- --quick`. */
-export const slices: readonly Space[] = spaces
+const sliceOf = (space: Space, budget: Partial<Budget>): Space => ({
+  ...space,
+  name: `slice-of-${space.name}`,
+  workers: 1,
+  requests: 1,
+  budget: { ...NO_FAULTS, ...budget },
+})
+
+/** At most one of each fault that the space has. */
+const oneOfEach = ({ crashes, expiries, losses, early }: Budget): Budget => ({
+  crashes: Math.min(crashes, 1),
+  expiries: Math.min(expiries, 1),
+  losses: Math.min(losses, 1),
+  early: Math.min(early, 1),
+})
+
+const slicesOfOneKey = spaces
   .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
-  .map((space) => ({
-    ...space,
-    name: `slice-of-${space.name}`,
-    workers: 1,
-    requests: 1,
-    budget: { ...NO_FAULTS, crashes: 1, losses: Math.min(space.budget.losses, 1) },
-  }))
+  .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
+
+const slicesOfBatches = spaces
+  .filter(({ members }) => members === 2)
+  .map((space) => ({ ...sliceOf(space, oneOfEach(space.budget)), provider: RELIABLE_PROVIDER }))
+
+/** A small part of each space with one key or with batches, for `npm run model -- --quick`. */
+export const slices: readonly Space[] = [...slicesOfOneKey, ...slicesOfBatches]
 
 /** The space whose paths are replayed on PostgreSQL. */
 export const REPLAYED: Space = {

@@ -1,5 +1,5 @@
 // Finds the programs that may start in a state: a worker for each available job, maintenance, and
-// client requests.
+// client requests. Two jobs, or two requests, may share a process.
 import type { Automaton, Program } from '../programs/automaton.ts'
 import { nameOfKey, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
@@ -23,9 +23,14 @@ export interface Start {
   readonly skipsNoOps: boolean
 }
 
-interface WorkerStart extends Start, Member {
+interface Job extends Member {
+  readonly operationId: string
   /** Whether the lease of its operation is still running. */
   readonly isLeased: boolean
+}
+
+interface WorkerStart extends Start {
+  readonly jobs: readonly Job[]
 }
 
 const MAINTENANCE = ['sweep', 'reap', 'check'] as const
@@ -66,37 +71,40 @@ export class Starts {
     const cached = this.#workerStartsByDatabase.get(database)
     const starts = cached ?? this.#workerStarts(this.#context.databases.valueOf(database))
     if (cached === undefined) this.#workerStartsByDatabase.set(database, starts)
-    return starts.filter(({ key, job, isLeased }) => {
-      const isRunning = running.some(
-        ({ kind, members }) =>
-          kind === 'work' && members.some((member) => member?.key === key && member.job === job),
-      )
-      // pg-boss gives the job to another worker when the job expires, which is after the lease.
-      return !isRunning || !isLeased
-    })
+    return starts.filter(({ jobs }) => jobs.every((job) => isAvailable(job, running)))
   }
 
   #workerStarts(database: Database): WorkerStart[] {
-    return (database['pgboss.job'] ?? []).map(({ id, data }) => {
-      const operationId = isObject(data ?? null) ? toText((data as Row)['operationId']) : ''
-      const { key } = ownerOf(operationId)
-      const job = toText(id).endsWith('current') ? ('current' as const) : ('old' as const)
-      const row = database['idempotency_keys']?.find((other) => other['id'] === operationId)
-      const isLeased = row?.['status'] === 'processing' && Number(row['lease_expires_at']) > 0
-      const node = this.#initialNode(`work ${operationId}`, () =>
-        this.#programs.work([operationId]),
+    // A worker owns an operation once, however many jobs the operation has.
+    const mayShare = (one: Job, other: Job) => one.key !== other.key
+    return this.#together(jobsIn(database), mayShare).map((jobs) => {
+      const operationIds = jobs.map(({ operationId }) => operationId)
+      const node = this.#initialNode(`work ${operationIds.join(AND)}`, () =>
+        this.#programs.work(operationIds),
       )
-      const members: readonly Member[] = [{ key, job }]
+      const members = jobs.map(({ key, job }): Member => ({ key, job }))
+      const names = members.map(({ key, job }) => `the ${job} job of ${nameOfKey(key)}`)
       return {
         id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'work', members, node }),
-        rank: RANK.work,
-        label: `a worker takes the ${job} job of ${nameOfKey(key)}`,
+        rank: jobs.length === 1 ? RANK.work : NEVER,
+        label: `a worker takes ${names.join(AND)}`,
         skipsNoOps: false,
-        key,
-        job,
-        isLeased,
+        jobs,
       }
     })
+  }
+
+  /** Each alone, and with two members each pair that may share a process. */
+  #together<Each>(
+    all: readonly Each[],
+    mayShare: (one: Each, other: Each) => boolean,
+  ): (readonly Each[])[] {
+    const alone = all.map((one) => [one])
+    if (this.#context.space.members === 1) return alone
+    const pairs = all.flatMap((one, index) =>
+      all.slice(index).map((other) => [one, other] as const),
+    )
+    return [...alone, ...pairs.filter(([one, other]) => mayShare(one, other))]
   }
 
   #maintenance(kind: (typeof MAINTENANCE)[number]): Start {
@@ -115,17 +123,25 @@ export class Starts {
     if (cached !== undefined) return cached
     const { databases, refusalSets, space } = this.#context
     const requests = findRequests(space, databases.valueOf(database), refusalSets.valueOf(refusals))
-    const starts = requests.map((request) => this.#requestStart(request))
+    // Requests share statements if none of their keys, or each of them, is looked up first.
+    const mayShare = (one: PossibleRequest, other: PossibleRequest) =>
+      (one.key !== other.key || space.repeats) &&
+      one.request.isCachedAsUsed === other.request.isCachedAsUsed
+    const starts = this.#together(requests, mayShare).map((sent) => this.#requestStart(sent))
     return this.#requestStartsByState.set(database, refusals, starts)
   }
 
-  #requestStart({ kind, key, request, isWanted }: PossibleRequest): Start {
-    const node = this.#initialNode(`${kind} ${key}`, () => this.#programs.send([request]))
-    const members: readonly Member[] = [{ key, job: null }]
+  #requestStart(sent: readonly PossibleRequest[]): Start {
+    const name = sent.map(({ kind, key }) => `${kind} ${key}`).join(AND)
+    const node = this.#initialNode(name, () =>
+      this.#programs.send(sent.map(({ request }) => request)),
+    )
+    const members = sent.map(({ key }): Member => ({ key, job: null }))
+    const names = sent.map(({ kind, key }) => `a client (${kind}) with ${nameOfKey(key)}`)
     return {
       id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'send', members, node }),
-      rank: isWanted ? RANK.send : NEVER,
-      label: `a client (${kind}) with ${nameOfKey(key)}`,
+      rank: sent.every(({ isWanted }) => isWanted) && sent.length === 1 ? RANK.send : NEVER,
+      label: names.join(AND),
       skipsNoOps: false,
     }
   }
@@ -138,6 +154,23 @@ export class Starts {
       this.#initialNodes.set(name, id)
     })
   }
+}
+
+function jobsIn(database: Database): Job[] {
+  return (database['pgboss.job'] ?? []).map(({ id, data }) => {
+    const operationId = isObject(data ?? null) ? toText((data as Row)['operationId']) : ''
+    const { key } = ownerOf(operationId)
+    const job = toText(id).endsWith('current') ? 'current' : 'old'
+    const row = database['idempotency_keys']?.find((other) => other['id'] === operationId)
+    const isLeased = row?.['status'] === 'processing' && Number(row['lease_expires_at']) > 0
+    return { key, job, operationId, isLeased }
+  })
+}
+
+/** pg-boss gives a job to another worker when the job expires, which is after the lease. */
+function isAvailable({ key, job, isLeased }: Job, running: readonly Instance[]): boolean {
+  const isOwn = (member: Member | null) => member?.key === key && member.job === job
+  return !isLeased || !running.some(({ kind, members }) => kind === 'work' && members.some(isOwn))
 }
 
 /** Separates the members in the name of a program. */

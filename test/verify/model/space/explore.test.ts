@@ -4,9 +4,9 @@ import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
 import { slices, spaces } from '../../../../verify/model/space/spaces.ts'
 
-test('there is a slice of every space with one key', () => {
+test('there is a slice of every space with one key or with batches', () => {
   const names = spaces
-    .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
+    .filter(({ keys, members, isStepwise }) => (keys === 1 && !isStepwise) || members === 2)
     .map(({ name }) => `slice-of-${name}`)
 
   expect(slices.map(({ name }) => name)).toEqual(names)
