@@ -60,6 +60,7 @@ const SMALLEST_MUTANTS = [
   'capture-posted-twice',
   'next-phase-without-a-record',
   'check-then-insert',
+  'refusal-fails-the-batch',
 ]
 
 const SEED_MAX = 2 ** 31 - 1

@@ -9,6 +9,7 @@ import {
   type ModelMutant,
   type SpaceForMutant,
 } from './mutant.ts'
+import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
 
 /**
  * The space and the invariant for each mutant of the fault suite. The missing ones concern parts
@@ -60,6 +61,7 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'capture-posted-twice': { foundBy: '5' },
   'wrong-amount-posted': { foundBy: '5' },
   'void-forgotten': { foundBy: '5', provider: providerThatMay('declines') },
+  ...spacesForBatches,
   'refund-not-reserved': { foundBy: '1', operation: 'refund.create', keys: 3, workers: 1 },
 }
 
@@ -136,4 +138,8 @@ const ownSpace: readonly ModelMutant[] = [
   },
 ]
 
-export const mutants: readonly ModelMutant[] = [...buildFaultSuiteMutants(), ...ownSpace]
+export const mutants: readonly ModelMutant[] = [
+  ...buildFaultSuiteMutants(),
+  ...mutantsOfBatches,
+  ...ownSpace,
+]

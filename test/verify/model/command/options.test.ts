@@ -23,7 +23,7 @@ test('selects slices and a few mutants with --quick, and nothing that needs Post
     histories: 0,
   })
   const known = mutants.map(({ name }) => name)
-  expect(quick.mutants.filter((name) => known.includes(name))).toHaveLength(3)
+  expect(quick.mutants.filter((name) => known.includes(name))).toHaveLength(4)
   expect(readOptions(['--quick', '--histories', '5'], 0.5)).toMatchObject({ histories: 5 })
 })
 
