@@ -7,7 +7,7 @@ import { withMutatedProduct } from '../mutants/mutated-product.ts'
 import { loadProduct } from '../programs/product.ts'
 import { replayPaths } from '../replay/replay-paths.ts'
 import { explore, type ExplorationResult, type Violation } from '../space/explore.ts'
-import { REPLAYED, slices, spaces } from '../space/spaces.ts'
+import { replayedSpaces, slices, spaces } from '../space/spaces.ts'
 import { findByName, nameOfTask, type Task, type Verdict } from './task.ts'
 
 type ReportProgress = (progress: string) => void
@@ -129,7 +129,7 @@ async function replay(
   try {
     const { paths, transitions, steps, covered } = await replayPaths(
       product,
-      REPLAYED,
+      findByName(replayedSpaces, task.name),
       task,
       (done, all) => reportProgress(`${done} of ${all} store steps covered`),
     )

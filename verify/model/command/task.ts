@@ -11,7 +11,12 @@ export type Task =
       readonly seed: number
       readonly count: number
     }
-  | { readonly kind: 'replay'; readonly url: string; readonly paths: number }
+  | {
+      readonly kind: 'replay'
+      readonly name: string
+      readonly url: string
+      readonly paths: number
+    }
 
 /** The result of a task, as text for the report. */
 export interface Verdict {
@@ -33,7 +38,9 @@ export type TaskMessage =
 
 export function nameOfTask(task: Task): string {
   if (task.kind === 'space' || task.kind === 'mutant') return `${task.kind} ${task.name}`
-  return task.kind === 'histories' ? 'histories on PostgreSQL' : 'paths on PostgreSQL'
+  return task.kind === 'histories'
+    ? 'histories on PostgreSQL'
+    : `paths of ${task.name} on PostgreSQL`
 }
 
 export function findByName<Named extends { readonly name: string }>(

@@ -9,7 +9,7 @@ import {
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { reserveWithResource } from '../../../src/db/idempotency/intents.ts'
+import { reserveEach, reserveWithResource } from '../../../src/db/idempotency/intents.ts'
 import {
   claimEachIfUnowned,
   enqueueRetry,
@@ -273,6 +273,14 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'reserve a payment': (sql, random) => {
     const details = detailsOfPayment(paymentOf(0), 'stripe')
     return reserveWithResource(sql, { ...reservation(random, false), details }, insertPayments(sql))
+  },
+  // Often with the same key. No customer belongs to the tenant.
+  'reserve two payments': (sql, random) => {
+    const intents = [0, 1].map(() => {
+      const payment = { ...paymentOf(0), customer: random.pick([null, null, 'cus_1']) }
+      return { ...reservation(random, false), details: detailsOfPayment(payment, 'stripe') }
+    })
+    return reserveEach(sql, intents, insertPayments(sql))
   },
   'reserve a refund': (sql, random) => {
     const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }

@@ -205,10 +205,13 @@ const slicesOfBatches = spaces
 /** A small part of each space with one key or with batches, for `npm run model -- --quick`. */
 export const slices: readonly Space[] = [...slicesOfOneKey, ...slicesOfBatches]
 
-/** The space whose paths are replayed on PostgreSQL. */
-export const REPLAYED: Space = {
-  ...ONE_KEY,
-  name: 'replayed',
-  budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
-  provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
-}
+/** The spaces whose paths are replayed on PostgreSQL. */
+export const replayedSpaces: readonly Space[] = [
+  {
+    ...ONE_KEY,
+    name: 'replayed',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
+  },
+  { ...BATCHES, name: 'replayed-batches', budget: NO_FAULTS },
+]
