@@ -37,8 +37,9 @@ A run does four things:
 
 The command starts its own PostgreSQL. It needs no other service.
 
---quick            Takes under a minute: explores a small part of each space with one key,
-                   and checks the mutants with the smallest spaces; no paths, no histories.
+--quick            Takes about a minute: explores a small part of each space with one key or
+                   with batches, and checks the mutants with the smallest spaces; no paths, no
+                   histories.
 --space <name>     Explore only this space; "none" for no space. Default: all.
 --mutant <name>    Check only this mutant; "none" for no mutant. Default: all.
 --paths <n>        Replay at most n paths; 0 for none. Default: enough paths to cover every
