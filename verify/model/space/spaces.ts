@@ -169,6 +169,12 @@ export const spaces: readonly Space[] = [
     ...BATCHES,
     name: 'batches-and-crashes',
     budget: { ...NO_FAULTS, crashes: 1 },
+    tries: { calls: 1, retries: 1 },
+  },
+  {
+    ...BATCHES,
+    name: 'batches-and-declines',
+    budget: NO_FAULTS,
     provider: { ...RELIABLE_PROVIDER, declines: true },
   },
   {
