@@ -30,9 +30,11 @@ export async function runTasks(
   const work = async () => {
     const child = fork(MAIN, { execArgv: HEAP_OPTIONS, signal })
     child.on('error', () => {})
+    const exited = once(child, 'exit')
+    exited.catch(() => {})
     try {
       for (let task = remaining.shift(); task !== undefined; task = remaining.shift()) {
-        const verdict = await runIn(child, task, progress)
+        const verdict = await runIn(child, exited, task, progress)
         verdicts.push(verdict)
         progress.say(`${verdict.passed ? 'passed' : 'FAILED'}  ${verdict.task}: ${verdict.summary}`)
         step(verdicts.length)
@@ -46,11 +48,12 @@ export async function runTasks(
   return verdicts
 }
 
-async function runIn(child: ChildProcess, task: Task, progress: Progress): Promise<Verdict> {
-  const exited = once(child, 'exit').then(() => {
-    throw new Error(`the process that ran ${nameOfTask(task)} has exited`)
-  })
-  exited.catch(() => {})
+async function runIn(
+  child: ChildProcess,
+  exited: Promise<unknown>,
+  task: Task,
+  progress: Progress,
+): Promise<Verdict> {
   const done = Promise.withResolvers<Verdict>()
   let reportedAt = performance.now()
   const receive = (message: TaskMessage) => {
@@ -64,7 +67,10 @@ async function runIn(child: ChildProcess, task: Task, progress: Progress): Promi
   child.on('message', receive)
   child.send(task)
   try {
-    return await Promise.race([done.promise, exited])
+    const failed = exited.then(() => {
+      throw new Error(`the process that ran ${nameOfTask(task)} has exited`)
+    })
+    return await Promise.race([done.promise, failed])
   } finally {
     child.off('message', receive)
   }
