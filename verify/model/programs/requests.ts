@@ -1,5 +1,6 @@
-// Defines the requests of a program to its environment, and the answers. A program makes one
-// request at a time; between two answers it does nothing that other programs can observe.
+// Defines the requests of a program to its environment, and the answers. A program gets one answer
+// at a time, also if its members wait for several; between two answers it does nothing that other
+// programs can observe.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Row, Value } from '../store/rows.ts'
 
