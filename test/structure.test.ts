@@ -164,6 +164,11 @@ describe('habits', () => {
     ['a default export', /^export default\b/m, []],
     ['a barrel', /^export\s+(type\s+)?(\*|\{[^}]*\})\s+from\b/m, []],
     ['a note of unfinished work', /\bTO[D]O\b|\bFIX[M]E\b/, []],
+    [
+      'a driver that reads DATABASE_URL itself',
+      /(?<!\^)\bpostgres\(|\bconnectionString:/,
+      ['src/db/connection/driver.ts'],
+    ],
     ['a path of one machine', /(?<![\w.*:{}])\/(home|root|Users|work|tmp)\//, []],
   ]
 

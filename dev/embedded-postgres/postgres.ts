@@ -13,7 +13,8 @@ import { ensureCluster, type Cluster } from './postgres-cluster.ts'
 import { findBinaries, prepareHome, type PostgresBinaries } from './postgres-places.ts'
 import { StartError } from '../start-error.ts'
 
-const READY = 'database system is ready to accept connections'
+/** A standby accepts read-only connections. */
+const READY = /database system is ready to accept (read-only )?connections/
 
 /** A retry helps: the backends of a killed server end soon, and another port is chosen. */
 const TRANSIENT_FAILURES = ['shared memory block', 'Address already in use']
@@ -102,7 +103,7 @@ async function startServer(options: ServerOptions, port: number): Promise<ChildP
       lastLines.push(line)
       if (lastLines.length > LAST_LINES_MAX) lastLines.shift()
       options.log(line)
-      if (line.includes(READY)) resolve()
+      if (READY.test(line)) resolve()
     })
     server.once('error', reject)
     server.once('close', () => {

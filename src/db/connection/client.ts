@@ -1,8 +1,15 @@
 // Opens the connections to Postgres: a pool, and one connection for each channel with a listener.
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import { parse as parseArray } from 'postgres-array'
+import {
+  connectDriver,
+  readDatabase,
+  RECONNECT_DELAY_MAX_SECONDS,
+  type Database,
+  type DriverOptions,
+} from './driver.ts'
 import { openPool } from './pool.ts'
 import type { StoreErrorKind } from './store-errors.ts'
 
@@ -38,17 +45,16 @@ export interface StoreOptions {
 }
 
 /**
- * The longest delay between reconnection attempts: short, so that recovery after an outage is
- * prompt.
+ * Opens a pool. Connections are opened when they are first needed.
+ *
+ * @throws ConfigError when the URL, or a file that it names, is wrong.
  */
-const RECONNECT_DELAY_MAX_SECONDS = 0.5
-
-/** Opens a pool. Connections are opened when they are first needed. */
 export function openStore(options: StoreOptions): Store {
+  const database = readDatabase(options.url, options.timeoutMs)
   const limitMs = STATEMENT_LIMIT_FACTOR * options.timeoutMs
   const { sql, ofTenant } = openPool(
     options.poolSize,
-    () => connect(options),
+    () => connect(database, options),
     limitMs,
     options.failed,
   )
@@ -58,7 +64,7 @@ export function openStore(options: StoreOptions): Store {
     ofTenant,
     listen(channel, onNotify, onListening) {
       const connection = new EventEmitter()
-      const listener = connect(options, {
+      const listener = connect(database, options, {
         max_lifetime: null,
         onclose: () => connection.emit('lost'),
         onnotify: onNotify,
@@ -81,35 +87,6 @@ const STATEMENT_LIMIT_FACTOR = 2
 
 /** How long closing waits for running statements. */
 export const CLOSE_SECONDS = 5
-
-/** The driver's types omit `onnotify`, which `sql.listen` itself uses, and `max_pipeline`. */
-type DriverOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
-  readonly onnotify?: () => void
-  readonly max_pipeline?: number
-}
-
-type ConnectionOptions = Pick<StoreOptions, 'url' | 'timeoutMs'>
-
-/**
- * Makes a client with one connection. All connections share the connect timeout, the reconnection
- * delays and pipelining: a statement is sent at once, behind those that are running.
- */
-export function connectDriver({ url, timeoutMs }: ConnectionOptions, settings: DriverOptions): Sql {
-  const options: DriverOptions = {
-    connect_timeout: Math.ceil(timeoutMs / 1_000),
-    backoff: (tries) => Math.min(0.05 * 2 ** tries, RECONNECT_DELAY_MAX_SECONDS),
-    onnotice: () => {},
-    max: 1,
-    // With `true` the driver first queries the array types. When that query fails, the error cannot
-    // be caught and ends the process.
-    fetch_types: false,
-    // A transaction that begins at the limit would share the connection with other statements
-    // (https://github.com/porsager/postgres/issues/1189).
-    max_pipeline: Number.MAX_SAFE_INTEGER,
-    ...settings,
-  }
-  return postgres(url, options)
-}
 
 const asText = (value: string): string => value
 
@@ -160,8 +137,8 @@ export const types = {
  */
 export const planning = { enable_memoize: 'off' }
 
-function connect(options: StoreOptions, settings: DriverOptions = {}): Sql {
-  return connectDriver(options, {
+function connect(database: Database, options: StoreOptions, settings: DriverOptions = {}): Sql {
+  return connectDriver(database, {
     types,
     connection: {
       application_name: options.applicationName,

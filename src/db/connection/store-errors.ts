@@ -18,6 +18,9 @@ const CONNECTION_CODES = new Set([
   'ENOENT',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'UNREACHABLE',
+  'TLS_FAILED',
+  'NO_PRIMARY',
 ])
 
 /** Why a store cannot serve now. All but `conflict` need the attention of an operator. */

@@ -7,6 +7,7 @@ import postgres from 'postgres'
 import { readConfig } from '../../config.ts'
 import { migrationsFolder } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
+import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
 import { grantServiceRights } from './service-role.ts'
@@ -105,18 +106,18 @@ async function indexJobs(sql: Sql): Promise<void> {
 }
 
 async function migrateJobs(url: string): Promise<void> {
-  const boss = new PgBoss({
-    connectionString: url,
-    schema: JOB_SCHEMA,
-    application_name: 'atomic-payments migrate',
-    max: 1,
-    supervise: false,
-    schedule: false,
+  const jobs = openJobStore({
+    url,
+    applicationName: 'atomic-payments migrate',
+    timeoutMs: MIGRATION_TIMEOUT_MS,
+    asOwner: true,
   })
-  await boss.start()
+  const boss = new PgBoss({ db: jobs, schema: JOB_SCHEMA, supervise: false, schedule: false })
   try {
+    await boss.start()
     await ensureQueues(boss, readConfig())
   } finally {
     await boss.stop({ graceful: false })
+    await jobs.close()
   }
 }

@@ -1,13 +1,8 @@
 // Opens the connections of pg-boss, with the same driver as all other statements: it prepares each
 // statement once, and pipelines the statements of several jobs.
 import type { Db } from 'pg-boss'
-import {
-  arrayTypes,
-  CLOSE_SECONDS,
-  connectDriver,
-  type Sql,
-  type StoreOptions,
-} from '../connection/client.ts'
+import { arrayTypes, CLOSE_SECONDS, type Sql, type StoreOptions } from '../connection/client.ts'
+import { connectDriver, readDatabase } from '../connection/driver.ts'
 import { openPool } from '../connection/pool.ts'
 import { SERVICE_ROLE } from '../migrations/service-role.ts'
 
@@ -15,6 +10,14 @@ export interface JobStore extends Db {
   /** For our own statements on jobs. */
   readonly sql: Sql
   close(): Promise<void>
+}
+
+interface JobStoreOptions extends Pick<
+  StoreOptions,
+  'url' | 'applicationName' | 'timeoutMs' | 'failed'
+> {
+  /** Keeps the user of the URL, for the migration. By default connections switch to the service role. */
+  readonly asOwner?: boolean
 }
 
 /**
@@ -38,6 +41,7 @@ const SEVERAL_STATEMENTS = /;\s*\S/
 /**
  * Opens the connections.
  *
+ * @throws ConfigError when the URL, or a file that it names, is wrong.
  * @throws at the first statement, not here, when the database is unreachable.
  */
 export function openJobStore({
@@ -45,7 +49,8 @@ export function openJobStore({
   applicationName,
   timeoutMs,
   failed,
-}: Pick<StoreOptions, 'url' | 'applicationName' | 'timeoutMs' | 'failed'>): JobStore {
+  asOwner = false,
+}: JobStoreOptions): JobStore {
   const settings = {
     types: {
       ...arrayTypes,
@@ -54,7 +59,7 @@ export function openJobStore({
     },
     connection: {
       application_name: applicationName,
-      role: SERVICE_ROLE,
+      ...(asOwner ? {} : { role: SERVICE_ROLE }),
       // pg-boss completes a batch by a join with a function that Postgres estimates at a hundred
       // rows. With sequential scans, it would read a table of some thousand jobs completely for
       // each batch.
@@ -64,7 +69,8 @@ export function openJobStore({
       synchronous_commit: 'off',
     },
   }
-  const connect = () => connectDriver({ url, timeoutMs }, settings)
+  const database = readDatabase(url, timeoutMs)
+  const connect = () => connectDriver(database, settings)
   const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs, failed)
   const scripts = new Scripts(connect)
   return {

@@ -4,7 +4,8 @@ import { examples, forwarders, renderSqlPage } from '../../../dev/docs/sql-page.
 import type { RecordingSql } from '../../../dev/docs/sql/record-statements.ts'
 import { recordStatements } from '../../../dev/docs/sql/record-statements.ts'
 import { findDatabaseFunctions } from '../../../dev/docs/sql/source-functions.ts'
-import { connectDriver, types, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import { types, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { readPage } from '../../support/named-tests.ts'
 
@@ -68,7 +69,7 @@ describe('on PostgreSQL', () => {
   beforeAll(async () => {
     database = await createTestDatabase()
     const debug = (_connection: number, text: string) => void sent.push(text)
-    sql = connectDriver({ url: database.url, timeoutMs: 20_000 }, { types, debug })
+    sql = connectDriver(readDatabase(database.url, 20_000), { types, debug })
   })
 
   afterAll(async () => {

@@ -2,7 +2,8 @@
 // a lock. Every wait has a timeout: a statement that neither ends nor waits for a lock in time is a
 // failure.
 import { setTimeout as delay } from 'node:timers/promises'
-import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
+import { types, type Sql } from '../../../src/db/connection/client.ts'
+import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import type { StatementRequest } from '../programs/requests.ts'
 import { sendStatement } from '../store/postgres-store.ts'
 import type { Row } from '../store/rows.ts'
@@ -164,7 +165,7 @@ export class PostgresSessions {
 const WAIT = Symbol('wait')
 
 function connect(url: string): Sql {
-  return connectDriver({ url, timeoutMs: TIMEOUT_MS }, { types })
+  return connectDriver(readDatabase(url, TIMEOUT_MS), { types })
 }
 
 function resultOf(rows: { readonly count: number } & readonly object[]): StatementResult {

@@ -1,6 +1,7 @@
 // Pool of connections for the programs of a replay, used one after the other. On a new connection
 // PostgreSQL would read its catalog and plan every statement again.
-import { connectDriver, types, type Sql } from '../../../src/db/connection/client.ts'
+import { types, type Sql } from '../../../src/db/connection/client.ts'
+import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 
 const TIMEOUT_MS = 20_000
 
@@ -16,7 +17,7 @@ export class Connections {
   acquire(): Sql {
     const free = this.#free.pop()
     if (free !== undefined) return free
-    const connection = connectDriver({ url: this.#url, timeoutMs: TIMEOUT_MS }, { types })
+    const connection = connectDriver(readDatabase(this.#url, TIMEOUT_MS), { types })
     this.#all.push(connection)
     return connection
   }

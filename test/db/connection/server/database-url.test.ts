@@ -1,0 +1,174 @@
+import { describe, expect, test } from '@jest/globals'
+import { ConfigError } from '../../../../src/config.ts'
+import { parseDatabaseUrl } from '../../../../src/db/connection/server/database-url.ts'
+
+const BASE = 'postgres://user:hunter2@db/payments'
+const parse = (query: string) => parseDatabaseUrl(`${BASE}?${query}`)
+const host = (name: string, port = 5432) => ({ host: name, port })
+
+describe('the place of the database', () => {
+  test.each([
+    ['postgres://u:p@db:6432/payments', [host('db', 6432)], 'u', 'p', 'payments'],
+    ['postgresql://db', [host('db')], undefined, undefined, undefined],
+    ['postgres://', [host('localhost')], undefined, undefined, undefined],
+    ['postgres:///payments', [host('localhost')], undefined, undefined, 'payments'],
+    ['postgres://u@db/', [host('db')], 'u', undefined, ''],
+    ['postgres://u:@db/payments', [host('db')], 'u', '', 'payments'],
+    ['postgres://u:p%40%2F%3F%23%3A%25@db/a%20b', [host('db')], 'u', 'p@/?#:%', 'a b'],
+    ['postgres://u@server:p@ss:word@db/x', [host('db')], 'u@server', 'p@ss:word', 'x'],
+    ['postgres://u:p+q@db/x', [host('db')], 'u', 'p+q', 'x'],
+    ['postgres://u:pässword€@db/x', [host('db')], 'u', 'pässword€', 'x'],
+    ['postgres://u:p@[::1]:6432/x', [host('::1', 6432)], 'u', 'p', 'x'],
+    ['postgres://u:p@[2001:db8::1],b/x', [host('2001:db8::1'), host('b')], 'u', 'p', 'x'],
+    ['postgres://u:p@a:1,b,c:3/x', [host('a', 1), host('b'), host('c', 3)], 'u', 'p', 'x'],
+    ['postgres://u:p@%2Fvar%2Frun/x', [host('/var/run')], 'u', 'p', 'x'],
+    [
+      'postgres:///x?host=/cloudsql/p:r:i&user=u&password=p',
+      [host('/cloudsql/p:r:i')],
+      'u',
+      'p',
+      'x',
+    ],
+    ['postgres://u:p@localhost/x?host=/cloudsql/i', [host('/cloudsql/i')], 'u', 'p', 'x'],
+    ['postgres://u:p@/?dbname=x&host=a,b&port=1,2', [host('a', 1), host('b', 2)], 'u', 'p', 'x'],
+    ['postgres://u:p@a,b/x?port=6432', [host('a', 6432), host('b', 6432)], 'u', 'p', 'x'],
+  ])('%s', (url, hosts, user, password, database) => {
+    expect(parseDatabaseUrl(url)).toMatchObject({ hosts, user, password, database })
+  })
+})
+
+describe('what is encrypted and verified', () => {
+  test.each([
+    ['', 'disable', undefined],
+    ['sslmode=disable', 'disable', undefined],
+    ['sslmode=allow', 'prefer', undefined],
+    ['sslmode=prefer', 'prefer', undefined],
+    ['sslmode=require', 'require', undefined],
+    ['sslmode=require&sslrootcert=ca.pem', 'verify-ca', 'ca.pem'],
+    ['sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem', 'verify-ca', '/etc/ca.pem'],
+    ['sslmode=verify-full&sslrootcert=ca.pem', 'verify-full', 'ca.pem'],
+    ['sslmode=verify-full', 'verify-full', undefined],
+    ['sslmode=verify-full&sslrootcert=system', 'verify-full', undefined],
+    ['sslrootcert=system', 'verify-full', undefined],
+    ['channel_binding=require', 'verify-full', undefined],
+    ['channel_binding=require&sslmode=prefer', 'verify-full', undefined],
+    ['channel_binding=require&sslmode=require', 'verify-full', undefined],
+    ['channel_binding=require&sslmode=verify-ca&sslrootcert=ca.pem', 'verify-full', 'ca.pem'],
+    ['channel_binding=require&sslmode=require&sslrootcert=system', 'verify-full', undefined],
+    ['channel_binding=prefer&sslmode=require', 'require', undefined],
+    ['channel_binding=disable', 'disable', undefined],
+  ])('"%s" means %s', (query, mode, rootFile) => {
+    expect(parse(query).tls).toMatchObject({ mode, rootFile })
+  })
+
+  test('the certificate of the client', () => {
+    const files = { certificateFile: 'a.crt', keyFile: 'a.key' }
+
+    const { tls } = parse('sslmode=require&sslcert=a.crt&sslkey=a.key')
+    expect(tls.client).toEqual(files)
+    const query = 'sslmode=require&sslcert=a.crt&sslkey=a.key&sslpassword=a%20b'
+    expect(parse(query).tls.client).toEqual({ ...files, passphrase: 'a b' })
+  })
+
+  test('the way TLS begins', () => {
+    expect(parse('sslmode=require&sslnegotiation=direct').tls.isDirect).toBe(true)
+    expect(parse('sslmode=require&sslnegotiation=postgres').tls.isDirect).toBe(false)
+  })
+})
+
+test.each([
+  ['', false],
+  ['target_session_attrs=any', false],
+  ['target_session_attrs=primary', true],
+  ['target_session_attrs=read-write', true],
+])('"%s" accepts only a primary: %s', (query, onlyPrimary) => {
+  expect(parse(query).onlyPrimary).toBe(onlyPrimary)
+})
+
+test('reads the other parameters', () => {
+  expect(
+    parse('options=-c%20search_path%3Da+b&connect_timeout=7&gssencmode=disable'),
+  ).toMatchObject({
+    options: '-c search_path=a+b',
+    connectTimeoutMs: 7_000,
+  })
+  expect(parse('connect_timeout=0&client_encoding=UTF8')).toMatchObject({
+    options: undefined,
+    connectTimeoutMs: undefined,
+  })
+})
+
+describe('refuses', () => {
+  test.each([
+    ['another protocol', 'mysql://u:hunter2@db/x', 'must be postgres://'],
+    ['a slash in the password', 'postgres://u:hunter2/3@db/x', 'must be postgres://'],
+    ['a number sign in the password', 'postgres://u:hunter2#3@db/x', 'must be postgres://'],
+    ['a question mark in the password', 'postgres://u:hunter2?a=b@db/x', 'must be postgres://'],
+    ['a fragment', `${BASE}#hunter2`, 'must be postgres://'],
+    ['a path', `${BASE}/hunter2`, 'must be postgres://'],
+    ['a percent sign', 'postgres://u:hunter2%@db/x', 'the password: has a %'],
+    ['another charset', 'postgres://u:hunter2%E4@db/x', 'the password: has a %'],
+    ['a port that is none', 'postgres://u:p@db:hunter2/x', 'port: must be 1 to 65535'],
+    ['port 0', 'postgres://u:p@db:0/x', 'port: must be 1 to 65535'],
+    ['a port that is too high', 'postgres://u:p@a:1,b:65536/x', 'port: must be 1 to 65535'],
+    [
+      'IPv6 without brackets',
+      'postgres://u:p@::1/x',
+      'has a host that is none. An IPv6 address needs brackets',
+    ],
+    [
+      'brackets around a name',
+      'postgres://u:p@[hunter2]/x',
+      'has brackets around a host that is no IPv6 address',
+    ],
+    ['a host with a space', 'postgres://u:p@hunter2 x/x', 'has a host that is none'],
+  ])('%s', (_, url, reason) => {
+    expectRefused(url, reason)
+  })
+
+  test.each([
+    ['hunter2', 'has a parameter without a value'],
+    ['sslmode=require&sslmode=disable', 'has sslmode twice'],
+    ['sslmode=hunter2', 'sslmode: Invalid option: expected one of "disable"|"allow"|"prefer"'],
+    ['sslmode=verify-ca', 'sslmode: verify-ca needs sslrootcert'],
+    ['sslrootcert=ca.pem', 'sslrootcert: needs sslmode=require, verify-ca or verify-full'],
+    ['sslrootcert=ca.pem&sslmode=prefer', 'sslrootcert: needs sslmode=require'],
+    ['sslrootcert=', 'sslrootcert: '],
+    ['sslrootcert=system&sslmode=require', 'sslrootcert: system needs sslmode=verify-full'],
+    ['sslmode=require&sslcert=a', 'sslcert and sslkey: each needs the other'],
+    ['sslmode=require&sslkey=a', 'sslcert and sslkey: each needs the other'],
+    ['sslmode=require&sslpassword=hunter2', 'sslcert and sslkey: each needs the other'],
+    ['sslcert=a&sslkey=b', 'sslcert: needs an sslmode that encrypts'],
+    ['sslnegotiation=direct', 'sslnegotiation: direct needs sslmode=require'],
+    ['sslnegotiation=direct&sslmode=prefer', 'sslnegotiation: direct needs sslmode=require'],
+    ['channel_binding=require&sslmode=disable', 'channel_binding: require needs TLS'],
+    ['channel_binding=require&host=/run', 'channel_binding: require needs TLS'],
+    ['channel_binding=hunter2', 'channel_binding: Invalid option'],
+    ['target_session_attrs=read-only', 'target_session_attrs: must be any, read-write or primary'],
+    ['target_session_attrs=standby', 'target_session_attrs: must be any, read-write or primary'],
+    ['target_session_attrs=prefer-standby', 'target_session_attrs: must be any, read-write'],
+    ['connect_timeout=soon', 'connect_timeout: '],
+    ['connect_timeout=-1', 'connect_timeout: '],
+    ['client_encoding=LATIN1', 'client_encoding: '],
+    ['gssencmode=require', 'gssencmode: must be disable or prefer'],
+    ['port=1,2', 'port: must be one port, or one for each host'],
+    ['application_name=hunter2', 'the parameter application_name is not supported: each process'],
+    ['ssl=true', 'the parameter ssl is not supported: use sslmode'],
+    ['sslcrl=hunter2', 'the parameter sslcrl is not supported'],
+    ['require_auth=hunter2', 'the parameter require_auth is not supported'],
+    ['statement_timeout=1', 'the parameter statement_timeout is not supported'],
+    ['pgbouncer=true', 'the parameter pgbouncer is not supported'],
+    ['toString=hunter2', 'the parameter toString is not supported'],
+    ['__proto__=hunter2', 'the parameter __proto__ is not supported'],
+    ['options=%', 'options: has a %'],
+  ])('?%s', (query, reason) => {
+    expectRefused(`${BASE}?${query}`, reason)
+  })
+})
+
+function expectRefused(url: string, reason: string): void {
+  const parsing = () => parseDatabaseUrl(url)
+  expect(parsing).toThrow(ConfigError)
+  expect(parsing).toThrow(`DATABASE_URL: ${reason}`)
+  expect(parsing).not.toThrow('hunter2')
+}
