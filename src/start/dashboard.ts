@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboard/handler'
 import { ConfigError, readConfig, type Config } from '../config.ts'
+import { openRelay } from '../db/connection/relay.ts'
 import { JOB_SCHEMA } from '../db/queue/queues.ts'
 import { SERVICE_ROLE } from '../db/migrations/service-role.ts'
 import { findDatabaseUrl } from './stack-database-url.ts'
@@ -15,15 +16,21 @@ const LOOPBACK = '127.0.0.1'
 
 await runProcess('dashboard', async () => {
   const config = readConfig()
-  const url = underServiceRole(await requireReachableDatabase(config))
+  const relay = await openRelay({
+    url: await requireReachableDatabase(config),
+    role: SERVICE_ROLE,
+    timeoutMs: config.STORE_TIMEOUT_MS,
+    failed: report,
+  })
   // The package reads this only from the environment. Read-only, because a job that is retried
   // alone would find that its work was given up, and because some of the forms need another version
   // of pg-boss.
   process.env['PGBOSS_DASHBOARD_READ_ONLY'] = '1'
-  const handler = createDashboardHandler({ databases: [{ url, schema: JOB_SCHEMA }] })
+  const handler = createDashboardHandler({ databases: [{ url: relay.url, schema: JOB_SCHEMA }] })
   const server = createServer((request, response) => void serve(handler, request, response))
   server.listen(config.DASHBOARD_PORT, LOOPBACK)
-  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+  await once(server, 'listening').catch(async (error: NodeJS.ErrnoException) => {
+    await relay.close()
     if (error.code !== 'EADDRINUSE') throw error
     const reason = `port ${config.DASHBOARD_PORT} is in use; set DASHBOARD_PORT to another port`
     throw new ConfigError(reason, { cause: error })
@@ -32,6 +39,7 @@ await runProcess('dashboard', async () => {
     server.close()
     server.closeAllConnections()
     await handler.close()
+    await relay.close()
   })
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
@@ -49,10 +57,8 @@ async function requireReachableDatabase({ DATABASE_URL, DATA_DIR }: Config): Pro
   )
 }
 
-function underServiceRole(databaseUrl: string): string {
-  const url = new URL(databaseUrl)
-  url.searchParams.set('options', `-c role=${SERVICE_ROLE}`)
-  return url.href
+function report(error: unknown): void {
+  process.stderr.write(`dashboard: ${error instanceof Error ? error.message : 'failed'}\n`)
 }
 
 /**
@@ -72,7 +78,7 @@ async function serve(
   try {
     await send(response, await handler(toRequest(request, host)))
   } catch (error) {
-    process.stderr.write(`dashboard: ${error instanceof Error ? error.message : 'failed'}\n`)
+    report(error)
     response.destroy()
   }
 }

@@ -60,12 +60,20 @@ async function isPrimary(database: Database, host: Host, settled: AbortSignal): 
   }
 }
 
+/** @throws the reason why none of the hosts can be used. */
+export async function openDatabaseSocket(
+  { tls, findHosts, connectTimeoutMs: timeoutMs }: Database,
+  closing: AbortSignal,
+): Promise<Socket> {
+  return openSocket(await findHosts(), { tls, timeoutMs, closing })
+}
+
 /**
  * Makes a client with one connection. All connections share the connect timeout, the reconnection
  * delays and pipelining: a statement is sent at once, behind those that are running.
  */
 export function connectDriver(database: Database, settings: DriverOptions = {}): postgres.Sql {
-  const { url, tls, findHosts, connectTimeoutMs } = database
+  const { url, connectTimeoutMs } = database
   const closing = new AbortController()
   const [first] = url.hosts
   const options: DriverOptions = {
@@ -90,10 +98,7 @@ export function connectDriver(database: Database, settings: DriverOptions = {}):
     max_pipeline: Number.MAX_SAFE_INTEGER,
     ...settings,
     connection: { ...settings.connection, ...(url.options && { options: url.options }) },
-    ...socketOption(async () => {
-      const hosts = await findHosts()
-      return openSocket(hosts, { tls, timeoutMs: connectTimeoutMs, closing: closing.signal })
-    }),
+    ...socketOption(() => openDatabaseSocket(database, closing.signal)),
   }
   const sql = postgres(options)
   const end = sql.end.bind(sql)

@@ -58,6 +58,8 @@ const parametersSchema = z.strictObject({
 
 type Parameters = z.infer<typeof parametersSchema>
 
+export type DatabaseUrlParameter = keyof Parameters
+
 /** What to do instead, for parameters that a reader may expect here. */
 const HINTS: Readonly<Record<string, string>> = {
   application_name: 'each process sets its own name, by which the service finds its sessions',

@@ -57,9 +57,9 @@ export function chooseTls(parameters: TlsParameters): TlsChoice {
 }
 
 /**
- * The driver has no SCRAM-SHA-256-PLUS, which `channel_binding=require` asks for, so that nobody
- * between client and server can pass the log-in on. A verified certificate for the host rules that
- * out as well.
+ * `channel_binding=require` asks for SCRAM-SHA-256-PLUS, which the driver does not have. It protects
+ * against a server in the middle that passes the log-in on. A verified certificate for the host
+ * protects against the same.
  */
 function chooseMode({ sslmode, sslrootcert, channel_binding }: TlsParameters): TlsChoice['mode'] {
   if (channel_binding === 'require') {
@@ -69,7 +69,7 @@ function chooseMode({ sslmode, sslrootcert, channel_binding }: TlsParameters): T
     return 'verify-full'
   }
   if (sslrootcert === SYSTEM) {
-    // As libpq: anyone can have a certificate of a public CA, for a host of their own.
+    // As libpq: every server can get a certificate of a public CA, for its own name.
     if (sslmode === undefined || sslmode === 'verify-full') return 'verify-full'
     return refuseUrl('sslrootcert: system needs sslmode=verify-full')
   }

@@ -6,7 +6,7 @@ import { openStore } from '../../../../src/db/connection/client.ts'
 import { migrateDatabase } from '../../../../src/db/migrations/migrate.ts'
 import { openJobStore } from '../../../../src/db/queue/job-store.ts'
 import { makeAuthority, type Authority } from '../../../support/certificates.ts'
-import { startScript } from '../../../support/start-script.ts'
+import { startProcess } from '../../../support/processes.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 import { CERTIFIED, startTlsServers, type TlsServers } from '../../../support/tls-servers.ts'
 
@@ -54,7 +54,7 @@ async function byJobStore(url: string): Promise<Session | undefined> {
 
 /** In the process of `npm run migrate`. */
 async function byMigration(url: string, env: Record<string, string> = {}): Promise<string> {
-  const process = startScript('src/start/migrate.ts', { env: { DATABASE_URL: url, ...env } })
+  const process = startProcess('src/start/migrate.ts', { env: { DATABASE_URL: url, ...env } })
   const { code } = await process.exited
   return `${code} ${process.lines.join('\n')}`
 }
@@ -82,7 +82,7 @@ describe.each(ways)('%s', (_, connect) => {
   test.each([
     ['sslmode=allow', 'sslmode=allow'],
     ['sslmode=prefer', 'sslmode=prefer'],
-    ['sslmode=require, whoever the server is', 'sslmode=require'],
+    ['sslmode=require, without verification', 'sslmode=require'],
     ['sslmode=require and its CA', 'sslmode=require&sslrootcert=CA'],
     ['sslmode=verify-ca', 'sslmode=verify-ca&sslrootcert=CA'],
     ['sslmode=verify-full', 'sslmode=verify-full&sslrootcert=CA'],
@@ -170,6 +170,36 @@ describe('npm run migrate', () => {
     const result = await byMigration(urlOf('sslmode=verify-full&sslrootcert=OTHER'))
     expect(result).toMatch(/^1 .*TLS with localhost/)
     expect(result).not.toContain(new URL(servers.primary.url(DATABASE)).password)
+  })
+})
+
+describe('npm run dashboard', () => {
+  async function dashboardOf(url: string) {
+    const env = { DATABASE_URL: url, DASHBOARD_PORT: '0' }
+    const dashboard = startProcess('src/start/dashboard.ts', { env })
+    const line = await dashboard.waitForLine((text) => text.includes('The queues are at'))
+    const page = await (await fetch(`${/http:\S+\d/.exec(line)?.[0]}/queues`)).text()
+    dashboard.kill('SIGTERM')
+    await dashboard.exited
+    return { page, lines: dashboard.lines.join('\n') }
+  }
+
+  test('shows the queues over TLS, with the certificate of the client', async () => {
+    const { certificate, key } = servers.client
+    const { host } = new URL(urlOf(''))
+    const files = `sslrootcert=${servers.authority.certificate}&sslcert=${certificate}&sslkey=${key}`
+    const hosts = `127.0.0.1:${servers.standby.port},${host}`
+    const parameters = `sslmode=verify-full&target_session_attrs=read-write&${files}`
+
+    const { page } = await dashboardOf(`postgres://${CERTIFIED}@${hosts}/${DATABASE}?${parameters}`)
+    expect(page).toContain('operations.dead')
+  })
+
+  test('says why it refuses a server', async () => {
+    const { page, lines } = await dashboardOf(urlOf('sslmode=verify-full&sslrootcert=OTHER'))
+
+    expect(page).not.toContain('operations.dead')
+    expect(lines).toContain('dashboard: TLS with localhost')
   })
 })
 
