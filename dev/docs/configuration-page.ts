@@ -1,6 +1,7 @@
 // Renders docs/configuration.md from the comments of .env.example and the schema of the settings.
 // The page therefore agrees with the code.
 import { z } from 'zod'
+import { renderDatabaseUrlSection } from './database-url-section.ts'
 
 const INTRODUCTION = `# Configuration
 
@@ -27,7 +28,11 @@ interface Setting {
 /** Renders the page from the text of .env.example. */
 export function renderConfigurationPage(example: string, settings: Settings): string {
   const [, ...sections] = example.split(/^# --- /m)
-  return [INTRODUCTION, ...sections.map((section) => renderSection(section, settings))].join('\n')
+  return [
+    INTRODUCTION,
+    ...sections.map((section) => renderSection(section, settings)),
+    renderDatabaseUrlSection(),
+  ].join('\n')
 }
 
 function renderSection(section: string, settings: Settings): string {
