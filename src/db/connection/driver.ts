@@ -4,6 +4,7 @@ import postgres from 'postgres'
 import { parseDatabaseUrl, type DatabaseUrl, type Host } from './server/database-url.ts'
 import { createPrimarySearch } from './server/primary.ts'
 import { openSocket } from './server/server-socket.ts'
+import { ServerUnusable } from './server/server-unusable.ts'
 import { readTlsSettings, type TlsSettings } from './server/tls-settings.ts'
 
 /** The driver's types omit `onnotify`, which `sql.listen` itself uses, and `max_pipeline`. */
@@ -118,7 +119,7 @@ export function connectDriver(database: Database, settings: DriverOptions = {}):
  */
 function socketOption(open: () => Promise<Socket>): object {
   const socket = () =>
-    open().catch((error: Error) => {
+    open().then(failUnlessAnswered, (error: Error) => {
       const failing = new Socket()
       const write = () => {
         failing.destroy(error)
@@ -127,4 +128,19 @@ function socketOption(open: () => Promise<Socket>): object {
       return Object.assign(failing, { write })
     })
   return { socket }
+}
+
+/**
+ * Reports a server that closes the connection without an answer, such as a load balancer without a
+ * server behind it. The driver (postgres 3.4.9) would connect again and again without a pause, and
+ * no statement would fail.
+ */
+function failUnlessAnswered(socket: Socket): Socket {
+  const fail = () =>
+    socket.destroy(
+      new ServerUnusable('CONNECTION_CLOSED', 'the server closed the connection without an answer'),
+    )
+  socket.once('end', fail)
+  socket.once('data', () => socket.off('end', fail))
+  return socket
 }
