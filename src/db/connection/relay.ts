@@ -65,5 +65,8 @@ function urlThrough(folder: string, { url }: Database, role: string): string {
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
   }
-  return `postgres:///${encodeURIComponent(database)}?${String(new URLSearchParams(parameters))}`
+  const query = Object.entries(parameters).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  )
+  return `postgres:///${encodeURIComponent(database)}?${query.join('&')}`
 }

@@ -1,12 +1,14 @@
 // Tests the TLS of every kind of connection against a server with a private CA.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { writeFile } from 'node:fs/promises'
+import { createPrivateKey } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../../../src/db/connection/client.ts'
 import { migrateDatabase } from '../../../../src/db/migrations/migrate.ts'
 import { openJobStore } from '../../../../src/db/queue/job-store.ts'
 import { makeAuthority, type Authority } from '../../../support/certificates.ts'
 import { startProcess } from '../../../support/processes.ts'
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 import { CERTIFIED, startTlsServers, type TlsServers } from '../../../support/tls-servers.ts'
 
@@ -148,6 +150,57 @@ describe.each(ways)('%s', (_, connect) => {
     )
     expect(session).toEqual({ encrypted: true, client: `/CN=${CERTIFIED}` })
   })
+})
+
+describe('the key of the client with a passphrase', () => {
+  async function urlWith(passphrase: string): Promise<string> {
+    const { certificate, key } = servers.client
+    const encrypted = createPrivateKey(await readFile(key)).export({
+      type: 'pkcs8',
+      format: 'pem',
+      cipher: 'aes-256-cbc',
+      passphrase: 'hunter2',
+    })
+    const file = join(folder, 'encrypted.key')
+    await writeFile(file, encrypted)
+    const { host } = new URL(urlOf(''))
+    const files = `sslcert=${certificate}&sslkey=${file}&sslpassword=${passphrase}`
+    return `postgres://${CERTIFIED}@${host}/${DATABASE}?sslmode=require&${files}`
+  }
+
+  test('opens it', async () => {
+    expect(await byStore(await urlWith('hunter2'))).toMatchObject({ encrypted: true })
+  })
+
+  test('is refused when it is wrong', async () => {
+    const url = await urlWith('hunter3')
+    await expect(byStore(url)).rejects.toThrow(/DATABASE_URL: sslkey: .*cannot be used/)
+    await expect(byStore(url)).rejects.not.toThrow('hunter3')
+  })
+})
+
+describe('a server without TLS', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.drop())
+
+  test.each(['allow', 'prefer'])('is used with sslmode=%s', async (mode) => {
+    const session = await byStore(`${database.url}?sslmode=${mode}`)
+    expect(session).toMatchObject({ encrypted: false })
+  })
+
+  test.each(['sslmode=require', 'sslmode=verify-full', 'channel_binding=require'])(
+    'is refused with %s',
+    async (parameters) => {
+      await expect(byStore(`${database.url}?${parameters}`)).rejects.toMatchObject({
+        code: 'TLS_FAILED',
+        message: expect.stringContaining('has no TLS, which sslmode asks for') as unknown,
+      })
+    },
+  )
 })
 
 describe('npm run migrate', () => {
