@@ -160,7 +160,10 @@ function readArguments(args: readonly string[]): { help: boolean; check: boolean
 
 function untilInterrupted(): AbortSignal {
   const interrupted = new AbortController()
-  const interrupt = () => interrupted.abort(new Error('interrupted; run it again to go on'))
+  const interrupt = () => {
+    process.stderr.write('rotate-encryption: stops after this batch\n')
+    interrupted.abort(new Error('interrupted; run it again to go on'))
+  }
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
   return interrupted.signal
 }

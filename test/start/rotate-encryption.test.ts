@@ -135,6 +135,8 @@ describe('with a new key before the old one', () => {
     expect(await countTexts(['enc.v1.first.'])).toBe(7)
   })
 
+  const STOPS = 'rotate-encryption: stops after this batch'
+
   test('stops on SIGTERM behind the batch that it writes, and goes on when it runs again', async () => {
     const { sql } = service.store
     const keys = `${SECOND},${FIRST}`
@@ -152,11 +154,13 @@ describe('with a new key before the old one', () => {
         return waits.length === 1
       })
       started.kill('SIGTERM')
+      await started.waitForLine((line) => line === STOPS)
       return started
     })
 
     expect(await command.exited).toEqual({ code: 2, signal: null })
     expect(command.lines).toEqual([
+      STOPS,
       'webhook_endpoints.secret: changed 1.',
       'rotate-encryption: interrupted; run it again to go on',
     ])
