@@ -1,5 +1,6 @@
 // The scenarios of batches: a tenant's requests and its provider's answers arrive together, so that
 // they share statements. Faults at the second statement of a name strike several members.
+import type { Transaction } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './case.ts'
@@ -13,7 +14,6 @@ import {
   untilAllAnswered,
 } from './contests.ts'
 import type { Merchant } from './merchant.ts'
-import { untilWaiting } from './rendezvous.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
 
 const PAYMENTS = 6
@@ -122,7 +122,7 @@ async function together(
   const locked = inTransaction(lane.owner.sql, async (tx) => {
     await tx`select from tenants where id = ${tenant.id} for update`
     sent = requests.map((request) => request())
-    await untilWaiting(lane, 2, GATHERING_LIMIT_MS)
+    await untilGathered(tx)
   })
   await locked.catch((error: unknown) => {
     // A fault may end the server, and with it the lock.
@@ -142,6 +142,23 @@ async function payForeign(merchant: Merchant, index: number): Promise<void> {
 
 /** A fault may keep the second statement from being sent. */
 const GATHERING_LIMIT_MS = 500
+
+/**
+ * Waits for two statements at the lock. It asks by statements of the transaction alone: the loss of
+ * its connection meanwhile would go unnoticed, and the next one would end the process.
+ */
+async function untilGathered(tx: Transaction): Promise<void> {
+  const endsAt = performance.now() + GATHERING_LIMIT_MS
+  for (let gathered = 0; gathered < 2 && performance.now() < endsAt;) {
+    await tx`select pg_sleep(0.005), pg_stat_clear_snapshot()`
+    const waiting = await tx`
+      select from pg_stat_activity
+      where datname = current_database() and application_name like 'atomic-payments%'
+        and wait_event_type = 'Lock'
+    `
+    gathered = waiting.length
+  }
+}
 
 /**
  * Without a fault, intents and phases of the operation have shared statements.

@@ -23,6 +23,13 @@ export interface Case {
   readonly injections: readonly Injection[]
 }
 
+const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
+
+/** Whether the scenario has several operations in progress at a time. */
+export function isConcurrent(scenario: string): boolean {
+  return CONCURRENT.includes(scenario)
+}
+
 export function labelOf({ scenario, provider, injections }: Case): Label {
   const subject = provider === undefined ? scenario : `${scenario}~${provider}`
   if (injections.length === 0) return subject

@@ -1,7 +1,7 @@
 // Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
 // seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
-import { labelOf, type Case, type Label } from './case.ts'
+import { isConcurrent, labelOf, type Case, type Label } from './case.ts'
 import { durableStates } from './durable-states.ts'
 import type { Fault } from './fault.ts'
 import { faultNamed, faults } from './faults.ts'
@@ -69,7 +69,7 @@ export function planRuns(
  * share are struck: which other messages there are depends on timing.
  */
 function isFitFor(scenario: string, { contests }: Fault, { label }: Point): boolean {
-  return !CONCURRENT.includes(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
+  return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
 }
 
 const SHARED_STATEMENT = /\/(reserve|claim|advance|finish)\//
@@ -94,9 +94,6 @@ export const VARIANTS: readonly string[] = [
   'payment.cancel.expired',
   'payment.follow.expired',
 ]
-
-/** Scenarios with several operations in progress at a time. */
-export const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
 
 /** Variants whose provider calls are those of the operation itself. */
 const OF_THE_SAME_CALLS: readonly string[] = [

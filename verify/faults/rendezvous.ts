@@ -42,12 +42,8 @@ export async function rendezvous(
 }
 
 /** Whether enough sessions of the service wait for a lock in time. */
-export async function untilWaiting(
-  { owner: { sql } }: Lane,
-  sessions: number,
-  limitMs = RENDEZVOUS_LIMIT_MS,
-): Promise<boolean> {
-  const endsAt = performance.now() + limitMs
+export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): Promise<boolean> {
+  const endsAt = performance.now() + RENDEZVOUS_LIMIT_MS
   while (performance.now() < endsAt) {
     const waiting = await sql`
       select from pg_stat_activity

@@ -1,7 +1,7 @@
 // Makes one run: the scenario with its faults, then recovery, then all checks. A run without faults
 // counts points.
 import { isDone } from '../simulate/history.ts'
-import { labelOf, type Case } from './case.ts'
+import { isConcurrent, labelOf, type Case } from './case.ts'
 import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
@@ -9,7 +9,6 @@ import { faultNamed } from './faults.ts'
 import type { Lane } from './lane.ts'
 import { withOperator } from './operator.ts'
 import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
-import { CONCURRENT } from './plan.ts'
 import { providerNamed } from './providers.ts'
 import { readOpenKeys, untilNoJobs, untilRunOver, within } from './run-end.ts'
 import { skippedRun, type RunResult, type Violation } from './results.ts'
@@ -131,8 +130,14 @@ async function perform(
   const reportReturn = (ms: number) => void (returnMs = ms)
   let misses = 0
   const reportMissed = () => void (misses += 1)
-  const isConcurrent = CONCURRENT.includes(scenario.name)
-  const context = { lane, merchant, trackWork, reportReturn, reportMissed, isConcurrent }
+  const context = {
+    lane,
+    merchant,
+    trackWork,
+    reportReturn,
+    reportMissed,
+    isConcurrent: isConcurrent(scenario.name),
+  }
   lane.watch.begin(injections, ({ fault }, point) => faultNamed(fault).inject(context, point))
   await scenario.act(merchant, id, injections).catch((error: unknown) => {
     // The checks report which operation has no answer and which invariant that breaks.
