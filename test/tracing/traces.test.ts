@@ -33,6 +33,8 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_INSECURE: 'true',
     CHECK_INTERVAL_MS: '100',
     CHECK_DELAYS_SECONDS: '0.1,0.5,60',
+    // Twenty payments at once are more than one worker takes.
+    WORKER_CONCURRENCY: '4',
   })
   tenant = await service.createTenant()
 })

@@ -28,7 +28,7 @@ test('a neighbour is served as fast as alone while all requests of a tenant are 
   const stuck = await stickIn(greedy)
   const requests = Array.from({ length: 2 * PLACES }, () => postPayment(api.url, greedy))
   const refused = await Promise.race(requests)
-  await until(async () => (await countStuck()) > 0)
+  await until(areStuck)
 
   const besideMs = await medianMs(neighbour)
   await stuck.release()
@@ -57,13 +57,17 @@ async function stickIn({ id }: Tenant) {
   }
 }
 
-/** The statements that wait for the lock. */
-async function countStuck(): Promise<number> {
-  const [row] = await api.store.sql<{ count: number }[]>`
-    select count(*)::int as count from pg_stat_activity
+/** Later requests would join or follow a statement long before it has waited for so long. */
+const STUCK_MS = 250
+
+/** Whether all statements of the tenant have been sent, and wait for the lock. */
+async function areStuck(): Promise<boolean> {
+  const [row] = await api.store.sql<{ stuck: boolean | null }[]>`
+    select bool_and(query_start < now() - ${STUCK_MS} * interval '1 millisecond') as stuck
+    from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'
   `
-  return row?.count ?? 0
+  return row?.stuck === true
 }
 
 async function medianMs(tenant: Tenant): Promise<number> {
