@@ -2,6 +2,7 @@
 // they share statements. Faults at the second statement of a name strike several members.
 import type { Transaction } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './case.ts'
 import {
@@ -107,20 +108,20 @@ async function refundTooMuch(merchant: Merchant, paymentId: string): Promise<voi
 const idOf = (operation: Operation | undefined): string => operation?.answers[0]?.resource.id ?? ''
 
 /**
- * Sends requests of one tenant together: its row is locked, so that the first intent waits for it,
- * and the others for the first. So many answers of the provider are passed on together. Returns when
- * all have final answers.
+ * Sends requests of one tenant together: the row of their queue is locked, so that the first intent
+ * waits to insert its job, and the others for the first. So many answers of the provider are passed
+ * on together. Returns when all have final answers.
  */
 async function together(
   merchant: Merchant,
   answers: number,
   requests: readonly (() => Promise<void>)[],
 ): Promise<void> {
-  const { lane, tenant } = merchant
+  const { lane } = merchant
   lane.process('worker').provider.gather(answers)
   let sent: Promise<void>[] = []
   const locked = inTransaction(lane.owner.sql, async (tx) => {
-    await tx`select from tenants where id = ${tenant.id} for update`
+    await tx`select from ${tx(JOB_SCHEMA)}.queue where name = ${OPERATIONS_QUEUE} for update`
     sent = requests.map((request) => request())
     await untilGathered(tx)
   })
