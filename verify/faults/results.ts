@@ -1,5 +1,5 @@
 // The result of a run, as it is counted, written to report.json and shown on the report page.
-import { isConcurrent, labelOf, type Case, type Label } from './case.ts'
+import { labelOf, type Case, type Label } from './case.ts'
 import { IDEMPOTENT } from './providers.ts'
 
 /**
@@ -56,21 +56,14 @@ export type RunVerdict = 'passed' | 'missed' | 'skipped' | 'failed'
 
 /**
  * A run passes when every fault was injected and no invariant broke. A run without any of its
- * faults is an error of the suite and fails, unless several operations were in progress: their
- * messages depend on timing. A run that had its first fault but not one during the recovery
- * recovered in another way this time: it failed nothing and proves nothing.
+ * faults is an error of the suite and fails. A run that had its first fault but not one during the
+ * recovery recovered in another way this time: it failed nothing and proves nothing.
  */
-export function verdictOf({
-  scenario,
-  violations,
-  struck,
-  faults,
-  skipped,
-}: RunResult): RunVerdict {
+export function verdictOf({ violations, struck, faults, skipped }: RunResult): RunVerdict {
   if (skipped !== undefined) return 'skipped'
   if (violations.length > 0) return 'failed'
   if (struck >= faults.length) return 'passed'
-  return struck === 0 && !isConcurrent(scenario) ? 'failed' : 'missed'
+  return struck === 0 ? 'failed' : 'missed'
 }
 
 export function hasPassed(result: RunResult): boolean {

@@ -81,8 +81,8 @@ const dueIn = (sql: Sql, queue: SharedQueue): Fragment => sql`
  * new state is that of pg-boss's own fetch.
  */
 export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Promise<FetchedJob[]> {
-  const { after, freePlaces, reservedPlaces, busyTenants } = room
-  const sharedPlaces = Math.max(0, freePlaces - reservedPlaces)
+  const { after, freePlaces, busyTenants } = room
+  const sharedPlaces = sharedPlacesOf(room)
   const isIdle = sql`next.tenant <> all(${[...busyTenants]}::text[])`
   return await sql<FetchedJob[]>`
     with recursive turn (tenant, wrapped, idle, idle_tenants) as (
@@ -137,14 +137,18 @@ export async function fetchInTurn(sql: Sql, queue: SharedQueue, room: Room): Pro
 
 /** Whether a fetch may have left due jobs to the next one: it reached one of its limits. */
 export function mayLeaveJobs(jobs: readonly FetchedJob[], room: Room): boolean {
-  const { freePlaces, reservedPlaces, perLane } = room
   const [ofTenants, ofLanes] = [countBy(jobs, 'tenant'), countBy(jobs, 'lane')]
   return jobs.some(
     (job) =>
-      jobs.length >= freePlaces - reservedPlaces ||
+      jobs.length >= sharedPlacesOf(room) ||
       (ofTenants.get(job.tenant) ?? 0) >= job.share ||
-      (ofLanes.get(job.lane) ?? 0) >= perLane,
+      (ofLanes.get(job.lane) ?? 0) >= room.perLane,
   )
+}
+
+/** The places that any job may take. */
+function sharedPlacesOf({ freePlaces, reservedPlaces }: Room): number {
+  return Math.max(0, freePlaces - reservedPlaces)
 }
 
 function countBy(jobs: readonly FetchedJob[], name: 'tenant' | 'lane'): Map<string, number> {

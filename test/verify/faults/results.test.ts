@@ -10,11 +10,6 @@ test.each([
   ['passed', 'had both faults', { faults: PAIR }],
   ['missed', 'had one of two faults', { faults: PAIR, struck: 1 }],
   ['failed', 'did not have its fault', { struck: 0 }],
-  [
-    'missed',
-    'did not have its fault, with several operations in progress',
-    { scenario: 'payment.create.together', struck: 0 },
-  ],
   ['failed', 'had none of two faults', { faults: PAIR, struck: 0 }],
   [
     'failed',

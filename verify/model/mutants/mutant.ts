@@ -1,6 +1,7 @@
 // Defines a mutant of the model: what it changes, and the smallest space that shows it.
 import type { Patch } from '../../faults/mutants/mutant.ts'
 import type { Budget, Space } from '../space/space.ts'
+import { NO_FAULTS, ONE_KEY, RELIABLE_PROVIDER } from '../space/spaces.ts'
 
 export interface ModelMutant {
   readonly name: string
@@ -19,34 +20,13 @@ export type SpaceForMutant = Readonly<{ foundBy: string }> &
     readonly budget?: Partial<Budget>
   }
 
-export const NO_FAULTS: Budget = { crashes: 0, expiries: 0, losses: 0, early: 0 }
-
 /** One key, one worker, and a provider that executes and answers every call. */
 export const PLAIN: Space = {
+  ...ONE_KEY,
   name: 'plain',
-  operation: 'payment.create',
-  keys: 1,
   workers: 1,
-  requests: 1,
-  maintenance: 1,
   budget: NO_FAULTS,
-  tries: { calls: 1, retries: 1 },
-  provider: {
-    declines: false,
-    refuses: false,
-    delays: false,
-    forgets: false,
-    hides: false,
-    fails: false,
-  },
-  checks: [60],
-  isStepwise: false,
-  expires: false,
-  lives: 1,
-  misuses: false,
-  members: 1,
-  repeats: false,
-  refusedKeys: [],
+  provider: RELIABLE_PROVIDER,
 }
 
 export const providerThatMay = (

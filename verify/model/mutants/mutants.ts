@@ -2,13 +2,8 @@
 // some of its own. Each mutant is checked in the smallest space that shows it, and must break the
 // invariant that is named here.
 import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
-import {
-  NO_FAULTS,
-  PLAIN,
-  providerThatMay,
-  type ModelMutant,
-  type SpaceForMutant,
-} from './mutant.ts'
+import { NO_FAULTS } from '../space/spaces.ts'
+import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
 
 /**

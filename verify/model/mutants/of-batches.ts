@@ -1,7 +1,8 @@
 // Mutants of batches: each is harmless while a statement has one member.
 import type { Patch } from '../../faults/mutants/mutant.ts'
 import type { Budget, Space } from '../space/space.ts'
-import { NO_FAULTS, PLAIN, type ModelMutant, type SpaceForMutant } from './mutant.ts'
+import { NO_FAULTS } from '../space/spaces.ts'
+import { PLAIN, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 
 /** Two keys, and processes that work on both at the same time. No operation is retried. */
 const TOGETHER = { keys: 2, members: 2, tries: { calls: 1, retries: 0 } } as const

@@ -4,7 +4,7 @@
 // them in processes that join the statements of two keys.
 import type { Budget, Space } from './space.ts'
 
-const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
+export const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const
 /** A provider with every behaviour except failures, and one that only executes and answers calls. */
 const ANY_PROVIDER = {
   declines: true,
@@ -14,7 +14,7 @@ const ANY_PROVIDER = {
   hides: true,
   fails: false,
 } as const
-const RELIABLE_PROVIDER = {
+export const RELIABLE_PROVIDER = {
   declines: false,
   refuses: false,
   delays: false,
@@ -23,7 +23,7 @@ const RELIABLE_PROVIDER = {
   fails: false,
 } as const
 
-const ONE_KEY = {
+export const ONE_KEY = {
   operation: 'payment.create',
   keys: 1,
   workers: 2,
