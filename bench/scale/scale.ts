@@ -1,9 +1,8 @@
 // Runs `npm run bench -- --scale`: the same measurements with more and more payments in the tables,
 // then with more workers. Neither plans nor latency may depend on the number of earlier payments.
-import { PgBoss } from 'pg-boss'
 import { showId } from '../../src/domain/resource-id.ts'
 import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
-import { JOB_SCHEMA } from '../../src/db/queue/queues.ts'
+import { wireEncryption } from '../../src/wiring.ts'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'
 import { readPlans } from '../plans.ts'
@@ -199,21 +198,12 @@ async function chooseCompleted(
 async function explainStatements({ databaseUrl }: BenchStack, { place }: RoundParts) {
   const [completed] = place.completed
   if (completed === undefined) throw new Error('there is no completed key')
-  const boss = new PgBoss({
-    connectionString: databaseUrl,
-    schema: JOB_SCHEMA,
-    migrate: false,
-    supervise: false,
-    schedule: false,
-  })
-  await boss.start()
-  try {
-    const settings = benchConfig(databaseUrl)
-    const parts = { boss, settings, tenant: place.tenant, completed }
-    return await readPlans(databaseUrl, paymentStatements(parts))
-  } finally {
-    await boss.stop({ graceful: false })
-  }
+  const settings = benchConfig(databaseUrl)
+  wireEncryption(settings)
+  return await readPlans(
+    databaseUrl,
+    paymentStatements({ settings, tenant: place.tenant, completed }),
+  )
 }
 
 async function publish(report: ScaleReport): Promise<number> {

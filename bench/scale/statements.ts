@@ -1,7 +1,6 @@
 // Lists the statements that a payment runs from the request to the final answer. Each is called as
 // the service calls it, and its writes are rolled back.
 import { randomUUID } from 'node:crypto'
-import type { PgBoss } from 'pg-boss'
 import type { Config } from '../../src/config.ts'
 import { countActiveKeys } from '../../src/db/idempotency/count-keys.ts'
 import { authenticateKey } from '../../src/db/tenants/api-keys.ts'
@@ -13,6 +12,7 @@ import { findPayment } from '../../src/db/payments/payments.ts'
 import type { PhaseRecord } from '../../src/db/operations/phase-records.ts'
 import { recordEach } from '../../src/db/operations/record-phases.ts'
 import { OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
+import { fetchInTurn } from '../../src/db/queue/turns.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { parseId } from '../../src/domain/resource-id.ts'
 import type { Statement } from '../plans.ts'
@@ -21,7 +21,6 @@ import type { CompletedKey } from '../speed/payment-requests.ts'
 import type { BenchTenant } from '../stack.ts'
 
 export interface StatementParts {
-  readonly boss: PgBoss
   readonly settings: Config
   readonly tenant: BenchTenant
   /** A completed key and its payment. */
@@ -59,25 +58,25 @@ function statementsOfApi(parts: StatementParts): Statement[] {
   ]
 }
 
-const JOBS_EACH = 4
+/** A process without jobs. */
+const ROOM = {
+  after: '',
+  freePlaces: 4,
+  reservedPlaces: 0,
+  busyTenants: [],
+  busyLanes: [],
+  fullLanes: [],
+  perLane: 4,
+}
 
 function statementsOfWorker(parts: StatementParts): Statement[] {
-  const { boss, settings } = parts
+  const { settings } = parts
   return [
     {
       of: 'worker',
-      name: 'fetch',
+      name: 'fetchInTurn',
       arrange: (sql) => reserve(sql, parts),
-      run: (sql) =>
-        boss.fetch(OPERATIONS_QUEUE, {
-          batchSize: JOBS_EACH,
-          includeMetadata: true,
-          db: {
-            executeSql: async (text, values) => ({
-              rows: await sql.unsafe(text, values as never[], { prepare: true }),
-            }),
-          },
-        }),
+      run: (sql) => fetchInTurn(sql, OPERATIONS_QUEUE, ROOM),
     },
     withReserved(parts, 'claimEachIfUnowned', (sql, ref) =>
       claimEachIfUnowned(sql, [{ ref, leaseMs: settings.LEASE_MS }]),

@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals'
+import { benchConfig } from '../../../bench/engine.ts'
+import { readPlans } from '../../../bench/plans.ts'
+import { reservePayment } from '../../../bench/reserve-payment.ts'
+import { paymentStatements } from '../../../bench/scale/statements.ts'
+import { openStore } from '../../../src/db/connection/client.ts'
+import { createTenant } from '../../../src/db/tenants/tenants.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
+import { createTestDatabase } from '../../support/database.ts'
+
+test('explains every statement of a payment twice, and keeps nothing that they write', async () => {
+  const database = await createTestDatabase()
+  const { url } = database
+  const store = openStore({
+    url,
+    applicationName: 'test',
+    poolSize: 1,
+    timeoutMs: 20_000,
+  })
+  const settings = benchConfig(url)
+  const apiKey = 'sk_test_statements'
+  const id = await createTenant(store, { name: 'test', apiKey })
+  const { key, paymentId } = await reservePayment(store.sql, id, settings)
+  const completed = { key, paymentId: showId('pay', paymentId ?? '') }
+  const statements = paymentStatements({ settings, tenant: { id, apiKey }, completed })
+
+  const plans = await readPlans(url, statements)
+
+  for (const { name } of statements) {
+    const planned = plans.filter(({ statement }) => statement === name)
+    expect([name, ...new Set(planned.map((plan) => plan.planned))]).toEqual([
+      name,
+      'at first',
+      'after many runs',
+    ])
+  }
+  expect(await store.sql`select key from idempotency_keys`).toEqual([{ key }])
+  await store.close()
+  await database.drop()
+})
