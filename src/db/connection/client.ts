@@ -10,7 +10,7 @@ import {
   type Database,
   type DriverOptions,
 } from './driver.ts'
-import { openPool } from './pool.ts'
+import { openPool } from './pool/pool.ts'
 import type { StoreErrorKind } from './store-errors.ts'
 
 export type Sql = postgres.Sql

@@ -3,7 +3,7 @@
 import type { Db } from 'pg-boss'
 import { arrayTypes, CLOSE_SECONDS, type Sql, type StoreOptions } from '../connection/client.ts'
 import { connectDriver, readDatabase } from '../connection/driver.ts'
-import { openPool } from '../connection/pool.ts'
+import { openPool } from '../connection/pool/pool.ts'
 import { SERVICE_ROLE } from '../migrations/service-role.ts'
 
 export interface JobStore extends Db {

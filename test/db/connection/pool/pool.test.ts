@@ -8,8 +8,8 @@ import {
   type Sql,
   type Store,
   type StoreOptions,
-} from '../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+} from '../../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 
 const SIZE = 3
 

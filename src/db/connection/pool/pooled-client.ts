@@ -1,0 +1,113 @@
+// One connection of a pool: how busy it is, and when it is replaced.
+import type { Sql } from 'postgres'
+import { isConnectionBroken, storeErrorKind, type StoreErrorKind } from '../store-errors.ts'
+
+/**
+ * The load of a connection in exclusive use: more than any number of statements that queue
+ * elsewhere.
+ */
+const EXCLUSIVE_WEIGHT = 100
+
+/** Added to the load of a connection whose statement waits, for a lock or for a silent server. */
+const WAITING_WEIGHT = 50
+/** Longer than almost all statements take. */
+const WAITING_MS = 50
+
+/** Longer than any transaction of ours may take. The server limits each of its statements. */
+export const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
+
+interface Run {
+  readonly weight?: number
+  readonly limitMs: number
+  readonly tenantId?: string | undefined
+}
+
+export class PooledClient {
+  client: Sql
+  #load = 0
+  /** When each statement and transaction in progress began, the oldest first. */
+  readonly #begunMs = new Set<{ readonly atMs: number }>()
+  /** The statements and transactions of each tenant that it has. */
+  readonly uses = new Map<string, number>()
+  #ofTenants = 0
+  readonly #connect: () => Sql
+  readonly #failed: (kind: StoreErrorKind) => void
+
+  constructor(connect: () => Sql, failed: (kind: StoreErrorKind) => void) {
+    this.client = connect()
+    this.#connect = connect
+    this.#failed = failed
+  }
+
+  /** Statements of other tenants count twice: they may yet turn out to wait for a lock. */
+  loadFor(tenantId: string | undefined): number {
+    const [oldest] = this.#begunMs
+    const isWaiting = oldest !== undefined && performance.now() - oldest.atMs > WAITING_MS
+    const ofOthers = this.#ofTenants - (this.uses.get(tenantId ?? '') ?? 0)
+    return this.#load + ofOthers + (isWaiting ? WAITING_WEIGHT : 0)
+  }
+
+  /**
+   * @throws the error of the work; after the time limit, the error that its connection was
+   *   destroyed.
+   */
+  async run<Value>(
+    work: (client: Sql) => Promise<Value>,
+    { weight = 1, limitMs, tenantId }: Run,
+  ): Promise<Value> {
+    const { client } = this
+    // A statement behind a transaction waits for the transaction, not for a silent server.
+    const isBehind = this.#load >= EXCLUSIVE_WEIGHT
+    this.#load += weight
+    const begun = { atMs: performance.now() }
+    this.#begunMs.add(begun)
+    this.#count(tenantId, 1)
+    const limit = setTimeout(() => isBehind || this.#renew(client), limitMs).unref()
+    try {
+      return await work(client)
+    } catch (error) {
+      const kind = storeErrorKind(error)
+      if (kind !== undefined) this.#failed(kind)
+      if (isConnectionBroken(error)) this.#renew(client)
+      throw error
+    } finally {
+      clearTimeout(limit)
+      this.#load -= weight
+      this.#begunMs.delete(begun)
+      this.#count(tenantId, -1)
+    }
+  }
+
+  #count(tenantId: string | undefined, change: 1 | -1): void {
+    if (tenantId === undefined) return
+    this.#ofTenants += change
+    const count = (this.uses.get(tenantId) ?? 0) + change
+    if (count === 0) this.uses.delete(tenantId)
+    else this.uses.set(tenantId, count)
+  }
+
+  async reserve(): ReturnType<Sql['reserve']> {
+    const connection = await this.run(async (client) => {
+      // A client that is not connected yet never resolves `reserve`.
+      await client`select 1`
+      return await client.reserve()
+    }, TRANSACTION_LIMITS)
+    this.#load += EXCLUSIVE_WEIGHT
+    const release = connection.release.bind(connection)
+    connection.release = () => {
+      this.#load -= EXCLUSIVE_WEIGHT
+      release()
+    }
+    return connection
+  }
+
+  /**
+   * Replaces a lost client. It would report the last message of the server to its next statement
+   * too.
+   */
+  #renew(lost: Sql): void {
+    if (lost !== this.client) return
+    this.client = this.#connect()
+    void lost.end({ timeout: 0 })
+  }
+}
