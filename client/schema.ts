@@ -949,7 +949,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Reports whether the process should receive traffic: the database can be reached, it has the schema of this version, and the process is not shutting down.
+         * @description Reports whether the process should receive traffic: the database can be reached over sessions of its own, it has the schema of this version, and the process is not shutting down.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -5876,16 +5876,18 @@ export interface components {
             status: "ok" | "unavailable";
             checks: {
                 /**
-                 * @description Whether the database can be reached.
+                 * @description Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service.
                  * @enum {string}
                  */
-                database: "ok" | "unreachable";
+                database: "ok" | "unreachable" | "unusable";
                 /**
                  * @description Whether the database has the schema that this version needs.
                  * @enum {string}
                  */
                 migrations: "ok" | "behind" | "unknown";
             };
+            /** @description What to do, when the database is `unusable`. */
+            reason?: string;
         };
         /**
          * @example {

@@ -54,16 +54,19 @@ export const examples: readonly Example[] = [
 /** Functions without a statement of their own, and what they send. */
 export const forwarders: Readonly<Record<string, string>> = {
   batchClaims: '`claimEachIfUnowned`, for claims that are requested together',
+  build: 'the statement of a template',
   createApiKeyCache: '`authenticateKey`',
   createTenant: '`begin`, `insertTenant`, `insertApiKey`, `commit`',
+  endSessions: 'nothing; it closes the connections of a pool',
+  expectOwn: 'nothing; it closes the connections when an answer is not about what was asked',
   findIdempotencyKey: '`findEach`',
   findReservedKey: '`findEach`, then `findTombstone`',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
-  openPool: 'the statements of its callers, over one of its connections',
   requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',
   reserveIntent: '`reserveEach`',
   reserveWithResource: '`reserveEach`',
+  withFragments: 'the statements of its callers',
 }
 
 /** Renders the page from the functions of src/db and the examples. */

@@ -27,7 +27,7 @@ export const definitions = {
   circuit_open: { kind: 'state', labels: ['circuit'],
     help: '1 while the circuit (store_reads, store_reservations or provider) is open after repeated failures, 0 otherwise.' },
   store_errors_total: { kind: 'counter', labels: ['kind'],
-    help: 'Statements and transactions that PostgreSQL could not serve: unreachable, timeout, exhausted, failed or conflict.' },
+    help: 'Statements and transactions that PostgreSQL could not serve: unreachable, timeout, exhausted, failed, unusable or conflict.' },
   phase_duration_seconds: { kind: 'histogram', labels: ['operation', 'phase'],
     help: 'Time of an atomic phase: all tries of its provider call, and the record.' },
   outcomes_total: { kind: 'counter', labels: ['operation', 'phase', 'outcome'],

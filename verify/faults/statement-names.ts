@@ -12,6 +12,9 @@ const BACKGROUND: readonly RegExp[] = [
   /pg_inherits/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
+  // A new session is claimed and checked.
+  /^with unowned as/,
+  /^select name, current_setting/,
 ]
 
 /** The first pattern that matches names the statement. */

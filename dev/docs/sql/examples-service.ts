@@ -2,6 +2,10 @@
 // reconciliation.
 import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
 import { readPage } from '../../../src/db/connection/pages.ts'
+import {
+  claimSessionIfUnowned,
+  readSettings,
+} from '../../../src/db/connection/pool/session-settings.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
@@ -116,6 +120,10 @@ export const connectionExamples: readonly Example[] = [
     { variant: `A list of ids of payments. ${LATER_PAGE}` },
   ),
   example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
+  example(claimSessionIfUnowned, (sql) =>
+    claimSessionIfUnowned(sql, ID, { statement_timeout: 5_000 }),
+  ),
+  example(readSettings, (sql) => readSettings(sql, ['statement_timeout'])),
 ]
 
 export const migrationExamples: readonly Example[] = [

@@ -11,6 +11,7 @@ import {
   type DriverOptions,
 } from './driver.ts'
 import { openPool } from './pool/pool.ts'
+import { Session } from './pool/session.ts'
 import type { StoreErrorKind } from './store-errors.ts'
 
 export type Sql = postgres.Sql
@@ -54,7 +55,7 @@ export function openStore(options: StoreOptions): Store {
   const limitMs = STATEMENT_LIMIT_FACTOR * options.timeoutMs
   const { sql, ofTenant } = openPool(
     options.poolSize,
-    () => connect(database, options),
+    () => connectSession(database, options),
     limitMs,
     options.failed,
   )
@@ -64,7 +65,8 @@ export function openStore(options: StoreOptions): Store {
     ofTenant,
     listen(channel, onNotify, onListening) {
       const connection = new EventEmitter()
-      const listener = connect(database, options, {
+      const listener = connectDriver(database, {
+        ...driverOptions(options),
         max_lifetime: null,
         onclose: () => connection.emit('lost'),
         onnotify: onNotify,
@@ -137,17 +139,16 @@ export const types = {
  */
 export const planning = { enable_memoize: 'off' }
 
-function connect(database: Database, options: StoreOptions, settings: DriverOptions = {}): Sql {
-  return connectDriver(database, {
-    types,
-    connection: {
-      application_name: options.applicationName,
-      statement_timeout: options.timeoutMs,
-      idle_in_transaction_session_timeout: options.timeoutMs,
-      ...planning,
-      ...(options.role === undefined ? {} : { role: options.role }),
-    },
-    ...settings,
+function driverOptions(options: StoreOptions): DriverOptions {
+  return { types, connection: { application_name: options.applicationName } }
+}
+
+function connectSession(database: Database, options: StoreOptions): Session {
+  return new Session(database, driverOptions(options), {
+    statement_timeout: options.timeoutMs,
+    idle_in_transaction_session_timeout: options.timeoutMs,
+    ...planning,
+    ...(options.role === undefined ? {} : { role: options.role }),
   })
 }
 

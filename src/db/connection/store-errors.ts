@@ -23,6 +23,9 @@ const CONNECTION_CODES = new Set([
   'NO_PRIMARY',
 ])
 
+/** The code of a session that is not its client's own, or lacks its role: see `pool/session.ts`. */
+export const SESSION_UNUSABLE = 'SESSION_UNUSABLE'
+
 /** Why a store cannot serve now. All but `conflict` need the attention of an operator. */
 export const storeErrorKinds = [
   'unreachable',
@@ -30,6 +33,7 @@ export const storeErrorKinds = [
   'exhausted',
   'failed',
   'conflict',
+  'unusable',
 ] as const
 export type StoreErrorKind = (typeof storeErrorKinds)[number]
 
@@ -59,6 +63,7 @@ export function storeErrorKind(error: unknown): StoreErrorKind | undefined {
   const code = errorCode(error)
   if (code === undefined) return undefined
   if (CONNECTION_CODES.has(code)) return 'unreachable'
+  if (code === SESSION_UNUSABLE) return 'unusable'
   const known = KINDS_BY_SQLSTATE.find(([sqlstate]) => sqlstate.test(code))
   return known?.[1] ?? (isFatal(error) ? 'unreachable' : undefined)
 }

@@ -2,8 +2,9 @@
 // statement once, and pipelines the statements of several jobs.
 import type { Db } from 'pg-boss'
 import { arrayTypes, CLOSE_SECONDS, type Sql, type StoreOptions } from '../connection/client.ts'
-import { connectDriver, readDatabase } from '../connection/driver.ts'
+import { readDatabase } from '../connection/driver.ts'
 import { openPool } from '../connection/pool/pool.ts'
+import { Session } from '../connection/pool/session.ts'
 import { SERVICE_ROLE } from '../migrations/service-role.ts'
 
 export interface JobStore extends Db {
@@ -51,26 +52,26 @@ export function openJobStore({
   failed,
   asOwner = false,
 }: JobStoreOptions): JobStore {
-  const settings = {
+  const driver = {
     types: {
       ...arrayTypes,
       json: { ...json, to: 114, from: [114] },
       jsonb: { ...json, to: 3802, from: [3802] },
     },
-    connection: {
-      application_name: applicationName,
-      ...(asOwner ? {} : { role: SERVICE_ROLE }),
-      // pg-boss completes a batch by a join with a function that Postgres estimates at a hundred
-      // rows. With sequential scans, it would read a table of some thousand jobs completely for
-      // each batch.
-      enable_seqscan: 'off',
-      // A crash of the server may lose recent changes of jobs. The jobs then run again, which is
-      // harmless: a job only names an operation.
-      synchronous_commit: 'off',
-    },
+    connection: { application_name: applicationName },
+  }
+  const settings = {
+    ...(asOwner ? {} : { role: SERVICE_ROLE }),
+    // pg-boss completes a batch by a join with a function that Postgres estimates at a hundred
+    // rows. With sequential scans, it would read a table of some thousand jobs completely for
+    // each batch.
+    enable_seqscan: 'off',
+    // A crash of the server may lose recent changes of jobs. The jobs then run again, which is
+    // harmless: a job only names an operation.
+    synchronous_commit: 'off',
   }
   const database = readDatabase(url, timeoutMs)
-  const connect = () => connectDriver(database, settings)
+  const connect = () => new Session(database, driver, settings)
   const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs, failed)
   const scripts = new Scripts(connect)
   return {
@@ -97,28 +98,29 @@ export function openJobStore({
  * middle: its next statement ends the process, or gets the rows of the script before its own.
  */
 class Scripts {
-  readonly #connect: () => Sql
-  #idle: Sql | undefined
+  readonly #connect: () => Session
+  #idle: Session | undefined
   #isClosed = false
 
-  constructor(connect: () => Sql) {
+  constructor(connect: () => Session) {
     this.#connect = connect
   }
 
   async execute(text: string): Promise<unknown[]> {
-    const connection = this.#idle ?? this.#connect()
+    const session = this.#idle?.isOver === false ? this.#idle : this.#connect()
     this.#idle = undefined
     try {
-      const rows = (await connection.unsafe(text).simple()).flat()
-      if (!this.#isClosed) this.#idle ??= connection
+      await session.prove()
+      const rows = (await session.sql.unsafe(text).simple()).flat()
+      if (!this.#isClosed) this.#idle ??= session
       return rows
     } finally {
-      if (this.#idle !== connection) await connection.end({ timeout: 0 })
+      if (this.#idle !== session) await session.sql.end({ timeout: 0 })
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#idle?.end({ timeout: 0 })
+    await this.#idle?.sql.end({ timeout: 0 })
   }
 }

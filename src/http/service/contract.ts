@@ -13,13 +13,18 @@ const readiness = z
       .enum(['ok', 'unavailable'])
       .meta({ description: 'Whether the process accepts traffic.' }),
     checks: z.object({
-      database: z
-        .enum(['ok', 'unreachable'])
-        .meta({ description: 'Whether the database can be reached.' }),
+      database: z.enum(['ok', 'unreachable', 'unusable']).meta({
+        description:
+          'Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service.',
+      }),
       migrations: z.enum(['ok', 'behind', 'unknown']).meta({
         description: 'Whether the database has the schema that this version needs.',
       }),
     }),
+    reason: z
+      .string()
+      .meta({ description: 'What to do, when the database is `unusable`.' })
+      .optional(),
   })
   .meta({ id: 'Readiness' })
 
@@ -69,7 +74,7 @@ export const serviceContracts: Contracts = {
     tag: 'Service',
     summary: 'Check readiness',
     description:
-      'Reports whether the process should receive traffic: the database can be reached, it has the schema of this version, and the process is not shutting down.',
+      'Reports whether the process should receive traffic: the database can be reached over sessions of its own, it has the schema of this version, and the process is not shutting down.',
     answers: {
       200: { description: 'The process is ready.', schema: readiness },
       503: {

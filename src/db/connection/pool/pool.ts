@@ -4,6 +4,7 @@
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import type { StoreErrorKind } from '../store-errors.ts'
 import { PooledClient, TRANSACTION_LIMITS } from './pooled-client.ts'
+import { SessionError, type Session } from './session.ts'
 import { build, Statement, tagged, withFragments, type Build } from './templates.ts'
 
 export interface Pool {
@@ -24,21 +25,26 @@ const TENANT_CONNECTIONS_MIN = 2
  * first one of several. Sequential statements find a warm connection, and few statements queue
  * behind one that waits for a lock or for a silent server.
  *
- * @param connect makes a client of one connection.
+ * @param connect makes a session, which connects at its first statement.
  * @param limitMs how long a statement may go unanswered before its connection counts as lost. A
  *   silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
  * @param failed is called for each statement or transaction that the store could not serve.
  */
 export function openPool(
   size: number,
-  connect: () => Sql,
+  connect: () => Session,
   limitMs: number,
   failed: (kind: StoreErrorKind) => void = () => {},
 ): Pool {
-  const clients = Array.from({ length: size }, () => new PooledClient(connect, failed))
+  const claims = new Claims()
+  const prove = (own: PooledClient): Promise<void> => proveIn(clients, claims, own)
+  const clients: readonly PooledClient[] = Array.from(
+    { length: size },
+    () => new PooledClient({ connect, prove, failed }),
+  )
   // Runs no statements. It builds identifiers, and listens on channels: that connection is never
   // replaced.
-  const client = connect()
+  const client = connect().sql
   const share = Math.max(TENANT_CONNECTIONS_MIN, size - 1)
   const choose = (tenantId: string | undefined): PooledClient => {
     const own = tenantId === undefined ? [] : clients.filter(({ uses }) => uses.has(tenantId))
@@ -50,7 +56,7 @@ export function openPool(
       client,
       (strings, values) => new Statement((own) => build(own, strings, values), run),
     )
-    return Object.assign(pool, {
+    const all = Object.assign(pool, {
       unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), run),
       begin: (work: (tx: Transaction) => Promise<unknown>) =>
         choose(tenantId).run((own) => own.begin((tx) => work(withFragments(tx))), {
@@ -59,13 +65,69 @@ export function openPool(
         }),
       reserve: () => choose(tenantId).reserve(),
       async end(options?: { timeout?: number }) {
-        await Promise.all(
-          [client, ...clients.map((pooled) => pooled.client)].map((own) => own.end(options)),
-        )
+        await Promise.all([client, ...clients].map((own) => own.end(options)))
       },
     })
+    clientsOf.set(all, clients)
+    return all
   }
   return { sql: open(), ofTenant: open }
+}
+
+/**
+ * Proves that the session of a client is its own. A single session of a pooler that shares them
+ * looks the same, so another client's is claimed with it.
+ *
+ * @throws SessionError after closing all connections: the others are not their clients' own either.
+ */
+async function proveIn(
+  clients: readonly PooledClient[],
+  claims: Claims,
+  { session }: PooledClient,
+): Promise<void> {
+  const others = clients.map((other) => other.session).filter((other) => other !== session)
+  const isAlone = !session.isClaimed && !others.some(({ isClaimed }) => isClaimed)
+  try {
+    await Promise.all([
+      claims.prove(session),
+      ...(isAlone ? others.slice(0, 1) : []).map((other) =>
+        claims.prove(other).catch(ignoreUnlessShared),
+      ),
+    ])
+  } catch (error) {
+    if (error instanceof SessionError) for (const client of clients) client.renew()
+    throw error
+  }
+}
+
+/** A server may have no room for the other one, for example. */
+function ignoreUnlessShared(error: unknown): void {
+  if (error instanceof SessionError) throw error
+}
+
+/**
+ * Claims sessions one after the other: a pooler that shares its sessions gives an idle one to the
+ * next client. When one fails, those that wait for it fail too, instead of waiting as long again.
+ */
+class Claims {
+  #last = Promise.resolve()
+
+  prove(session: Session): Promise<void> {
+    if (session.isClaimed) return session.prove()
+    const claim = this.#last.then(() => session.prove())
+    this.#last = claim
+    claim.catch(() => {
+      if (this.#last === claim) this.#last = Promise.resolve()
+    })
+    return claim
+  }
+}
+
+const clientsOf = new WeakMap<Sql, readonly PooledClient[]>()
+
+/** Ends all sessions of a pool. Their statements fail, and later ones are executed in new sessions. */
+export function endSessions(sql: Sql): void {
+  for (const client of clientsOf.get(sql) ?? []) client.renew()
 }
 
 /** The first one of several. */

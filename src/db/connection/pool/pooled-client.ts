@@ -1,6 +1,7 @@
 // One connection of a pool: how busy it is, and when it is replaced.
 import type { Sql } from 'postgres'
 import { isConnectionBroken, storeErrorKind, type StoreErrorKind } from '../store-errors.ts'
+import type { Session } from './session.ts'
 
 /**
  * The load of a connection in exclusive use: more than any number of statements that queue
@@ -22,21 +23,27 @@ interface Run {
   readonly tenantId?: string | undefined
 }
 
+export interface PooledClientOptions {
+  readonly connect: () => Session
+  /** Proves that the session of the client is its own. */
+  readonly prove: (client: PooledClient) => Promise<void>
+  readonly failed: (kind: StoreErrorKind) => void
+}
+
 export class PooledClient {
-  client: Sql
+  session: Session
   #load = 0
   /** When each statement and transaction in progress began, the oldest first. */
   readonly #begunMs = new Set<{ readonly atMs: number }>()
   /** The statements and transactions of each tenant that it has. */
   readonly uses = new Map<string, number>()
   #ofTenants = 0
-  readonly #connect: () => Sql
-  readonly #failed: (kind: StoreErrorKind) => void
+  #isClosed = false
+  readonly #options: PooledClientOptions
 
-  constructor(connect: () => Sql, failed: (kind: StoreErrorKind) => void) {
-    this.client = connect()
-    this.#connect = connect
-    this.#failed = failed
+  constructor(options: PooledClientOptions) {
+    this.session = options.connect()
+    this.#options = options
   }
 
   /** Statements of other tenants count twice: they may yet turn out to wait for a lock. */
@@ -55,20 +62,23 @@ export class PooledClient {
     work: (client: Sql) => Promise<Value>,
     { weight = 1, limitMs, tenantId }: Run,
   ): Promise<Value> {
-    const { client } = this
+    const isUnused = this.#load === 0
+    if (this.session.isOver || (isUnused && this.session.isOld)) this.renew()
+    const { session } = this
     // A statement behind a transaction waits for the transaction, not for a silent server.
     const isBehind = this.#load >= EXCLUSIVE_WEIGHT
     this.#load += weight
     const begun = { atMs: performance.now() }
     this.#begunMs.add(begun)
     this.#count(tenantId, 1)
-    const limit = setTimeout(() => isBehind || this.#renew(client), limitMs).unref()
+    const limit = setTimeout(() => isBehind || this.renew(session), limitMs).unref()
     try {
-      return await work(client)
+      if (!session.isProved) await this.#options.prove(this)
+      return await work(session.sql)
     } catch (error) {
       const kind = storeErrorKind(error)
-      if (kind !== undefined) this.#failed(kind)
-      if (isConnectionBroken(error)) this.#renew(client)
+      if (kind !== undefined) this.#options.failed(kind)
+      if (isConnectionBroken(error)) this.renew(session)
       throw error
     } finally {
       clearTimeout(limit)
@@ -102,12 +112,18 @@ export class PooledClient {
   }
 
   /**
-   * Replaces a lost client. It would report the last message of the server to its next statement
-   * too.
+   * Replaces a lost session. Its driver would report the last message of the server to the next
+   * statement too.
    */
-  #renew(lost: Sql): void {
-    if (lost !== this.client) return
-    this.client = this.#connect()
-    void lost.end({ timeout: 0 })
+  renew(lost: Session = this.session): void {
+    if (this.#isClosed || lost !== this.session) return
+    this.session = this.#options.connect()
+    void lost.sql.end({ timeout: 0 })
+  }
+
+  /** Waits for its statements, at most that many seconds. Later ones are refused. */
+  async end(options?: { timeout?: number }): Promise<void> {
+    this.#isClosed = true
+    await this.session.sql.end(options)
   }
 }

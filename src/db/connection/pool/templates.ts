@@ -50,6 +50,7 @@ export function tagged<Client extends Sql | Transaction>(
   return Object.assign(tag, client)
 }
 
+/** Builds the statement of a template with a client, which executes it when it is awaited. */
 export function build(client: Sql, strings: TemplateStringsArray, values: readonly unknown[]) {
   const resolved = values.map((value) => resolve(client, value))
   return client(strings, ...(resolved as never[]))

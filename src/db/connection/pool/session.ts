@@ -1,0 +1,129 @@
+// A session of the server that one client uses alone, with its settings. A pooler may ignore the
+// settings with which a connection begins, and may execute each statement in another session. So a
+// session is claimed before its first statement, and checked again while it is used.
+import { randomUUID } from 'node:crypto'
+import type { Sql } from 'postgres'
+import { ConfigError } from '../../../config.ts'
+import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
+import { ServerUnusable } from '../server/server-unusable.ts'
+import { SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
+import {
+  claimSessionIfUnowned,
+  readSettings,
+  type SessionSetting,
+  type SessionSettings,
+} from './session-settings.ts'
+
+/**
+ * How long a check holds. A pooler whose mode was changed, and that kept the connections, is noticed
+ * after this time.
+ */
+const CHECKED_FOR_MS = 10_000
+
+/** Between 30 and 60 minutes, so that the sessions of a process do not end together. */
+const LIFETIME_MS = { least: 30 * 60_000, spread: 30 * 60_000 }
+
+export const OWN_SESSIONS =
+  'Connect to PostgreSQL directly, or through a pooler in session mode that resets its sessions ' +
+  '(for PgBouncer: pool_mode = session, server_reset_query = DISCARD ALL).'
+
+/** The session is not its client's own, or cannot have its role or its settings. */
+export class SessionError extends ConfigError {
+  override name = 'SessionError'
+  readonly code = SESSION_UNUSABLE
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason)
+    this.cause = cause
+  }
+}
+
+export class Session {
+  /** Executes statements in this session. When it ends, they fail. */
+  readonly sql: Sql
+  readonly #id = randomUUID()
+  readonly #settings: SessionSettings
+  readonly #endsAtMs = performance.now() + LIFETIME_MS.least + Math.random() * LIFETIME_MS.spread
+  /** The settings as the server shows them, since it was claimed. */
+  #claimed: readonly SessionSetting[] | undefined
+  #checkedAtMs = -Infinity
+  #proving: Promise<void> | undefined
+  #isOver = false
+
+  /** Connects at the first statement. The driver needs to know the types of arrays. */
+  constructor(database: Database, driver: DriverOptions, settings: SessionSettings) {
+    this.#settings = settings
+    const findHosts = async () => {
+      // The driver would connect again, and execute what it still has in an unclaimed session.
+      if (this.isClaimed) throw new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
+      return await database.findHosts()
+    }
+    this.sql = connectDriver(
+      { ...database, findHosts },
+      { ...driver, max_lifetime: null, onclose: () => (this.#isOver = this.isClaimed) },
+    )
+  }
+
+  get isClaimed(): boolean {
+    return this.#claimed !== undefined
+  }
+
+  /** Whether a statement may be executed without another proof. */
+  get isProved(): boolean {
+    return performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
+  }
+
+  /** Whether another session has to replace it. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Whether it has lasted so long that it should be replaced when it is idle. */
+  get isOld(): boolean {
+    return performance.now() > this.#endsAtMs
+  }
+
+  /**
+   * Claims the session if it is new, and checks that it is the claimed one.
+   *
+   * @throws SessionError when it is another client's, lacks a setting, or cannot have it.
+   * @throws the driver's error when the server cannot be reached.
+   */
+  async prove(): Promise<void> {
+    if (this.isProved) return
+    this.#proving ??= this.#claimAndCheck().finally(() => (this.#proving = undefined))
+    await this.#proving
+  }
+
+  async #claimAndCheck(): Promise<void> {
+    try {
+      this.#claimed ??= await this.#claim()
+      await this.#check(this.#claimed)
+      this.#checkedAtMs = performance.now()
+    } catch (error) {
+      if (error instanceof SessionError || storeErrorKind(error) !== undefined) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new SessionError(`The session could not be set up: ${reason}.`, error)
+    }
+  }
+
+  async #claim(): Promise<SessionSetting[]> {
+    const claimed = await claimSessionIfUnowned(this.sql, this.#id, this.#settings)
+    if (claimed.length > 0) return claimed
+    throw new SessionError(
+      `A pooler gives the session of another client to this one. ${OWN_SESSIONS}`,
+    )
+  }
+
+  async #check(claimed: readonly SessionSetting[]): Promise<void> {
+    const current = await readSettings(
+      this.sql,
+      claimed.map(({ name }) => name),
+    )
+    const settings = new Map(current.map(({ name, setting }) => [name, setting]))
+    const lost = claimed.filter(({ name, setting }) => settings.get(name) !== setting)
+    if (lost.length === 0) return
+    const names = lost.map(({ name }) => name).join(', ')
+    throw new SessionError(`A pooler has changed the session, and lost ${names}. ${OWN_SESSIONS}`)
+  }
+}
