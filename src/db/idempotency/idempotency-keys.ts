@@ -2,6 +2,7 @@
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOne } from '../connection/expected-rows.ts'
+import { expectOwn } from '../connection/pool/own-answers.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
@@ -59,11 +60,16 @@ export async function findEach(
     ) as found
     where ${seesTenants(sql, names)}
   `
-  const found = new Map(rows.map(keyFromRow).map((key) => [nameOf(key), key]))
+  const keys = rows.map(keyFromRow)
+  const asked = new Set(names.map(nameOf))
+  expectOwn(sql, keys, (key) => asked.has(nameOf(key)))
+  const found = new Map(keys.map((key) => [nameOf(key), key]))
   return names.map((name) => found.get(nameOf(name)))
 }
 
 const nameOf = ({ tenantId, key }: KeyName): string => `${tenantId} ${key}`
+
+const nameOfRef = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
 
 /** The idle ones among the given operations: completed, failed or unknown. */
 export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise<IdempotencyKey[]> {
@@ -78,7 +84,10 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
     )
     and status not in ('pending', 'processing')
   `
-  return rows.map(keyFromRow)
+  const asked = new Set(refs.map(nameOfRef))
+  const keys = rows.map(keyFromRow)
+  expectOwn(sql, keys, (key) => asked.has(nameOfRef(key)))
+  return keys
 }
 
 /**

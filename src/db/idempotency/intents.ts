@@ -2,6 +2,7 @@
 // and one statement writes the intents of several requests.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
+import { expectOwn } from '../connection/pool/own-answers.ts'
 import { seesTenants } from '../connection/row-security.ts'
 import { INTENT_REFUSED, isRaised } from '../connection/store-errors.ts'
 import { insertEventsOfChanges, shownKey, type ResourceKind } from '../events/event-records.ts'
@@ -116,6 +117,8 @@ export async function reserveEach(
   if (payments.size < intents.length) throw new Error('two intents are about one payment')
   try {
     const rows = await insertIntents(sql, intents, resource)
+    const asked = new Map(intents.map((intent) => [intent.id, intent]))
+    expectOwn(sql, rows, (row) => isAnswerTo(asked.get(row.asked_id), row))
     const found = new Map(rows.map((row) => [row.asked_id, outcomeOf(row)]))
     return intents.map(({ id }) => found.get(id))
   } catch (error) {
@@ -130,6 +133,11 @@ interface ReservedRow extends Omit<KeyRow, 'id'> {
   asked_id: string
   is_allowed: boolean
   resource: Reservation['resource']
+}
+
+function isAnswerTo(intent: Intent | undefined, { id, tenant_id, key }: ReservedRow): boolean {
+  if (intent === undefined) return false
+  return id === null || (tenant_id === intent.tenantId && key === intent.key)
 }
 
 function outcomeOf(row: ReservedRow): ReservationOutcome {

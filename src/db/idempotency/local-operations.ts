@@ -7,6 +7,7 @@ import type {
   StoredResponse,
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { expectOwn } from '../connection/pool/own-answers.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
 import { findReservedKey } from './idempotency-keys.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
@@ -42,7 +43,10 @@ export async function doOnce(
     if (reserved?.id !== reservation.id) return reserved
     return await complete(tx, reservation, await work(tx))
   })
-  return row === undefined ? await findReservedKey(sql, reservation) : keyFromRow(row)
+  if (row === undefined) return await findReservedKey(sql, reservation)
+  const { tenantId, key } = reservation
+  expectOwn(sql, [row], (own) => own.tenant_id === tenantId && own.key === key)
+  return keyFromRow(row)
 }
 
 /**
