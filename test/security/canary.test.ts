@@ -234,6 +234,9 @@ test('each request and each phase has one log line', async () => {
   const [{ id: operation } = { id: '' }] = await service.store.sql<{ id: string }[]>`
     select id from idempotency_keys where tenant_id = ${tenant.id} order by created_at desc limit 1
   `
+  await service.worker.waitForLine(
+    (line) => line.includes(showId('op', operation)) && line.includes('-> finished'),
+  )
   const phases = service.worker.lines
     .filter((line) => line.includes(showId('op', operation)))
     .map((line) => (JSON.parse(line) as { msg: string }).msg)
