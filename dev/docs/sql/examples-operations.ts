@@ -84,9 +84,7 @@ const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
 const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
 const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
 /** The reservation was successful. */
-const RESERVED = {
-  answers: [[{ asked_id: intent.id, id: intent.id, tenant_id: intent.tenantId, key: intent.key }]],
-}
+const RESERVED = { answers: [[{ asked_id: intent.id, id: ID, tenant_id: ID, key: KEY }]] }
 
 const ADVANCE = { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS } as const
 const FINISH = { kind: 'finish', response: RESPONSE, retentionSeconds: RETENTION_SECONDS } as const
@@ -160,10 +158,7 @@ export const idempotencyExamples: readonly Example[] = [
   example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
   example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
   example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {
-    answers: [
-      [{ id: localReservation.id }],
-      [{ tenant_id: localReservation.tenantId, key: localReservation.key }],
-    ],
+    answers: [[{ id: ID }], [{ tenant_id: localReservation.tenantId, key: KEY }]],
     variant: 'The statements of the work itself come before the update.',
   }),
 ]

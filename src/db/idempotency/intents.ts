@@ -9,7 +9,7 @@ import { insertEventsOfChanges, shownKey, type ResourceKind } from '../events/ev
 import { insertStarted } from '../operations/phase-runs.ts'
 import { enqueueAsked } from '../queue/jobs.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
-import { findReservedKey } from './idempotency-keys.ts'
+import { findReservedKey, type KeyName } from './idempotency-keys.ts'
 import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
 
 /** An operation that a client requests. */
@@ -117,8 +117,10 @@ export async function reserveEach(
   if (payments.size < intents.length) throw new Error('two intents are about one payment')
   try {
     const rows = await insertIntents(sql, intents, resource)
-    const asked = new Map(intents.map((intent) => [intent.id, intent]))
-    expectOwn(sql, rows, (row) => isAnswerTo(asked.get(row.asked_id), row))
+    const names = new Map(intents.map((intent) => [intent.id, nameOf(intent)]))
+    expectOwn(sql, rows, ({ asked_id, id, tenant_id: tenantId, key }) =>
+      id === null ? names.has(asked_id) : names.get(asked_id) === nameOf({ tenantId, key }),
+    )
     const found = new Map(rows.map((row) => [row.asked_id, outcomeOf(row)]))
     return intents.map(({ id }) => found.get(id))
   } catch (error) {
@@ -133,11 +135,6 @@ interface ReservedRow extends Omit<KeyRow, 'id'> {
   asked_id: string
   is_allowed: boolean
   resource: Reservation['resource']
-}
-
-function isAnswerTo(intent: Intent | undefined, { id, tenant_id, key }: ReservedRow): boolean {
-  if (intent === undefined) return false
-  return id === null || (tenant_id === intent.tenantId && key === intent.key)
 }
 
 function outcomeOf(row: ReservedRow): ReservationOutcome {
@@ -156,7 +153,7 @@ async function insertIntents(
   const kind = kindOf(first)
   // All processes lock in the same order, so that they do not deadlock.
   const asked = intents
-    .toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
+    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
     .map(askedRow)
   const tombstone = selectTombstone(sql, sql`asked.tenant_id`, sql`asked.key`)
   // A reservation without a resource raises an error, which undoes all reservations.
@@ -229,7 +226,7 @@ function kindOf({ refundId, disputeId }: Intent): ResourceKind {
   return refundId === null ? 'payment' : 'refund'
 }
 
-const orderOf = ({ tenantId, key }: Intent): string => `${tenantId} ${key}`
+const nameOf = ({ tenantId, key }: KeyName): string => `${tenantId} ${key}`
 
 /** The intent as the statement reads it. */
 function askedRow(intent: Intent): Record<string, unknown> {
