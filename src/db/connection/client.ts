@@ -11,6 +11,7 @@ import {
   type DriverOptions,
 } from './driver.ts'
 import { openPool } from './pool/pool.ts'
+import { TENANTS_SETTING } from './row-security.ts'
 import { Session } from './pool/session.ts'
 import type { StoreErrorKind } from './store-errors.ts'
 
@@ -148,7 +149,8 @@ function connectSession(database: Database, options: StoreOptions): Session {
     statement_timeout: options.timeoutMs,
     idle_in_transaction_session_timeout: options.timeoutMs,
     ...planning,
-    ...(options.role === undefined ? {} : { role: options.role }),
+    // The service names the tenants in each statement, whatever the default of its log-in role is.
+    ...(options.role === undefined ? {} : { role: options.role, [TENANTS_SETTING]: '' }),
   })
 }
 

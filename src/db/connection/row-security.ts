@@ -7,7 +7,7 @@
 // one-time filter: Postgres evaluates it above all joins, before it fetches the first row and
 // before it evaluates a policy. If Postgres ever changed that, statements would find no rows, never
 // too many.
-import type { Fragment, Sql, Transaction } from './client.ts'
+import type { Fragment, Sql, TransactionSql as Transaction } from 'postgres'
 
 /** The setting that the policies read. */
 export const TENANTS_SETTING = 'atomic.tenants'
