@@ -3,7 +3,7 @@
 // decided whether to plan it anew for its parameters each time.
 import postgres from 'postgres'
 import { planning, types, type Sql } from '../src/db/connection/client.ts'
-import { SERVICE_ROLE } from '../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../src/config.ts'
 
 /** A statement that a part of the service runs, called as that part calls it. */
 export interface Statement<Part extends string = string> {

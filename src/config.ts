@@ -35,6 +35,9 @@ const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
 
+/** Roles belong to a cluster: two databases with two owners need two names. */
+export const SERVICE_ROLE = 'atomic_payments_service'
+
 /** The groups of queues that a worker works on: `workers/jobs.ts` has the queues of each. */
 export const queueGroups = ['payments', 'webhooks', 'maintenance'] as const
 export type QueueGroup = (typeof queueGroups)[number]
@@ -55,6 +58,10 @@ const environmentSchema = z
       .string()
       .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
       .optional(),
+    DATABASE_SERVICE_ROLE: z
+      .string()
+      .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be a name of lower-case letters, digits and _')
+      .default(SERVICE_ROLE),
     DATABASE_POOL_SIZE: count.default(4),
     ENCRYPTION_KEYS: encryptionKeys.optional(),
     STORE_TIMEOUT_MS: milliseconds.default(5_000),

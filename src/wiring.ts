@@ -10,7 +10,6 @@ import { useEncryption } from './db/encryption/encrypted-values.ts'
 import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
 import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/queues.ts'
-import { SERVICE_ROLE } from './db/migrations/service-role.ts'
 import { batchLookUps, batchReservations } from './db/idempotency/batch-reservations.ts'
 import { countActiveKeys, countStoredKeys } from './db/idempotency/count-keys.ts'
 import { createSharedCount } from './db/tenants/rate-limits.ts'
@@ -179,7 +178,7 @@ function wireStore(
     applicationName: `atomic-payments ${process}`,
     poolSize: config.DATABASE_POOL_SIZE,
     timeoutMs: config.STORE_TIMEOUT_MS,
-    role: SERVICE_ROLE,
+    role: config.DATABASE_SERVICE_ROLE,
     failed: storeFailed,
   })
 }

@@ -67,6 +67,7 @@ await runProcess('worker', async () => {
     url: requireDatabaseUrl(config),
     applicationName: `atomic-payments ${name} jobs`,
     timeoutMs: config.STORE_TIMEOUT_MS,
+    role: config.DATABASE_SERVICE_ROLE,
     failed: base.observe.storeFailed,
   })
   const boss = createBoss(jobs, config, log)

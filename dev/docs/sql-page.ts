@@ -63,6 +63,7 @@ export const forwarders: Readonly<Record<string, string>> = {
   findReservedKey: '`findEach`, then `findTombstone`',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
+  requireOwnerRights: '`readOwnerRights`',
   requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',
   reserveIntent: '`reserveEach`',
   reserveWithResource: '`reserveEach`',

@@ -8,7 +8,6 @@ import { createDashboardHandler, type DashboardHandler } from '@pg-boss/dashboar
 import { ConfigError, readConfig, type Config } from '../config.ts'
 import { openRelay } from '../db/connection/relay.ts'
 import { JOB_SCHEMA } from '../db/queue/queues.ts'
-import { SERVICE_ROLE } from '../db/migrations/service-role.ts'
 import { findDatabaseUrl } from './stack-database-url.ts'
 import { announceReady, runProcess, stopOnSignal } from '../process.ts'
 
@@ -18,7 +17,7 @@ await runProcess('dashboard', async () => {
   const config = readConfig()
   const relay = await openRelay({
     url: await requireReachableDatabase(config),
-    role: SERVICE_ROLE,
+    role: config.DATABASE_SERVICE_ROLE,
     timeoutMs: config.STORE_TIMEOUT_MS,
     failed: report,
   })

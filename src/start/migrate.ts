@@ -5,8 +5,8 @@ import { runProcess } from '../process.ts'
 import { migrateDatabase } from '../db/migrations/migrate.ts'
 
 await runProcess('migrate', async () => {
-  const { DATABASE_URL, LOG_LEVEL } = readConfig()
+  const { DATABASE_URL, DATABASE_SERVICE_ROLE: role, LOG_LEVEL } = readConfig()
   if (DATABASE_URL === undefined) throw new Error('DATABASE_URL is not set: nothing to migrate')
-  await migrateDatabase(DATABASE_URL)
+  await migrateDatabase(DATABASE_URL, { role })
   createLog('migrate', LOG_LEVEL).info('the database is up to date')
 })

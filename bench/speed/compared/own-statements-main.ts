@@ -1,5 +1,6 @@
 // Runs the service's own statements: those of an accepted payment or of a whole payment, by its own
 // functions, without HTTP, provider, engine and log.
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
@@ -30,6 +31,7 @@ const boss = new PgBoss({
     url: databaseUrl,
     applicationName: 'atomic-payments bench jobs',
     timeoutMs: benchConfig(databaseUrl).STORE_TIMEOUT_MS,
+    role: SERVICE_ROLE,
   }),
   schema: JOB_SCHEMA,
   migrate: false,

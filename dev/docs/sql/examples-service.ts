@@ -1,5 +1,6 @@
 // Examples of the statements of the service itself: connections, migrations, queues, operators and
 // reconciliation.
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
 import { readPage } from '../../../src/db/connection/pages.ts'
 import {
@@ -8,6 +9,7 @@ import {
 } from '../../../src/db/connection/pool/session-settings.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
 import {
   appendAdminAction,
@@ -128,7 +130,10 @@ export const connectionExamples: readonly Example[] = [
 
 export const migrationExamples: readonly Example[] = [
   example(migrationsAreCurrent, (sql) => migrationsAreCurrent(sql)),
-  example(grantServiceRights, (sql) => grantServiceRights(sql)),
+  example(readOwnerRights, (sql) => readOwnerRights(sql, SERVICE_ROLE), {
+    answers: [[{ user: 'owner' }]],
+  }),
+  example(grantServiceRights, (sql) => grantServiceRights(sql, SERVICE_ROLE)),
 ]
 
 export const queueExamples: readonly Example[] = [

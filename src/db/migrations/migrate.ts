@@ -4,12 +4,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { PgBoss } from 'pg-boss'
 import postgres from 'postgres'
-import { readConfig } from '../../config.ts'
+import { readConfig, SERVICE_ROLE } from '../../config.ts'
 import { migrationsFolder } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
+import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
 
 /** An arbitrary number that no other program locks in this database. */
@@ -27,13 +29,23 @@ const LOCK_PAUSE_MS = 2_000
 /** SQLSTATEs: a lock was not granted in time; a deadlock with other statements. */
 const LOCKED = ['55P03', '40P01']
 
+export interface MigrateOptions {
+  /** The role that the API and the workers switch to. */
+  readonly role?: string
+  readonly folder?: string
+}
+
 /**
  * Applies every migration that the database lacks. A second process waits for the lock.
  *
+ * @throws ConfigError that says what an administrator has to run, when the owner lacks a right.
  * @throws the driver's error when the database is unreachable or a migration fails. Each migration
  *   is one transaction, so that a failed one leaves nothing behind.
  */
-export async function migrateDatabase(url: string, folder = migrationsFolder): Promise<void> {
+export async function migrateDatabase(
+  url: string,
+  { role = SERVICE_ROLE, folder = migrationsFolder }: MigrateOptions = {},
+): Promise<void> {
   const store = openStore({
     url,
     applicationName: 'atomic-payments migrate',
@@ -42,11 +54,12 @@ export async function migrateDatabase(url: string, folder = migrationsFolder): P
     timeoutMs: MIGRATION_TIMEOUT_MS,
   })
   try {
+    await requireOwnerRights(store.sql, role)
     await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
     await applyMigrations(store.sql, folder)
     await migrateJobs(url)
     await whenUnlocked(() => indexJobs(store.sql))
-    await grantServiceRights(store.sql)
+    await grantServiceRights(store.sql, role)
   } finally {
     await store.close()
   }
@@ -76,6 +89,8 @@ async function applyMigrations(sql: Sql, folder: string): Promise<void> {
 async function applyMigration(sql: Sql, migration: MigrationMeta): Promise<void> {
   await sql.begin(async (tx) => {
     await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    // Row-level security holds for an owner who is no superuser. It would see no rows, and change none.
+    await tx`select ${seesEveryTenant(tx)}`
     for (const statement of migration.sql) await tx.unsafe(statement)
     await tx`
       insert into drizzle.__drizzle_migrations (hash, created_at)
@@ -110,7 +125,6 @@ async function migrateJobs(url: string): Promise<void> {
     url,
     applicationName: 'atomic-payments migrate',
     timeoutMs: MIGRATION_TIMEOUT_MS,
-    asOwner: true,
   })
   const boss = new PgBoss({ db: jobs, schema: JOB_SCHEMA, supervise: false, schedule: false })
   try {

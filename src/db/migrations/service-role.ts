@@ -4,9 +4,6 @@
 import type { Sql } from '../connection/client.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
 
-/** Roles belong to the cluster: its databases share this role, and each grants its own rights. */
-export const SERVICE_ROLE = 'atomic_payments_service'
-
 /** Tables whose rows the service may not change. */
 const READ_ONLY = ['tenants', 'api_keys']
 
@@ -46,38 +43,36 @@ const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempt
  * Ignores errors of a race: another database of the cluster may migrate at the same moment. Since
  * PostgreSQL 16, membership in a role does not imply the right to SET ROLE.
  */
-const createRole = `
+const createRole = (role: string): string => `
   do $$
   declare
     membership text := case
       when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end;
   begin
     begin
-      if not exists (select from pg_roles where rolname = '${SERVICE_ROLE}') then
-        create role ${SERVICE_ROLE} nologin;
+      if not exists (select from pg_roles where rolname = '${role}') then
+        create role ${role} nologin;
       end if;
     exception when duplicate_object or unique_violation then null;
     end;
-    if not pg_has_role(current_user, '${SERVICE_ROLE}', membership) then
-      grant ${SERVICE_ROLE} to current_user;
+    if not pg_has_role(current_user, '${role}', membership) then
+      grant ${role} to current_user;
     end if;
   exception when unique_violation then null;
   end $$
 `
 
 /** One multi-statement query is one transaction: a running service never lacks its rights. */
-const grantRights = `
-  grant usage on schema public, drizzle, ${JOB_SCHEMA} to ${SERVICE_ROLE};
-  revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${SERVICE_ROLE};
-  grant select on all tables in schema drizzle to ${SERVICE_ROLE};
-  grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${SERVICE_ROLE};
-  grant execute on function ${SERVICE_FUNCTIONS.join(', ')} to ${SERVICE_ROLE};
-  revoke update, delete on ${APPEND_ONLY.join(', ')} from ${SERVICE_ROLE};
-  revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${SERVICE_ROLE};
+const grantRights = (role: string): string => `
+  grant usage on schema public, drizzle, ${JOB_SCHEMA} to ${role};
+  revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${role};
+  grant select on all tables in schema drizzle to ${role};
+  grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${role};
+  grant execute on function ${SERVICE_FUNCTIONS.join(', ')} to ${role};
+  revoke update, delete on ${APPEND_ONLY.join(', ')} from ${role};
+  revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${role};
   ${Object.entries(INSERTABLE_COLUMNS)
-    .map(
-      ([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${SERVICE_ROLE};`,
-    )
+    .map(([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${role};`)
     .join('\n  ')}
 `
 
@@ -88,7 +83,7 @@ const grantRights = `
  *
  * @throws the driver's error when the role is missing and the current user may not create roles.
  */
-export async function grantServiceRights(sql: Sql): Promise<void> {
-  await sql.unsafe(createRole)
-  await sql.unsafe(grantRights)
+export async function grantServiceRights(sql: Sql, role: string): Promise<void> {
+  await sql.unsafe(createRole(role))
+  await sql.unsafe(grantRights(role))
 }

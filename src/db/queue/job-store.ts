@@ -5,7 +5,6 @@ import { arrayTypes, CLOSE_SECONDS, type Sql, type StoreOptions } from '../conne
 import { readDatabase } from '../connection/driver.ts'
 import { openPool } from '../connection/pool/pool.ts'
 import { Session } from '../connection/pool/session.ts'
-import { SERVICE_ROLE } from '../migrations/service-role.ts'
 
 export interface JobStore extends Db {
   /** For our own statements on jobs. */
@@ -15,11 +14,8 @@ export interface JobStore extends Db {
 
 interface JobStoreOptions extends Pick<
   StoreOptions,
-  'url' | 'applicationName' | 'timeoutMs' | 'failed'
-> {
-  /** Keeps the user of the URL, for the migration. By default connections switch to the service role. */
-  readonly asOwner?: boolean
-}
+  'url' | 'applicationName' | 'timeoutMs' | 'role' | 'failed'
+> {}
 
 /**
  * Three connections: slow maintenance statements may occupy one while jobs are fetched and
@@ -50,7 +46,7 @@ export function openJobStore({
   applicationName,
   timeoutMs,
   failed,
-  asOwner = false,
+  role,
 }: JobStoreOptions): JobStore {
   const driver = {
     types: {
@@ -61,7 +57,7 @@ export function openJobStore({
     connection: { application_name: applicationName },
   }
   const settings = {
-    ...(asOwner ? {} : { role: SERVICE_ROLE }),
+    ...(role === undefined ? {} : { role }),
     // pg-boss completes a batch by a join with a function that Postgres estimates at a hundred
     // rows. With sequential scans, it would read a table of some thousand jobs completely for
     // each batch.
