@@ -42,6 +42,8 @@ interface StartOptions {
   durable: boolean
   /** A free port by default. */
   port?: number
+  /** Those of the npm package by default. */
+  binaries?: PostgresBinaries
   log: (line: string) => void
 }
 
@@ -54,7 +56,7 @@ interface StartOptions {
  */
 export async function startEmbeddedPostgres(options: StartOptions): Promise<EmbeddedPostgres> {
   const account = await findServerAccount()
-  const binaries = await findBinaries(account, options.log)
+  const binaries = options.binaries ?? (await findBinaries(account, options.log))
   const home = await prepareHome(options.directory, account, options.log)
   const unlock = await lockFolder(home)
   try {

@@ -204,26 +204,6 @@ test('0 days keep everything for ever', async () => {
   expect(await round({ TIMELINE_RETENTION_DAYS: 0 })).toMatchObject({ timeline_entries: 0 })
 })
 
-test('deletes also when the owner of the tables is no superuser', async () => {
-  const { sql } = t.engine.store
-  await finished()
-  const entries = await age('phase_runs', 31)
-  // Roles belong to the whole cluster.
-  const owner = sql(`owner_${randomUUIDv7().replaceAll('-', '')}`)
-  const owned = ['phase_runs', 'idempotency_keys', 'tenants']
-  await sql`create role ${owner}`
-  try {
-    for (const table of owned) await sql`alter table ${sql(table)} owner to ${owner}`
-    await sql`alter function delete_old_phase_runs(timestamptz, integer) owner to ${owner}`
-
-    expect(await round()).toMatchObject({ timeline_entries: entries })
-  } finally {
-    for (const table of owned) await sql`alter table ${sql(table)} owner to current_user`
-    await sql`alter function delete_old_phase_runs(timestamptz, integer) owner to current_user`
-    await sql`drop role ${owner}`
-  }
-})
-
 test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'])(
   'the service cannot delete %s of the last day',
   async (records) => {

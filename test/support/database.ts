@@ -9,7 +9,10 @@ const COPY_ATTEMPTS = 50
 const COPY_RETRY_MS = 100
 
 export interface TestDatabase {
+  /** With the login of its owner, who is no superuser. */
   readonly url: string
+  /** With the login of a superuser. */
+  readonly adminUrl: string
   /** Removes the database and closes its open connections. */
   drop(): Promise<void>
 }
@@ -22,10 +25,10 @@ export interface TestDatabase {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await copyTemplate(name)
-  const url = new URL(clusterUrl())
-  url.pathname = name
+  const urlOf = (cluster: string) => Object.assign(new URL(cluster), { pathname: name }).href
   return {
-    url: url.href,
+    url: urlOf(process.env['TEST_POSTGRES_OWNER_URL'] ?? ''),
+    adminUrl: urlOf(clusterUrl()),
     drop: () =>
       asAdmin(async (sql) => {
         await sql`drop database if exists ${sql(name)} with (force)`
@@ -35,10 +38,14 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 
 async function copyTemplate(name: string): Promise<void> {
   const template = process.env['TEST_POSTGRES_TEMPLATE'] ?? ''
+  const owner = new URL(process.env['TEST_POSTGRES_OWNER_URL'] ?? '').username
   await asAdmin(async (sql) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`
+        await sql`
+          create database ${sql(name)} template ${sql(template)} strategy file_copy
+          owner ${sql(owner)}
+        `
         return
       } catch (error) {
         const inUse = error instanceof postgres.PostgresError && error.code === OBJECT_IN_USE

@@ -8,7 +8,9 @@ import { configVariables } from '../../src/config.ts'
 const KEEPER = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
 
 /** The folder is removed at the end. */
-type KeeperMessage = { url: string; template: string; folder: string } | { error: string }
+type KeeperMessage =
+  | { url: string; ownerUrl: string; template: string; folder: string }
+  | { error: string }
 
 let keeper: ChildProcess | undefined
 
@@ -30,6 +32,7 @@ export async function startPostgresCluster(): Promise<void> {
   ])
   if ('error' in message) throw new Error(`The test cluster did not start: ${message.error}`)
   process.env['TEST_POSTGRES_URL'] = message.url
+  process.env['TEST_POSTGRES_OWNER_URL'] = message.ownerUrl
   process.env['TEST_POSTGRES_TEMPLATE'] = message.template
   process.env['TEST_FOLDER'] = message.folder
 }

@@ -2,6 +2,7 @@
 // IPC channel closes, and this process stops the server and removes its folder.
 import { join } from 'node:path'
 import postgres from 'postgres'
+import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import {
@@ -12,6 +13,12 @@ import {
   makeThrowawayFolder,
   removeThrowawayFolder,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
+
+/**
+ * Owns all test databases. It is no superuser, as with a managed PostgreSQL. Only the connections of
+ * the tests themselves see all tenants: start-script.ts.
+ */
+const OWNER = 'test_owner'
 
 /** Migrated once. Every test database is a copy of it. */
 const TEMPLATE = 'template_migrated'
@@ -27,18 +34,30 @@ try {
   const running = await server
   await useCheapPasswordHash(running.url('postgres'))
   await makeTemplate(running)
-  process.send?.({ url: running.url('postgres'), template: TEMPLATE, folder })
+  process.send?.({
+    url: running.url('postgres'),
+    ownerUrl: ownerUrl(running, 'postgres'),
+    template: TEMPLATE,
+    folder,
+  })
 } catch (error) {
   process.send?.({ error: `${String(error)}\n${lines.join('\n')}` })
 }
 
 async function makeTemplate(running: EmbeddedPostgres): Promise<void> {
   const admin = postgres(running.url('postgres'), { max: 1 })
-  await admin`create database ${admin(TEMPLATE)}`
-  await migrateDatabase(running.url(TEMPLATE))
+  await admin.unsafe(`create role ${OWNER} login createrole password '${OWNER}'`)
+  await admin.unsafe(`alter role ${OWNER} set ${TENANTS_SETTING} = '${EVERY_TENANT}'`)
+  await admin`create database ${admin(TEMPLATE)} owner ${admin(OWNER)}`
+  await migrateDatabase(ownerUrl(running, TEMPLATE))
   // A database cannot be copied while another session is connected to it.
   await admin`alter database ${admin(TEMPLATE)} with is_template true allow_connections false`
   await admin.end()
+}
+
+function ownerUrl(running: EmbeddedPostgres, database: string): string {
+  const login = { username: OWNER, password: OWNER }
+  return Object.assign(new URL(running.url(database)), login).href
 }
 
 async function cleanUp(): Promise<void> {

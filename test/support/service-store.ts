@@ -1,7 +1,7 @@
 // Opens a store with the rights of the service: row-level security applies, and history is
 // append-only.
 import { openStore, type Store } from '../../src/db/connection/client.ts'
-import { SERVICE_ROLE } from '../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../src/config.ts'
 
 export function openServiceStore(url: string): Store {
   return openStore({

@@ -4,10 +4,21 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
 import { compileCache, programOf } from './programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The sessions of the tests' owner see all tenants, those of a process see none by default. */
+function seesNoTenant(databaseUrl: string | undefined): Record<string, string> {
+  const { host, username } = new URL(process.env['TEST_POSTGRES_OWNER_URL'] ?? '')
+  if (databaseUrl === undefined || !URL.canParse(databaseUrl)) return {}
+  const url = new URL(databaseUrl)
+  if (url.host !== host || url.username !== username) return {}
+  url.searchParams.set('options', `-c${TENANTS_SETTING}={}`)
+  return { DATABASE_URL: url.href }
+}
 
 /** Long, because all cores may be busy. A test that passes never waits for it. */
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -62,6 +73,7 @@ export function startScript(
       METRICS_PORT: '0',
       ENCRYPTION_KEYS,
       ...options.env,
+      ...seesNoTenant(options.env?.['DATABASE_URL']),
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

@@ -10,7 +10,8 @@ import { createTestDatabase } from '../../support/database.ts'
 
 test('explains every statement of a payment twice, and keeps nothing that they write', async () => {
   const database = await createTestDatabase()
-  const { url } = database
+  // auto_explain is loaded by superusers only.
+  const { adminUrl: url } = database
   const store = openStore({
     url,
     applicationName: 'test',

@@ -22,7 +22,8 @@ describe('a payment without idempotency', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase()
-    const { url } = database
+    // The measurement turns triggers off, which takes a superuser.
+    const { adminUrl: url } = database
     store = openStore({ url, applicationName: 'test', poolSize: 2, timeoutMs: 10_000 })
     tenantId = await createTenant(store, { name: 'a tenant', apiKey: API_KEY })
     const [api, unkeyed] = await Promise.all([

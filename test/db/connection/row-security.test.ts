@@ -1,6 +1,5 @@
 // Tests row-level security in Postgres: a statement reads and writes only the tenants that it
 // names, even when its own predicates forget the tenant.
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import {
   openStore,
@@ -13,7 +12,7 @@ import {
   seesTenant,
   seesTenants,
 } from '../../../src/db/connection/row-security.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
 
@@ -201,20 +200,21 @@ describe('a statement', () => {
   })
 })
 
-test('applies to the owner of the tables too, unless it is a superuser', async () => {
+test('applies to the owner of the tables too, who is no superuser', async () => {
   const { sql } = owner
-  // Roles belong to the whole cluster.
-  const other = sql(`owner_${randomBytes(6).toString('hex')}`)
-  await sql`create role ${other}`
-  try {
-    await sql`alter table payments owner to ${other}`
-    await sql`set role ${other}`
+  // The owner of the tests sees all tenants by default.
+  await sql`select set_config('atomic.tenants', '', false)`
 
-    expect(await visibleTenants(undefined, owner)).toEqual([])
-    expect(await visibleTenants(seesTenant(sql, tenantId), owner)).toEqual([tenantId])
-  } finally {
-    await sql`reset role`
-    await sql`alter table payments owner to current_user`
-    await sql`drop role ${other}`
-  }
+  expect(await visibleTenants(undefined, owner)).toEqual([])
+  expect(await visibleTenants(seesTenant(sql, tenantId), owner)).toEqual([tenantId])
+  await sql`reset atomic.tenants`
+})
+
+test('does not depend on the default of the log-in role, which names all tenants here', async () => {
+  const [row] = await owner.sql`select current_setting('atomic.tenants') as tenants`
+  expect(row).toEqual({ tenants: '*' })
+
+  const fresh = openService()
+  expect(await visibleTenants(undefined, fresh)).toEqual([])
+  await fresh.close()
 })

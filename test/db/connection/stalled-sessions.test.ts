@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from '@jest/globals'
 import postgres from 'postgres'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'

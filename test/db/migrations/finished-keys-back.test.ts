@@ -13,7 +13,7 @@ import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { insertTombstones, deleteIfTombstoned } from '../../../src/db/idempotency/key-expiry.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { ageTombstones } from '../../support/expired-keys.ts'
 import {
@@ -49,7 +49,7 @@ beforeAll(async () => {
   const entries = journal.entries.filter(({ tag }) => tag < MIGRATION)
   await writeFile(journalFile, JSON.stringify({ ...journal, entries }))
   migrated = await createTestDatabase()
-  admin = openTestStore(migrated.url, 1)
+  admin = openTestStore(migrated.adminUrl, 1)
 })
 beforeEach(async () => {
   name = `test_days_${randomBytes(6).toString('hex')}`

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import {
@@ -19,7 +19,6 @@ import {
   WEBHOOKS_DEAD_LETTERS,
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
 
@@ -31,11 +30,11 @@ let store: Store
 
 beforeAll(async () => {
   migrated = await createTestDatabase()
-  admin = openTestStore(migrated.url, 1)
+  admin = openTestStore(migrated.adminUrl, 1)
 })
 beforeEach(async () => {
   name = `test_blank_${randomBytes(6).toString('hex')}`
-  await admin.sql`create database ${admin.sql(name)} template template0`
+  await createDatabase(name)
   url = Object.assign(new URL(migrated.url), { pathname: name }).href
   store = openTestStore(url)
 })
@@ -47,6 +46,12 @@ afterAll(async () => {
   await admin.close()
   await migrated.drop()
 })
+
+/** An empty database of the owner of all test databases. */
+async function createDatabase(database: string): Promise<void> {
+  const owner = admin.sql(new URL(migrated.url).username)
+  await admin.sql`create database ${admin.sql(database)} template template0 owner ${owner}`
+}
 
 interface Described {
   readonly object: string
@@ -99,7 +104,7 @@ test('commits each migration before the next one, and leaves nothing of a failed
       'create table second (id int);--> statement-breakpoint\ncreate table first (id int)',
   })
 
-  await expect(migrateDatabase(url, folder)).rejects.toThrow('already exists')
+  await expect(migrateDatabase(url, { folder })).rejects.toThrow('already exists')
   await rm(folder, { recursive: true })
 
   const tables =
@@ -115,7 +120,7 @@ test('lets readers pass while another session keeps a table locked, and then goe
   await backup`begin`
   await backup`lock table locked in access share mode`
 
-  const migrating = migrateDatabase(url, folder)
+  const migrating = migrateDatabase(url, { folder })
   const waits = () => store.sql`
     select from pg_locks join pg_class on pg_class.oid = relation
     where relname = 'locked' and mode = 'AccessExclusiveLock' and not granted
@@ -199,7 +204,7 @@ test('fails when the database is unreachable', async () => {
 test('migrates several databases of one cluster at once, although they share the role', async () => {
   const names = Array.from({ length: 3 }, () => `test_blank_${randomBytes(6).toString('hex')}`)
   for (const other of names) {
-    await admin.sql`create database ${admin.sql(other)} template template0`
+    await createDatabase(other)
   }
   const urls = names.map((other) => Object.assign(new URL(url), { pathname: other }).href)
 
@@ -207,21 +212,4 @@ test('migrates several databases of one cluster at once, although they share the
 
   for (const other of names) await admin.sql`drop database ${admin.sql(other)} with (force)`
   expect(migrations.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'))
-})
-
-test('lets a user that owns only the database migrate it and switch to the role', async () => {
-  const user = `test_owner_${randomBytes(6).toString('hex')}`
-  await admin.sql.unsafe(`create role ${user} login password 'secret'`)
-  await admin.sql.unsafe(`alter database ${name} owner to ${user}`)
-  // Another database of the cluster created the role, so only its members may switch to it.
-  await admin.sql.unsafe(`grant ${SERVICE_ROLE} to ${user}`)
-  const own = Object.assign(new URL(url), { username: user, password: 'secret' }).href
-
-  await migrateDatabase(own)
-
-  const options = { applicationName: 'test', poolSize: 1, timeoutMs: 20_000, role: SERVICE_ROLE }
-  const stepped = openStore({ url: own, ...options })
-  const [row] = await stepped.sql`select current_user::text, session_user::text`
-  await stepped.close()
-  expect(row).toEqual({ current_user: SERVICE_ROLE, session_user: user })
 })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { migrationsFolder } from '../../../src/db/migrations/applied-migrations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -22,16 +23,22 @@ let store: Store
 
 beforeAll(async () => {
   migrated = await createTestDatabase()
-  admin = openTestStore(migrated.url, 1)
+  admin = openTestStore(migrated.adminUrl, 1)
   name = `test_owners_${randomBytes(6).toString('hex')}`
-  await admin.sql`create database ${admin.sql(name)} template template0`
-  url = Object.assign(new URL(migrated.url), { pathname: name }).href
+  // An owner who is no superuser, and whose sessions name no tenant.
+  await admin.sql.unsafe(`create role ${name} login password 'secret'`)
+  await admin.sql.unsafe(`grant ${SERVICE_ROLE} to ${name}`)
+  await admin.sql.unsafe(`create database ${name} template template0 owner ${name}`)
+  const own = { username: name, password: 'secret', pathname: name }
+  url = Object.assign(new URL(migrated.url), own).href
   store = openTestStore(url, 1)
+  await store.sql`select set_config('atomic.tenants', '*', false)`
   await migrateUpTo(MIGRATION)
 })
 afterAll(async () => {
   await store.close()
-  await admin.sql`drop database ${admin.sql(name)} with (force)`
+  await admin.sql.unsafe(`drop database ${name} with (force)`)
+  await admin.sql.unsafe(`drop role ${name}`)
   await admin.close()
   await migrated.drop()
 })
@@ -45,7 +52,7 @@ async function migrateUpTo(tag: string): Promise<void> {
   const entries = journal.entries.filter((entry) => entry.tag < tag)
   await writeFile(journalFile, JSON.stringify({ ...journal, entries }))
   // The rights to functions of later migrations cannot be granted yet.
-  await migrateDatabase(url, folder).catch((error: { code?: string }) => {
+  await migrateDatabase(url, { folder }).catch((error: { code?: string }) => {
     if (error.code !== UNDEFINED_FUNCTION) throw error
   })
   await rm(folder, { recursive: true })
@@ -75,7 +82,6 @@ test('gives a customer to the only tenant that used it, and leaves what is ambig
 
   await migrateDatabase(url)
 
-  await store.sql`select set_config('atomic.tenants', '*', false)`
   const owners = await store.sql`
     select tenant_id, provider, id from provider_customers order by id
   `

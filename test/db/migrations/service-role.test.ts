@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { seesTenant } from '../../../src/db/connection/row-security.ts'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import {
   INTENT_REFUSED,
   isRaised,
@@ -169,8 +169,10 @@ test('lets the service end an API key permanently', async () => {
     select id from api_keys where tenant_id = ${tenantId}
   `
   const id = key?.id ?? ''
-  const retire = (grace: string) => service.sql`select retire_api_key(${id}, ${grace}) as done`
-  const revoke = () => service.sql`select revoke_api_key(${id}) as done`
+  const own = seesTenant(service.sql, tenantId)
+  const retire = (grace: string) =>
+    service.sql`select retire_api_key(${id}, ${grace}) as done where ${own}`
+  const revoke = () => service.sql`select revoke_api_key(${id}) as done where ${own}`
 
   expect(await retire('1 hour')).toEqual([{ done: true }])
   expect(await retire('9 hours')).toEqual([{ done: null }])

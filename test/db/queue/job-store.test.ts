@@ -2,6 +2,7 @@
 // scripts of several statements, and notifications.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { PgBoss } from 'pg-boss'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { openJobStore, type JobStore } from '../../../src/db/queue/job-store.ts'
@@ -26,6 +27,7 @@ beforeEach(async () => {
     url: database.url,
     applicationName: 'atomic-payments test jobs',
     timeoutMs: 5_000,
+    role: SERVICE_ROLE,
   })
   boss = new PgBoss({
     db: jobs,
@@ -105,6 +107,7 @@ test('reports the statements that the store could not serve', async () => {
     url: database.url,
     applicationName: 'atomic-payments test jobs',
     timeoutMs: 5_000,
+    role: SERVICE_ROLE,
     failed: (kind) => kinds.push(kind),
   })
 

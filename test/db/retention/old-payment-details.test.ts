@@ -338,29 +338,6 @@ describe('afterwards', () => {
   })
 })
 
-test('works also when the owner of the tables is no superuser', async () => {
-  const ref = await refunded()
-  await delivery(ref, 'succeeded')
-  await age(ref)
-  // Roles belong to the whole cluster.
-  const owner = sql(`owner_${randomUUIDv7().replaceAll('-', '')}`)
-  const tables = await sql<{ name: string }[]>`
-    select tablename as name from pg_tables where schemaname = 'public'
-  `
-  const own = async (by: typeof owner) => {
-    for (const { name } of tables) await sql`alter table ${sql(name)} owner to ${by}`
-    await sql`alter function delete_old_payment_details(timestamptz, integer) owner to ${by}`
-  }
-  await sql`create role ${owner}`
-  try {
-    await own(owner)
-    expect(await remove()).toBe(1)
-  } finally {
-    await own(sql`current_user` as unknown as typeof owner)
-    await sql`drop role ${owner}`
-  }
-})
-
 test('reads only the old of 100,000 payments with details', async () => {
   const ref = await captured(t)
   await sql`

@@ -1,7 +1,7 @@
 // Who can use the operator routes. Operator keys do not open tenant routes, and API keys do not
 // open operator routes.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { SERVICE_ROLE } from '../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../../src/config.ts'
 import { routes } from '../../../src/http/server/routes.ts'
 import { makeUnknown, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'

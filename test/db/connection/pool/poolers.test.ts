@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
 import { openStore, type Store, type StoreOptions } from '../../../../src/db/connection/client.ts'
 import { SessionError } from '../../../../src/db/connection/pool/session.ts'
-import { SERVICE_ROLE } from '../../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../../../src/config.ts'
 import { openJobStore } from '../../../../src/db/queue/job-store.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import {
@@ -99,7 +99,12 @@ describe('in session mode', () => {
 
   testBehindPgBouncer('the sessions of jobs have their role', async () => {
     const pooler = await startPooler({ pool_mode: 'session' })
-    const jobs = openJobStore({ url: pooler.url, applicationName: 'test', timeoutMs: 4_000 })
+    const jobs = openJobStore({
+      url: pooler.url,
+      applicationName: 'test',
+      timeoutMs: 4_000,
+      role: SERVICE_ROLE,
+    })
     opened.push(jobs)
 
     expect(await readSession(jobs)).toMatchObject({ role: SERVICE_ROLE })
@@ -131,7 +136,12 @@ describe.each(SHARED)('a pooler %s', (_, settings) => {
   testBehindPgBouncer('executes no statement of the store', async () => {
     const pooler = await startPooler(settings)
     const store = open(pooler.url)
-    const jobs = openJobStore({ url: pooler.url, applicationName: 'test', timeoutMs: 4_000 })
+    const jobs = openJobStore({
+      url: pooler.url,
+      applicationName: 'test',
+      timeoutMs: 4_000,
+      role: SERVICE_ROLE,
+    })
     opened.push(jobs)
 
     expect(new Set(await runMany(store, 300))).toEqual(new Set([SessionError]))

@@ -51,7 +51,7 @@ async function byStore(url: string, timeoutMs = 20_000): Promise<unknown> {
 }
 
 async function byJobStore(url: string): Promise<unknown> {
-  const jobs = openJobStore({ url, applicationName: 'test', timeoutMs: 20_000, asOwner: true })
+  const jobs = openJobStore({ url, applicationName: 'test', timeoutMs: 20_000 })
   try {
     const { rows } = await jobs.executeSql(PORT)
     return (rows[0] as Port).port

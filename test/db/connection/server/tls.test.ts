@@ -45,7 +45,7 @@ async function byStore(url: string): Promise<Session | undefined> {
 }
 
 async function byJobStore(url: string): Promise<Session | undefined> {
-  const jobs = openJobStore({ url, applicationName: 'test', timeoutMs: 20_000, asOwner: true })
+  const jobs = openJobStore({ url, applicationName: 'test', timeoutMs: 20_000 })
   try {
     const { rows } = await jobs.executeSql(SESSION)
     return rows[0] as Session

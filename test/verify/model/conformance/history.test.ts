@@ -27,7 +27,7 @@ test(
     // One history in seven has a statement that waits. Histories without waits would test little.
     const isEnough = (run: number) => run >= RUNS && (seen.waits > 0 || run >= 10 * RUNS)
     for (let run = 0; !isEnough(run); run += 1) {
-      await runHistory(schema, database.url, seededRandom(SEED + run), seen)
+      await runHistory(schema, database.adminUrl, seededRandom(SEED + run), seen)
     }
 
     expect(seen.waits).toBeGreaterThan(0)
