@@ -4,7 +4,7 @@ import type { KnipConfig } from 'knip'
 
 const config: KnipConfig = ({ production = false }) => ({
   entry: [
-    'src/start/{api,dashboard,migrate,reconcile,rotate-encryption,tenants}.ts!',
+    'src/start/{api,dashboard,doctor,migrate,reconcile,rotate-encryption,tenants}.ts!',
     '{src/openapi,workers,dev,verify,bench}/**/main.ts!',
     'bench/**/*-main.ts!',
     'dependencies/{audit,sbom}.ts!',

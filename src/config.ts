@@ -62,6 +62,7 @@ const environmentSchema = z
       .string()
       .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be a name of lower-case letters, digits and _')
       .default(SERVICE_ROLE),
+    DATABASE_MAY_LOSE_COMMITS: z.stringbool().default(false),
     DATABASE_POOL_SIZE: count.default(4),
     ENCRYPTION_KEYS: encryptionKeys.optional(),
     STORE_TIMEOUT_MS: milliseconds.default(5_000),

@@ -198,17 +198,12 @@ function wireProvider(
   config: Config,
   { store: { sql }, log, observe: { turnedProvider, limitedByProvider } }: WorkerBase,
 ): PaymentProvider {
-  const { STRIPE_SECRET_KEY, STRIPE_API_BASE, PROVIDER_TIMEOUT_MS, PROVIDER_READS_PER_SECOND } =
-    config
+  const { STRIPE_SECRET_KEY } = config
   if (STRIPE_SECRET_KEY === undefined) {
     throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in')
   }
   const provider = createStripeProvider({
-    secretKey: STRIPE_SECRET_KEY,
-    apiBase: STRIPE_API_BASE,
-    timeoutMs: PROVIDER_TIMEOUT_MS,
-    resolve: wireNames(config),
-    readsPerSecond: PROVIDER_READS_PER_SECOND,
+    ...providerOptions(config, STRIPE_SECRET_KEY),
     rateLimited(limit) {
       limitedByProvider(limit.reason)
       log.warn(limit, 'the provider limits the rate of requests')
@@ -222,4 +217,19 @@ function wireProvider(
   })
   const { PROVIDER_BREAKER_FAILURES: failures, BREAKER_OPEN_MS: openMs } = config
   return guardProvider(guarded, { failures, openMs }, turnedProvider)
+}
+
+/** The provider without its guards, for a look at the account that records and limits nothing. */
+export function wireBareProvider(config: Config, secretKey: string): PaymentProvider {
+  return createStripeProvider({ ...providerOptions(config, secretKey), rateLimited: () => {} })
+}
+
+function providerOptions(config: Config, secretKey: string) {
+  return {
+    secretKey,
+    apiBase: config.STRIPE_API_BASE,
+    timeoutMs: config.PROVIDER_TIMEOUT_MS,
+    resolve: wireNames(config),
+    readsPerSecond: config.PROVIDER_READS_PER_SECOND,
+  }
 }

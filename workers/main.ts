@@ -1,5 +1,6 @@
 // The worker process: fetches jobs from pg-boss and handles them until it is told to stop.
 import type { Logger } from 'pino'
+import { requireSafeDatabase } from '../src/db/operators/safe-database.ts'
 import { PgBoss } from 'pg-boss'
 import { queueGroups, readConfig, type Config, type QueueGroup } from '../src/config.ts'
 import { readHealthFigures } from '../src/db/operators/health-figures.ts'
@@ -58,6 +59,7 @@ await runProcess('worker', async () => {
   const tracing = await startTracing('worker', config, log)
   const metrics = createMetrics()
   const base = wireWorkerBase(config, log, engineObserver(metrics), name)
+  await requireSafeDatabase(config, base.store)
   const shutdown = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
   const stopping = new AbortController()
   const parts = wireParts(config, base, shutdown, stopping.signal)

@@ -67,6 +67,7 @@ export const forwarders: Readonly<Record<string, string>> = {
   requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',
   reserveIntent: '`reserveEach`',
   reserveWithResource: '`reserveEach`',
+  requireSafeDatabase: '`readDatabaseFacts`',
   withFragments: 'the statements of its callers',
 }
 

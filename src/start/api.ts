@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '../http/server/app.ts'
-import { readConfig } from '../config.ts'
+import { readConfig, type Config } from '../config.ts'
+import { isStoreUnavailable } from '../db/connection/store-errors.ts'
+import { requireSafeDatabase } from '../db/operators/safe-database.ts'
 import { createApiServer } from '../http/limits/api-server.ts'
 import { createLog } from '../log.ts'
 import { createMetrics } from '../metrics/metrics.ts'
@@ -32,6 +34,7 @@ await runProcess('api', async () => {
   const parts = { ...wireApi(config, log, apiObserver(metrics)), stopping: stopping.signal }
   const metricsServer = await serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
   const server = createApiServer(createApp(parts), parts)
+  await checkDatabase(config, parts)
   const unanswered = keepUnanswered(server)
   await listen(server, config.PORT, config.HOST)
   const address = server.address()
@@ -61,6 +64,26 @@ await runProcess('api', async () => {
   log.info({ host: config.HOST, port }, 'listening')
   announceReady()
 })
+
+const CHECK_AGAIN_MS = 1_000
+
+/**
+ * Ends the start when the database cannot keep the guarantees. While it cannot be reached, the
+ * process starts, is not ready, and ends when the check fails later.
+ */
+async function checkDatabase(
+  config: Config,
+  parts: Pick<ReturnType<typeof wireApi>, 'store' | 'log'>,
+): Promise<void> {
+  try {
+    await requireSafeDatabase(config, parts.store)
+  } catch (error) {
+    if (!isStoreUnavailable(error)) throw error
+    parts.log.warn({ err: error }, 'not ready: the database cannot be checked')
+    const again = () => runProcess('api', () => checkDatabase(config, parts))
+    setTimeout(() => void again(), CHECK_AGAIN_MS).unref()
+  }
+}
 
 /** Keeps the set of responses that are not sent yet. */
 function keepUnanswered(server: Server): ReadonlySet<ServerResponse> {

@@ -24,7 +24,7 @@ export type PgBouncerSettings = Readonly<Record<string, string | number>>
 export interface PgBouncer {
   /** The URL of the database, through the pooler. */
   readonly url: string
-  /** Changes settings of the running pooler. They hold for connections that begin later. */
+  /** Makes the running pooler read changed settings, which takes it a moment. */
   reload(settings: PgBouncerSettings): Promise<void>
   stop(): Promise<void>
 }

@@ -71,6 +71,8 @@ export function startScript(
       ...(root === undefined ? { NODE_COMPILE_CACHE: compileCache() } : {}),
       // Many processes run at once: 0 gives each a different port for its metrics.
       METRICS_PORT: '0',
+      // The cluster of the tests has fsync off.
+      DATABASE_MAY_LOSE_COMMITS: 'true',
       ENCRYPTION_KEYS,
       ...options.env,
       ...seesNoTenant(options.env?.['DATABASE_URL']),

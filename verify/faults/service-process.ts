@@ -69,6 +69,8 @@ export class ServiceProcess {
     this.#child = spawn(process.execPath, [...SHORT_LIVED, programIn(programs, role)], {
       cwd: REPOSITORY,
       env: {
+        // Its cluster has fsync off: nothing of it outlives the run.
+        DATABASE_MAY_LOSE_COMMITS: 'true',
         ...settings,
         PATH,
         HOME,

@@ -12,9 +12,10 @@ const BACKGROUND: readonly RegExp[] = [
   /pg_inherits/,
   /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
-  // A new session is claimed and checked.
+  // A new session is claimed and checked, and a new process checks the database.
   /^with unowned as/,
   /^select name, current_setting/,
+  /\bpg_stat_replication\b/,
 ]
 
 /** The first pattern that matches names the statement. */

@@ -62,7 +62,12 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
   const start = async (role: Role, script: string, providerUrl = ''): Promise<void> => {
     const part = startNodeProcess({
       script,
-      settings: { ...settings, STRIPE_API_BASE: providerUrl },
+      settings: {
+        ...settings,
+        STRIPE_API_BASE: providerUrl,
+        // Its server has fsync off.
+        DATABASE_MAY_LOSE_COMMITS: 'true',
+      },
       stopLimitMs: STOP_LIMIT_MS,
       log: (line) => log.add(role, line),
     })

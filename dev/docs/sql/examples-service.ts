@@ -1,5 +1,6 @@
 // Examples of the statements of the service itself: connections, migrations, queues, operators and
 // reconciliation.
+import { readDatabaseFacts, readServerTime } from '../../../src/db/operators/database-facts.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
 import { readPage } from '../../../src/db/connection/pages.ts'
@@ -122,9 +123,9 @@ export const connectionExamples: readonly Example[] = [
     { variant: `A list of ids of payments. ${LATER_PAGE}` },
   ),
   example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
-  example(claimSessionIfUnowned, (sql) =>
-    claimSessionIfUnowned(sql, ID, { statement_timeout: 5_000 }),
-  ),
+  example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
+  example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
+  example(readServerTime, (sql) => readServerTime(sql)),
   example(readSettings, (sql) => readSettings(sql, ['statement_timeout'])),
 ]
 

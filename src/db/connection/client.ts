@@ -148,6 +148,8 @@ function connectSession(database: Database, options: StoreOptions): Session {
   return new Session(database, driverOptions(options), {
     statement_timeout: options.timeoutMs,
     idle_in_transaction_session_timeout: options.timeoutMs,
+    // Whatever the default is: a commit that is acknowledged and lost is a key that is forgotten.
+    synchronous_commit: 'on',
     ...planning,
     // The service names the tenants in each statement, whatever the default of its log-in role is.
     ...(options.role === undefined ? {} : { role: options.role, [TENANTS_SETTING]: '' }),

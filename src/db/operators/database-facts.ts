@@ -1,0 +1,48 @@
+// Reads what a database is like, for the start of a process and for `npm run doctor`.
+import { settingNames, type DatabaseFacts } from '../../domain/deployment/database-checks.ts'
+import type { Sql } from '../connection/client.ts'
+
+/** Reads settings, roles and protection as a session of the service sees them. */
+export async function readDatabaseFacts(sql: Sql): Promise<DatabaseFacts> {
+  const [facts] = await sql<DatabaseFacts[]>`
+    select
+      current_setting('server_version') as version, session_user::text as "loginRole",
+      current_user::text as role, login.rolsuper as "loginIsSuperuser",
+      own.rolsuper or own.rolbypassrls as "seesAllRows",
+      coalesce(
+        (
+          select json_agg(relname order by relname) from pg_class
+          where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+            and (
+              exists (select from pg_policy where polrelid = pg_class.oid)
+              or exists (
+                select from pg_attribute where attrelid = pg_class.oid and attname = 'tenant_id'
+              )
+            )
+            and not (relrowsecurity and relforcerowsecurity)
+        ),
+        '[]'
+      ) as "unprotectedTables",
+      pg_is_in_recovery() as "isStandby",
+      (
+        select json_object_agg(name, current_setting(name, true))
+        from unnest(${[...settingNames]}::text[]) as name
+      ) as settings,
+      (select coalesce(json_agg(sync_state), '[]') from pg_stat_replication) as standbys,
+      (select sum(numbackends)::int from pg_stat_database) as connections
+    from pg_roles as own, pg_roles as login
+    where own.rolname = current_user and login.rolname = session_user
+  `
+  if (facts === undefined) throw new Error('the current role is not in pg_roles')
+  return facts
+}
+
+/** Reads the time of the database, in milliseconds since 1970, and whether its connection has TLS. */
+export async function readServerTime(sql: Sql): Promise<{ atMs: number; hasTls: boolean }> {
+  const [row] = await sql<{ atMs: number; hasTls: boolean }[]>`
+    select
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as "atMs",
+      coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "hasTls"
+  `
+  return row ?? { atMs: Number.NaN, hasTls: false }
+}

@@ -1,0 +1,28 @@
+// Keeps a process from starting on a database that cannot keep the guarantees of the service.
+import { ConfigError, type Config } from '../../config.ts'
+import { judgeDatabase, type DatabaseNeeds } from '../../domain/deployment/database-checks.ts'
+import type { Store } from '../connection/client.ts'
+import { readDatabaseFacts } from './database-facts.ts'
+
+/** The connections that one process of each kind holds at most: docs/operations.md. */
+const CONNECTIONS = { api: 2, worker: 5 }
+
+/** What the settings need of the database. */
+export function databaseNeeds(config: Config): DatabaseNeeds {
+  const { DATABASE_POOL_SIZE: size, DATABASE_MAY_LOSE_COMMITS: mayLoseCommits } = config
+  return { mayLoseCommits, connections: 2 * size + CONNECTIONS.api + CONNECTIONS.worker }
+}
+
+/**
+ * Checks that the database can keep the guarantees of the service.
+ *
+ * @throws ConfigError that names each failure, and what to do.
+ * @throws the driver's error when the database cannot be reached.
+ */
+export async function requireSafeDatabase(config: Config, { sql }: Store): Promise<void> {
+  const checks = judgeDatabase(await readDatabaseFacts(sql), databaseNeeds(config))
+  const failures = checks.filter(({ verdict }) => verdict === 'failure')
+  if (failures.length === 0) return
+  const lines = failures.map(({ name, found, advice }) => `  ${name}: ${found}. ${advice}`)
+  throw new ConfigError(`The database cannot keep the guarantees:\n${lines.join('\n')}`)
+}

@@ -1,0 +1,186 @@
+// Judges a database by what the guarantees of the service need. Each failure is a reason not to start.
+import { failure, ok, warning, type Check } from './check.ts'
+
+/** Tested with every change; the embedded server is a newer one. */
+const OLDEST_VERSION = 15
+
+/** What the service asks a database. */
+export interface DatabaseFacts {
+  readonly version: string
+  readonly loginRole: string
+  /** The role to which sessions have switched. */
+  readonly role: string
+  readonly loginIsSuperuser: boolean
+  /** A superuser, or a role with BYPASSRLS, sees all tenants. */
+  readonly seesAllRows: boolean
+  /** Tables of tenants without enabled and forced row-level security. */
+  readonly unprotectedTables: readonly string[]
+  readonly isStandby: boolean
+  readonly settings: Readonly<Record<(typeof settingNames)[number], string | null>>
+  /** The state of each standby; null when the role may not see it. */
+  readonly standbys: readonly (string | null)[]
+  readonly connections: number
+}
+
+/** Settings of PostgreSQL; a server of an older version lacks some. */
+export const settingNames = [
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+  'statement_timeout',
+  'idle_in_transaction_session_timeout',
+  'idle_session_timeout',
+  'transaction_timeout',
+  'default_transaction_isolation',
+  'default_transaction_read_only',
+  'max_connections',
+] as const
+
+export interface DatabaseNeeds {
+  /** For tests and trials: a server that loses commits when its machine stops. */
+  readonly mayLoseCommits: boolean
+  /** The connections of one API process and one worker. */
+  readonly connections: number
+}
+
+export function judgeDatabase(facts: DatabaseFacts, needs: DatabaseNeeds): Check[] {
+  return [
+    judgeVersion(facts),
+    judgeHost(facts),
+    judgeRole(facts),
+    judgeRowSecurity(facts),
+    judgeDurability(facts, needs),
+    judgeStandbys(facts),
+    judgeIsolation(facts),
+    judgeTimeouts(facts),
+    judgeConnections(facts, needs),
+  ]
+}
+
+function judgeVersion({ version }: DatabaseFacts): Check {
+  const name = 'PostgreSQL'
+  if (Number.parseInt(version, 10) >= OLDEST_VERSION) return ok(name, version)
+  return failure(name, version, `Upgrade to version ${OLDEST_VERSION} or later.`)
+}
+
+function judgeHost({ isStandby }: DatabaseFacts): Check {
+  const name = 'host'
+  if (!isStandby) return ok(name, 'the primary')
+  return failure(
+    name,
+    'a standby, which accepts no writes',
+    'Name all hosts in DATABASE_URL, with target_session_attrs=primary.',
+  )
+}
+
+function judgeRole({ loginRole, role, loginIsSuperuser, seesAllRows }: DatabaseFacts): Check {
+  const name = 'role'
+  const found = `${loginRole} switches to ${role}`
+  if (seesAllRows) {
+    return failure(
+      name,
+      `${role} is a superuser or has BYPASSRLS, and sees all tenants`,
+      `Run as a superuser: alter role ${role} nosuperuser nobypassrls;`,
+    )
+  }
+  if (!loginIsSuperuser) return ok(name, found)
+  return warning(
+    name,
+    `${found}; ${loginRole} is a superuser`,
+    `Give API and workers a log-in of their own that is only a member of ${role}.`,
+  )
+}
+
+function judgeRowSecurity({ unprotectedTables }: DatabaseFacts): Check {
+  const name = 'row-level security'
+  if (unprotectedTables.length === 0) return ok(name, 'enabled and forced')
+  return failure(
+    name,
+    `not enabled and forced for ${unprotectedTables.join(', ')}`,
+    'Run for each of them: alter table ... enable row level security, force row level security;',
+  )
+}
+
+function judgeDurability({ settings }: DatabaseFacts, { mayLoseCommits }: DatabaseNeeds): Check {
+  const name = 'durability'
+  const shown = (['fsync', 'full_page_writes', 'synchronous_commit'] as const).map(
+    (setting) => `${setting} ${settings[setting]}`,
+  )
+  const found = shown.join(', ')
+  const isDurable =
+    settings.fsync === 'on' &&
+    settings.full_page_writes === 'on' &&
+    ['on', 'remote_apply'].includes(settings.synchronous_commit ?? '')
+  if (isDurable) return ok(name, found)
+  const advice =
+    'Turn all three on. A server that loses a key after its charge lets the retry charge again. ' +
+    'For a trial without real money set DATABASE_MAY_LOSE_COMMITS=true.'
+  return mayLoseCommits ? warning(name, found, advice) : failure(name, found, advice)
+}
+
+function judgeStandbys({ standbys }: DatabaseFacts): Check {
+  const name = 'standbys'
+  const hidden = standbys.filter((state) => state === null).length
+  if (standbys.length === 0) {
+    return warning(
+      name,
+      'none is connected',
+      'If the server is lost, so are the keys since the last backup: add a synchronous standby, ' +
+        'unless the provider of the database replicates its storage.',
+    )
+  }
+  if (hidden > 0) {
+    return warning(
+      name,
+      `${hidden} whose state this role may not see`,
+      'Check that one is synchronous (select sync_state from pg_stat_replication).',
+    )
+  }
+  if (standbys.some((state) => state === 'sync' || state === 'quorum')) {
+    return ok(name, standbys.join(', '))
+  }
+  return warning(
+    name,
+    standbys.join(', '),
+    'An asynchronous standby lacks the last keys when it is promoted, and their retries charge ' +
+      'again: set synchronous_standby_names.',
+  )
+}
+
+function judgeIsolation({ settings }: DatabaseFacts): Check {
+  const name = 'transactions'
+  const { default_transaction_isolation: isolation, default_transaction_read_only: readOnly } =
+    settings
+  if (readOnly === 'on') {
+    return failure(name, 'read only', 'Turn default_transaction_read_only off.')
+  }
+  if (isolation === 'read committed') return ok(name, isolation)
+  return failure(
+    name,
+    `${isolation} by default`,
+    'Set default_transaction_isolation to read committed: the statements are written for it.',
+  )
+}
+
+function judgeTimeouts({ settings }: DatabaseFacts): Check {
+  const name = 'timeouts'
+  const wrong = (['idle_session_timeout', 'transaction_timeout'] as const).filter(
+    (setting) => !['0', null].includes(settings[setting]),
+  )
+  const own = `statement ${settings.statement_timeout}, idle in a transaction ${settings.idle_in_transaction_session_timeout}`
+  if (wrong.length === 0) return ok(name, own)
+  return warning(
+    name,
+    wrong.map((setting) => `${setting} ${settings[setting]}`).join(', '),
+    'Turn them off for this role: the service has timeouts of its own, and connections that wait ' +
+      'for work are lost.',
+  )
+}
+
+function judgeConnections({ settings, connections }: DatabaseFacts, needs: DatabaseNeeds): Check {
+  const name = 'connections'
+  const most = Number(settings.max_connections)
+  const found = `${connections} of ${most} in use; an API and a worker use ${needs.connections}`
+  if (most - connections >= needs.connections) return ok(name, found)
+  return warning(name, found, 'Raise max_connections, or lower DATABASE_POOL_SIZE.')
+}

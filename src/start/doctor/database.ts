@@ -1,0 +1,87 @@
+// Checks the database of a deployment: that it can be reached over sessions of the service's own, what
+// it is like, and its clock.
+import type { Config } from '../../config.ts'
+import { openStore, type Store } from '../../db/connection/client.ts'
+import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
+import { migrationsAreCurrent } from '../../db/migrations/applied-migrations.ts'
+import { readDatabaseFacts, readServerTime } from '../../db/operators/database-facts.ts'
+import { databaseNeeds } from '../../db/operators/safe-database.ts'
+import { failure, ok, warning, type Check } from '../../domain/deployment/check.ts'
+import { judgeDatabase } from '../../domain/deployment/database-checks.ts'
+
+/** Times of the process are compared with times of the provider and of events. */
+const CLOCK_WARNING_MS = 1_000
+/** Half of what a webhook of the provider may be late: https://docs.stripe.com/webhooks#verify-manually */
+const CLOCK_FAILURE_MS = 150_000
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '::1']
+
+/** @param databaseUrl the setting, which is set. */
+export async function checkDatabase(config: Config, databaseUrl: string): Promise<Check[]> {
+  const url = parseDatabaseUrl(databaseUrl)
+  const store = openStore({
+    url: databaseUrl,
+    applicationName: 'atomic-payments doctor',
+    // Two, so that a pooler that shares its sessions shows itself.
+    poolSize: 2,
+    timeoutMs: config.STORE_TIMEOUT_MS,
+    role: config.DATABASE_SERVICE_ROLE,
+  })
+  try {
+    const { sql } = store
+    const clock = await checkClock(store)
+    const checks = [
+      ok('sessions', 'their role, timeouts and settings are those of the service'),
+      ...judgeDatabase(await readDatabaseFacts(sql), databaseNeeds(config)),
+      judgeTls(url, clock.hasTls),
+      clock.check,
+    ]
+    return [...checks, await checkMigrations(store)]
+  } catch (error) {
+    return [
+      failure(
+        'database',
+        error instanceof Error ? error.message : String(error),
+        'Check DATABASE_URL, and that the database was migrated: the migration creates the role.',
+      ),
+    ]
+  } finally {
+    await store.close()
+  }
+}
+
+async function checkMigrations({ sql }: Store): Promise<Check> {
+  if (await migrationsAreCurrent(sql)) return ok('migrations', 'current')
+  return failure('migrations', 'some are missing', 'Run npm run migrate as the owner.')
+}
+
+function judgeTls({ tls: { mode }, hosts }: DatabaseUrl, hasTls: boolean): Check {
+  const name = 'TLS'
+  const isLocal = hosts.every(({ host }) => LOCAL_HOSTS.includes(host) || host.startsWith('/'))
+  if (isLocal) return ok(name, hasTls ? `sslmode=${mode}` : 'none, on this machine')
+  if (hasTls && mode.startsWith('verify-')) return ok(name, `sslmode=${mode}`)
+  return warning(
+    name,
+    hasTls ? `sslmode=${mode} verifies nothing` : 'the connection is not encrypted',
+    'Set sslmode=verify-full and sslrootcert in DATABASE_URL.',
+  )
+}
+
+async function checkClock({ sql }: Store): Promise<{ check: Check; hasTls: boolean }> {
+  // The first statement opens the connection.
+  await sql`select 1`
+  const sentAtMs = Date.now()
+  const { atMs, hasTls } = await readServerTime(sql)
+  const receivedAtMs = Date.now()
+  return { check: judgeClock(atMs - (sentAtMs + receivedAtMs) / 2), hasTls }
+}
+
+/** @param aheadMs how far the clock of the database is ahead of this machine's. */
+export function judgeClock(aheadMs: number): Check {
+  const name = 'clock'
+  const apartMs = Math.abs(aheadMs)
+  const found = `${Math.round(apartMs)} ms apart from the database's`
+  if (apartMs < CLOCK_WARNING_MS) return ok(name, found)
+  const advice = 'Synchronize the clocks of this machine and of the database with NTP.'
+  return apartMs < CLOCK_FAILURE_MS ? warning(name, found, advice) : failure(name, found, advice)
+}

@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals'
+import {
+  judgeDatabase,
+  type DatabaseFacts,
+} from '../../../src/domain/deployment/database-checks.ts'
+
+const SOUND: DatabaseFacts = {
+  version: '18.4',
+  loginRole: 'payments',
+  role: 'atomic_payments_service',
+  loginIsSuperuser: false,
+  seesAllRows: false,
+  unprotectedTables: [],
+  isStandby: false,
+  settings: {
+    fsync: 'on',
+    full_page_writes: 'on',
+    synchronous_commit: 'on',
+    statement_timeout: '5s',
+    idle_in_transaction_session_timeout: '5s',
+    idle_session_timeout: '0',
+    transaction_timeout: null,
+    default_transaction_isolation: 'read committed',
+    default_transaction_read_only: 'off',
+    max_connections: '100',
+  },
+  standbys: ['sync', 'async'],
+  connections: 10,
+}
+const NEEDS = { mayLoseCommits: false, connections: 15 }
+
+/** What is judged differently from a sound database: its names and verdicts. */
+function judge(facts: Partial<DatabaseFacts>, needs = NEEDS): string[] {
+  return judgeDatabase({ ...SOUND, ...facts }, needs)
+    .filter(({ verdict }) => verdict !== 'ok')
+    .map(({ name, verdict }) => `${name}: ${verdict}`)
+}
+
+const withSettings = (settings: Partial<DatabaseFacts['settings']>) => ({
+  settings: { ...SOUND.settings, ...settings },
+})
+
+test('a sound database has no warning', () => {
+  expect(judge({})).toEqual([])
+})
+
+describe('a failure', () => {
+  test.each<[string, Partial<DatabaseFacts>, string]>([
+    ['an old version', { version: '14.11' }, 'PostgreSQL: failure'],
+    ['a standby', { isStandby: true }, 'host: failure'],
+    ['a role that sees all rows', { seesAllRows: true }, 'role: failure'],
+    ['an unprotected table', { unprotectedTables: ['payments'] }, 'row-level security: failure'],
+    ['fsync', withSettings({ fsync: 'off' }), 'durability: failure'],
+    ['full_page_writes', withSettings({ full_page_writes: 'off' }), 'durability: failure'],
+    ['commits', withSettings({ synchronous_commit: 'local' }), 'durability: failure'],
+    [
+      'serializable transactions',
+      withSettings({ default_transaction_isolation: 'serializable' }),
+      'transactions: failure',
+    ],
+    [
+      'transactions that only read',
+      withSettings({ default_transaction_read_only: 'on' }),
+      'transactions: failure',
+    ],
+  ])('%s', (_, facts, expected) => {
+    expect(judge(facts)).toEqual([expected])
+  })
+})
+
+describe('a warning', () => {
+  test.each<[string, Partial<DatabaseFacts>, string]>([
+    ['a login superuser', { loginIsSuperuser: true }, 'role: warning'],
+    ['no standby', { standbys: [] }, 'standbys: warning'],
+    ['standbys that are all asynchronous', { standbys: ['async'] }, 'standbys: warning'],
+    ['standbys that may not be seen', { standbys: [null] }, 'standbys: warning'],
+    [
+      'a timeout for idle sessions',
+      withSettings({ idle_session_timeout: '10min' }),
+      'timeouts: warning',
+    ],
+    ['few connections', withSettings({ max_connections: '24' }), 'connections: warning'],
+  ])('%s', (_, facts, expected) => {
+    expect(judge(facts)).toEqual([expected])
+  })
+})
+
+test('a trial may lose commits', () => {
+  expect(judge(withSettings({ fsync: 'off' }), { ...NEEDS, mayLoseCommits: true })).toEqual([
+    'durability: warning',
+  ])
+})
+
+test('synchronous_commit may be stronger', () => {
+  expect(judge(withSettings({ synchronous_commit: 'remote_apply' }))).toEqual([])
+  expect(judge({ standbys: ['quorum', 'quorum'] })).toEqual([])
+})
