@@ -9,6 +9,8 @@
 // too many.
 import type { Fragment, Sql, TransactionSql as Transaction } from 'postgres'
 
+/** The name of the policy of each table of tenants. */
+export const TENANT_POLICY = 'seen_by_its_tenant'
 /** The setting that the policies read. */
 export const TENANTS_SETTING = 'atomic.tenants'
 /** The value of the setting for a statement that sees all tenants. */

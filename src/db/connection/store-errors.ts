@@ -91,6 +91,11 @@ export function isConnectionBroken(error: unknown): boolean {
   return code !== undefined && (BROKEN_CODES.has(code) || ENDED_BY_SERVER.test(code))
 }
 
+/** Whether the server accepts no writes: it is a standby, such as a primary that was demoted. */
+export function isFromStandby(error: unknown): boolean {
+  return errorCode(error) === '25006'
+}
+
 /**
  * Whether Postgres refuses the values: a column cannot hold them (22), or they violate a constraint
  * (23). It would refuse the same statement again.

@@ -1,6 +1,7 @@
 // Reads what a database is like, for the start of a process and for `npm run doctor`.
 import { settingNames, type DatabaseFacts } from '../../domain/deployment/database-checks.ts'
 import type { Sql } from '../connection/client.ts'
+import { TENANT_POLICY } from '../connection/row-security.ts'
 
 /** Reads settings, roles and protection as a session of the service sees them. */
 export async function readDatabaseFacts(sql: Sql): Promise<DatabaseFacts> {
@@ -13,11 +14,9 @@ export async function readDatabaseFacts(sql: Sql): Promise<DatabaseFacts> {
         (
           select json_agg(relname order by relname) from pg_class
           where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-            and (
-              exists (select from pg_policy where polrelid = pg_class.oid)
-              or exists (
-                select from pg_attribute where attrelid = pg_class.oid and attname = 'tenant_id'
-              )
+            and exists (
+              select from pg_policy
+              where polrelid = pg_class.oid and polname = ${TENANT_POLICY}
             )
             and not (relrowsecurity and relforcerowsecurity)
         ),

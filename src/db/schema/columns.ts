@@ -3,7 +3,7 @@
 import { sql } from 'drizzle-orm'
 import { bigint, customType, pgPolicy, timestamp } from 'drizzle-orm/pg-core'
 import { initialStatus } from '../../domain/payments/payment-status.ts'
-import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
+import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/row-security.ts'
 
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 export const moment = (name: string) => timestamp(name, { withTimezone: true })
@@ -34,7 +34,7 @@ export const takesStepOf = (transitions: Record<string, readonly string[]>) => {
  * of the table is subject to it too.
  */
 export const seenByItsTenant = (column = 'tenant_id') =>
-  pgPolicy('seen_by_its_tenant', {
+  pgPolicy(TENANT_POLICY, {
     using: sql.raw(
       `(select ${NAMED_TENANTS} = '${EVERY_TENANT}') or ${column} = any ((select nullif(nullif(${NAMED_TENANTS}, '${EVERY_TENANT}'), '')::uuid[])::uuid[])`,
     ),

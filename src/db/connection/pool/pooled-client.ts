@@ -1,6 +1,11 @@
 // One connection of a pool: how busy it is, and when it is replaced.
 import type { Sql } from 'postgres'
-import { isConnectionBroken, storeErrorKind, type StoreErrorKind } from '../store-errors.ts'
+import {
+  isConnectionBroken,
+  isFromStandby,
+  storeErrorKind,
+  type StoreErrorKind,
+} from '../store-errors.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -78,7 +83,8 @@ export class PooledClient {
     } catch (error) {
       const kind = storeErrorKind(error)
       if (kind !== undefined) this.#options.failed(kind)
-      if (isConnectionBroken(error)) this.renew(session)
+      // The new session may have another host.
+      if (isConnectionBroken(error) || isFromStandby(error)) this.renew(session)
       throw error
     } finally {
       clearTimeout(limit)
