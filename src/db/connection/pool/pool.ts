@@ -36,8 +36,8 @@ export function openPool(
   limitMs: number,
   failed: (kind: StoreErrorKind) => void = () => {},
 ): Pool {
-  const claims = new Claims()
-  const prove = (own: PooledClient): Promise<void> => proveIn(clients, claims, own)
+  const proofs = new Proofs()
+  const prove = ({ session }: PooledClient): Promise<void> => proofs.prove(clients, session)
   const clients: readonly PooledClient[] = Array.from(
     { length: size },
     () => new PooledClient({ connect, prove, failed }),
@@ -75,52 +75,38 @@ export function openPool(
 }
 
 /**
- * Proves that the session of a client is its own. A single session of a pooler that shares them
- * looks the same, so another client's is claimed with it.
- *
- * @throws SessionError after closing all connections: the others are not their clients' own either.
+ * Proves that sessions of the clients are their own. A single session of a pooler that shares them
+ * looks the same. So the first one is never claimed alone: such a pooler gives it, when it is idle,
+ * to the next client too.
  */
-async function proveIn(
-  clients: readonly PooledClient[],
-  claims: Claims,
-  { session }: PooledClient,
-): Promise<void> {
-  const others = clients.map((other) => other.session).filter((other) => other !== session)
-  const isAlone = !session.isClaimed && !others.some(({ isClaimed }) => isClaimed)
-  try {
-    await Promise.all([
-      claims.prove(session),
-      ...(isAlone ? others.slice(0, 1) : []).map((other) =>
-        claims.prove(other).catch(ignoreUnlessShared),
-      ),
-    ])
-  } catch (error) {
-    if (error instanceof SessionError) for (const client of clients) client.renew()
-    throw error
+class Proofs {
+  #first: Promise<void> | undefined
+
+  /**
+   * @throws SessionError after closing all connections: the others are not their clients' own either.
+   */
+  async prove(clients: readonly PooledClient[], session: Session): Promise<void> {
+    try {
+      const all = clients.map((client) => client.session)
+      if (!session.isClaimed && all.filter((other) => other.isInUse).length < 2) {
+        const others = all.filter((other) => other !== session)
+        this.#first ??= proveFirst(session, others[0]).finally(() => (this.#first = undefined))
+        await this.#first
+      }
+      await session.prove()
+    } catch (error) {
+      if (error instanceof SessionError) for (const client of clients) client.renew()
+      throw error
+    }
   }
 }
 
-/** A server may have no room for the other one, for example. */
-function ignoreUnlessShared(error: unknown): void {
-  if (error instanceof SessionError) throw error
-}
-
-/**
- * Claims sessions one after the other: a pooler that shares its sessions gives an idle one to the
- * next client. When one fails, those that wait for it fail too, instead of waiting as long again.
- */
-class Claims {
-  #last = Promise.resolve()
-
-  prove(session: Session): Promise<void> {
-    if (session.isClaimed) return session.prove()
-    const claim = this.#last.then(() => session.prove())
-    this.#last = claim
-    claim.catch(() => {
-      if (this.#last === claim) this.#last = Promise.resolve()
-    })
-    return claim
-  }
+async function proveFirst(session: Session, other: Session | undefined): Promise<void> {
+  await session.prove()
+  await other?.prove().catch((error: unknown) => {
+    // The server may have no room for the other one, for example.
+    if (error instanceof SessionError) throw error
+  })
 }
 
 const clientsOf = new WeakMap<Sql, readonly PooledClient[]>()

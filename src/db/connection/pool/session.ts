@@ -68,6 +68,11 @@ export class Session {
     return this.#claimed !== undefined
   }
 
+  /** Whether it is claimed and has not ended. */
+  get isInUse(): boolean {
+    return this.isClaimed && !this.isOver
+  }
+
   /** Whether a statement may be executed without another proof. */
   get isProved(): boolean {
     return performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
