@@ -19,6 +19,8 @@ import type { LaneNeeds, Scenario } from './scenario.ts'
 
 const PAYMENTS = 6
 const REFUSED = 2
+/** Enough for each connection of the API. */
+const READS = 6
 /** How many are captured and refunded. */
 const HELD = 4
 
@@ -118,6 +120,7 @@ async function together(
   requests: readonly (() => Promise<void>)[],
 ): Promise<void> {
   const { lane } = merchant
+  await openConnections(merchant)
   lane.process('worker').provider.gather(answers)
   let sent: Promise<void>[] = []
   const locked = inTransaction(lane.owner.sql, async (tx) => {
@@ -131,6 +134,15 @@ async function together(
   })
   await Promise.all(sent)
   await untilAllAnswered(merchant)
+}
+
+/**
+ * New sessions take so long on a busy machine that the requests would go on apart. A fault may have
+ * struck before.
+ */
+async function openConnections({ sender }: Merchant): Promise<void> {
+  const reads = Array.from({ length: READS }, () => sender.client.GET('/v1/payments'))
+  await Promise.allSettled(reads)
 }
 
 /** Names a customer that the tenant does not own. */
