@@ -16,6 +16,7 @@ import { postPayment } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { isSupported } from './engines.ts'
 import { copiedPaths, execForm, imageEnvironment, readStages } from './dockerfile.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -26,6 +27,7 @@ let database: TestDatabase
 let store: Store
 let login: string
 let port: number
+let providerSettings: Record<string, string>
 let api: ServiceProcess
 let worker: ServiceProcess
 
@@ -48,14 +50,14 @@ beforeAll(async () => {
   })
   const provider = await start('dev/stripe-stand-in/main.ts', { MOCK_PROVIDER_PORT: '0' }, standIn)
   const line = await provider.waitForLine((candidate) => candidate.includes('"port":'))
-  const settings = {
+  providerSettings = {
     DATABASE_URL: asApp(database.url),
     STRIPE_SECRET_KEY: 'sk_test_mock',
     STRIPE_API_BASE: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`,
   }
   ;[api, worker] = await Promise.all([
-    start('src/start/api.ts', { ...settings, PORT: String(port) }),
-    start('workers/main.ts', settings),
+    start('src/start/api.ts', { ...providerSettings, PORT: String(port) }),
+    start('workers/main.ts', providerSettings),
   ])
 })
 
@@ -159,10 +161,22 @@ test('contains no development packages', async () => {
   }
 })
 
-test('runs the migration', async () => {
-  expect(await run('src/start/migrate.ts', { DATABASE_URL: database.url })).toMatchObject({
-    code: 0,
-  })
+test('runs on a Node that engines names', () => {
+  expect(isSupported(process.versions.node)).toBe(true)
+})
+
+test('migrates an empty database and creates a tenant in it, with the owner’s login', async () => {
+  const empty = `empty_${randomBytes(6).toString('hex')}`
+  await owner`create database ${owner(empty)} owner ${owner(new URL(database.url).username)}`
+  const settings = { DATABASE_URL: Object.assign(new URL(database.url), { pathname: empty }).href }
+  const migrated = await run('src/start/migrate.ts', settings)
+  const created = await run('src/start/tenants.ts', settings, ['create', 'My shop'])
+  await owner`drop database ${owner(empty)} with (force)`
+
+  expect(migrated).toMatchObject({ code: 0 })
+  expect(migrated.lines.join('\n')).toContain('the database is up to date')
+  expect(created).toMatchObject({ code: 0 })
+  expect(created.lines.join('\n')).toMatch(/sk_atomic_\w{32}/)
 })
 
 test('API, worker and Stripe stand-in complete a payment with a login that is only in the service’s role', async () => {
@@ -173,13 +187,30 @@ test('API, worker and Stripe stand-in complete a payment with a login that is on
   expect(paid.json).toMatchObject({ status: 'succeeded' })
 })
 
-test('runs the command for tenants', async () => {
-  const { code, lines } = await run('src/start/tenants.ts', { DATABASE_URL: database.url }, [
-    '--help',
-  ])
+test('compares a day with the provider', async () => {
+  const window = ['--from', '2026-01-01', '--to', '2026-01-02']
+  const { code, lines } = await run('src/start/reconcile.ts', providerSettings, window)
 
-  expect(code).toBe(0)
-  expect(lines.join('\n')).toContain('create')
+  expect([code, lines.at(-1)]).toEqual([0, 'No open findings.'])
+})
+
+test('rotates the encryption, as the owner', async () => {
+  const settings = { DATABASE_URL: database.url }
+
+  expect(await run('src/start/rotate-encryption.ts', settings)).toMatchObject({ code: 0 })
+})
+
+test('serves the dashboard', async () => {
+  const settings = { DATABASE_URL: database.url, DASHBOARD_PORT: String(await freePort()) }
+  const dashboard = startProcess('src/start/dashboard.ts', { root, env: environment(settings) })
+  await dashboard.waitForLine((line) => line.includes(settings.DASHBOARD_PORT))
+
+  const { status } = await fetch(`http://127.0.0.1:${settings.DASHBOARD_PORT}/`)
+  expect(status).toBe(200)
+})
+
+test('Node writes no warning: it strips types by default', () => {
+  for (const { lines } of [api, worker]) expect(lines.join('\n')).not.toContain('Warning')
 })
 
 test('serves every kind of page, so no file is missing', async () => {

@@ -1,0 +1,89 @@
+// Checks that package.json, the Dockerfile, the gate and the documents name the same versions of
+// Node, and the same commands with and without npm.
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import { isSupported, lowestVersions } from './engines.ts'
+
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+
+const manifest = JSON.parse(read('package.json')) as {
+  scripts: Record<string, string>
+  devDependencies: Record<string, string>
+  engines: { node: string }
+}
+const page = read('docs/operations.md')
+const [, section = ''] = /^## Without npm\n([^]*?)^## /m.exec(page) ?? []
+
+test.each([
+  ['24.16.0', true],
+  ['24.21.0', true],
+  ['26.10.0', true],
+  ['24.15.0', false],
+  ['26.0.0', false],
+  ['25.9.0', false],
+  ['22.23.3', false],
+])('Node %s: supported %s', (version, supported) => {
+  expect(isSupported(version)).toBe(supported)
+})
+
+test('the Node of the image and of the tests is supported', () => {
+  const { node = '' } = manifest.devDependencies
+
+  expect(isSupported(node)).toBe(true)
+  expect(read('Dockerfile')).toContain(`FROM node:${node}-`)
+  expect(section).toContain(node)
+})
+
+test('the lock file names the same versions', () => {
+  const lock = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { engines?: { node: string } }>
+  }
+
+  expect(lock.packages['']?.engines).toEqual(manifest.engines)
+})
+
+test('the page names the lowest versions, and no others as supported', () => {
+  for (const version of lowestVersions) expect(section).toContain(version)
+  const [, promised = ''] = /\*\*(Node [^*]+)\*\*/.exec(section) ?? []
+  const shortened = lowestVersions.map((version) => version.replace(/\.0$/, ''))
+  expect(promised.match(/\d+\.\d+/g)).toEqual(shortened)
+})
+
+test('the gate runs the production files on the lowest versions', () => {
+  const gate = read('.ci/run')
+
+  expect(gate).toMatch(/^step nodes test_lowest_nodes$/m)
+  expect(gate).toMatch(/for version in .*package\.json"\)\.engines\.node/)
+  expect(gate).toMatch(/node@\$version.*[^}]*test\/deploy\/image\.test\.ts/)
+})
+
+test('each command without npm is what its npm script runs, without flags', () => {
+  const rows = [...page.matchAll(/^\| [\w ]+ \| `npm run ([\w-]+)` \| `(node [^`]+)` \|/gm)]
+
+  expect(rows).toHaveLength(7)
+  for (const [, script = '', command] of rows) {
+    const npm = manifest.scripts[script]?.replace(/^exec /, '')
+    expect(npm?.replace('--env-file-if-exists=.env ', '')).toBe(command)
+  }
+})
+
+test('the page packs what the image contains', () => {
+  const [, packed = ''] = /^tar -czf \S+ (.*)$/m.exec(section) ?? []
+  const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(
+    ([, paths = '']) => paths.split(' '),
+  )
+  const expected = copied.filter((path) => path !== 'package-lock.json' && !path.startsWith('dev/'))
+
+  expect(packed.split(' ').toSorted()).toEqual(
+    [...new Set([...expected, 'node_modules'])].toSorted(),
+  )
+})
+
+test('the page installs the packages as the image does', () => {
+  const [, installed = ''] = /^RUN (npm ci .*)$/m.exec(read('Dockerfile')) ?? []
+  const [, shown = ''] = /^(npm ci [^#\n]*?) *#/m.exec(section) ?? []
+
+  expect(shown.split(' ').filter((option) => !installed.includes(option))).toEqual([])
+  for (const option of ['--omit=dev', '--omit=optional', '--ignore-scripts'])
+    expect(shown).toContain(option)
+})
