@@ -7,7 +7,7 @@ import { headerLines, withinStoreTimeout, type OpenEndpoint } from '../endpoint.
 import { readBody } from '../requests/read-body.ts'
 
 /** An event contains a whole object of the provider with its lists; 64 KiB would not be enough. */
-const EVENT_MAX_BYTES = 1024 * 1024
+export const EVENT_MAX_BYTES = 1024 * 1024
 
 /**
  * Answers 200 once the event is stored, also when it was stored before. With any other answer the

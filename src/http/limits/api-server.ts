@@ -22,7 +22,7 @@ import { createPipeline } from './pipelining.ts'
 const HEADERS_TIMEOUT_MS = 10_000
 
 /** From the end of an answer to the first byte of the next request. */
-const KEEP_ALIVE_TIMEOUT_MS = 5_000
+export const KEEP_ALIVE_TIMEOUT_MS = 5_000
 
 /** Makes our limit longer than Node's own limits, which answer the client before they close. */
 const MARGIN_MS = 2_000
@@ -34,7 +34,7 @@ const REQUEST_TIMEOUT_MS = 20_000
  * For a client that reads nothing, added to the longest time that a request may wait for its
  * result.
  */
-const SILENCE_MAX_MS = 30_000
+export const SILENCE_MAX_MS = 30_000
 
 /** The interval between two checks of the limits: a client may exceed a limit by this much. */
 const CHECK_INTERVAL_MS = 1_000
