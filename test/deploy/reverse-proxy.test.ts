@@ -6,7 +6,7 @@ import Stripe from 'stripe'
 import { readConfig } from '../../src/config.ts'
 import { EVENT_MAX_BYTES } from '../../src/http/events/provider-events-receive.ts'
 import { KEEP_ALIVE_TIMEOUT_MS, SILENCE_MAX_MS } from '../../src/http/limits/api-server.ts'
-import { BODY_MAX_BYTES } from '../../src/http/requests/read-body.ts'
+import { BODY_MAX_BYTES, BODY_TIMEOUT_MS } from '../../src/http/requests/read-body.ts'
 import { paymentBody } from '../support/client.ts'
 import { readPage } from '../support/named-tests.ts'
 import { startNginx, testBehindNginx, type Nginx, type ProxyAnswer } from '../support/nginx.ts'
@@ -28,6 +28,7 @@ describe('the page', () => {
     expect(words).toContain(`\`WAIT_MAX_SECONDS\` (${defaults.WAIT_MAX_SECONDS} s)`)
     expect(words).toContain(`\`WAIT_MAX_SECONDS\` and ${SILENCE_MAX_MS / 1_000} s`)
     expect(words).toContain(`idle for ${KEEP_ALIVE_TIMEOUT_MS / 1_000} s`)
+    expect(words).toContain(`arrive within ${BODY_TIMEOUT_MS / 1_000} s of its headers`)
     expect(words).toContain(`at most ${BODY_MAX_BYTES / 1_024} KiB`)
     expect(words).toContain(`${EVENT_MAX_BYTES / 1_024 / 1_024} MiB at \`/provider/webhooks\``)
   })

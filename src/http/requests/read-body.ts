@@ -8,7 +8,7 @@ import { headerLines, type ApiParts } from '../endpoint.ts'
 export const BODY_MAX_BYTES = 64 * 1024
 
 /** From the end of the headers to the last byte. A slower client would block others. */
-const BODY_TIMEOUT_MS = 5_000
+export const BODY_TIMEOUT_MS = 5_000
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
