@@ -1,5 +1,4 @@
-// Starts a real PgBouncer in front of a database of a test. Without it on the machine its tests are
-// skipped, except in CI, which installs it.
+// Starts a real PgBouncer in front of a database.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -7,16 +6,14 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { test } from '@jest/globals'
 import { findFreePort } from '../../dev/ports.ts'
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
 
 const executable = PLACES.find((place) => existsSync(place))
 
-/** `test` on a machine with PgBouncer, otherwise `test.skip`. */
-export const testBehindPgBouncer =
-  executable === undefined && process.env['CI'] === undefined ? test.skip : test
+/** Whether the machine has PgBouncer. */
+export const hasPgBouncer = executable !== undefined
 
 /** Settings of PgBouncer, which reads them from a file. */
 export type PgBouncerSettings = Readonly<Record<string, string | number>>

@@ -23,6 +23,9 @@ export interface Case {
   readonly injections: readonly Injection[]
 }
 
+/** The scenario behind a pooler. */
+export const POOLED = 'payment.create.pooled'
+
 const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
 
 /** Whether the scenario has several operations in progress at a time. */

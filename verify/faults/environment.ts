@@ -16,7 +16,10 @@ import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
-interface LaneSetup extends Pick<LaneOptions, 'settings' | 'standbys' | 'byName' | 'lowPriority'> {
+interface LaneSetup extends Pick<
+  LaneOptions,
+  'settings' | 'standbys' | 'byName' | 'pooled' | 'lowPriority'
+> {
   /** The changes of a mutant to the product. */
   readonly changes?: Changes
 }

@@ -27,6 +27,8 @@ export interface LaneOptions {
   readonly disk?: SmallDisk | string
   /** The roles with a standby process, which costs as much as a working one; by default both. */
   readonly standbys?: readonly Role[]
+  /** Whether API and worker reach the server through PgBouncer, in session mode. */
+  readonly pooled?: boolean
   /** Whether the worker has to ask the lane's name server for the address of the provider. */
   readonly byName?: boolean
   /** Whether API and worker run at a lower priority than those of other lanes. */

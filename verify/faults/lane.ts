@@ -11,6 +11,7 @@ import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
+import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
 import { ApiRelay } from './api-relay.ts'
 import { makeDatabase } from './lane-database.ts'
 import type { LaneOptions } from './lane-options.ts'
@@ -31,6 +32,13 @@ const RESUME_MS = 300
 const PROVIDER_NAME = 'provider.test'
 /** The shortest time for which the worker keeps an answer. */
 export const SHORT_TTL_SECONDS = 1
+/** Enough for the processes that work, stand by and end. PgBouncer tries a lost server again soon. */
+const POOLER = {
+  pool_mode: 'session',
+  default_pool_size: 200,
+  max_client_conn: 500,
+  server_login_retry: 1,
+}
 /** After a start that failed because the store is away. */
 const RESTART_PAUSE_MS = 50
 
@@ -54,6 +62,7 @@ export class Lane {
   /** Must not appear in any log. */
   readonly secrets: readonly string[]
   readonly #names: NameServer | undefined
+  readonly #pooler: PgBouncer | undefined
   readonly #relay: ApiRelay
   readonly #standIn: NodeProcess
   readonly #service: (role: Role) => Promise<ServiceProcess>
@@ -75,6 +84,7 @@ export class Lane {
       readonly standIn: NodeProcess
       readonly relay: ApiRelay
       readonly names: NameServer | undefined
+      readonly pooler: PgBouncer | undefined
       readonly settings: Readonly<Record<string, string>>
       readonly secrets: readonly string[]
     },
@@ -82,6 +92,7 @@ export class Lane {
     this.options = options
     this.watch = new Watch(options.idle)
     this.#names = parts.names
+    this.#pooler = parts.pooler
     this.#relay = parts.relay
     this.#standIn = parts.standIn
     this.providerUrl = parts.providerUrl
@@ -93,7 +104,8 @@ export class Lane {
       poolSize: 2,
       timeoutMs: 30_000,
     })
-    const { databaseUrl, providerUrl, settings } = parts
+    const { providerUrl, settings } = parts
+    const databaseUrl = parts.pooler?.url ?? parts.databaseUrl
     const cacheFolder = cacheIn(options)
     const { programs, lowPriority = false } = options
     const { watch } = this
@@ -139,7 +151,9 @@ export class Lane {
     const relay = await ApiRelay.open()
     const providerUrl = `http://127.0.0.1:${await listening.promise}`
     const settings = shared
-    const others = { standIn, relay, names, settings, secrets }
+    const isPooled = options.pooled === true
+    const pooler = isPooled ? await startPgBouncer(databaseUrl, POOLER) : undefined
+    const others = { standIn, relay, names, pooler, settings, secrets }
     const lane = new Lane(options, { databaseUrl, providerUrl, ...others })
     try {
       await lane.#begin()
@@ -334,7 +348,12 @@ export class Lane {
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
     // With SIGTERM, so that it leaves compiled code for the next process.
     this.#standIn.stop()
-    const others = [this.#relay.close(), this.#names?.stop(), this.owner.close()]
+    const others = [
+      this.#relay.close(),
+      this.#names?.stop(),
+      this.#pooler?.stop(),
+      this.owner.close(),
+    ]
     await Promise.all([this.#standIn.ended, ...others])
   }
 }

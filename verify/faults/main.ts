@@ -5,7 +5,8 @@ import { runCommand, type Working } from '../../bench/command.ts'
 import { readCommit } from '../../bench/machine.ts'
 import type { Plot } from '../../bench/page.ts'
 import type { Progress } from '../../bench/progress.ts'
-import type { Case } from './case.ts'
+import { hasPgBouncer } from '../../test/support/pgbouncer.ts'
+import { POOLED, type Case } from './case.ts'
 import { Environment } from './environment.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { mutants } from './mutants/mutants.ts'
@@ -78,7 +79,11 @@ async function runSelected(session: Session): Promise<Outcome> {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
     return { ...EMPTY_OUTCOME, results }
   }
-  const { counted, failed } = await suite.count(scenarios.map(({ name }) => name))
+  const possible = scenarios.filter(({ needs }) => needs?.pooled !== true || hasPgBouncer)
+  if (possible.length < scenarios.length) {
+    progress.say(`left out: ${POOLED}, because PgBouncer is not installed`)
+  }
+  const { counted, failed } = await suite.count(possible.map(({ name }) => name))
   if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()

@@ -1,7 +1,7 @@
 // Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
 // seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
-import { isConcurrent, labelOf, type Case, type Label } from './case.ts'
+import { isConcurrent, labelOf, POOLED, type Case, type Label } from './case.ts'
 import { durableStates } from './durable-states.ts'
 import type { Fault } from './fault.ts'
 import { faultNamed, faults } from './faults.ts'
@@ -66,9 +66,15 @@ export function planRuns(
 
 /**
  * A contest is for the only operation in progress. With several in progress, the statements that they
- * share are struck: which other messages there are depends on timing.
+ * share are struck: which other messages there are depends on timing. A pooler hides the process of
+ * the server, and waits for a place in a full one.
  */
-function isFitFor(scenario: string, { contests }: Fault, { label }: Point): boolean {
+function isFitFor(
+  scenario: string,
+  { name, contests, affectsServer }: Fault,
+  { label }: Point,
+): boolean {
+  if (scenario === POOLED && (affectsServer === true || name === 'terminate-backend')) return false
   return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
 }
 
@@ -86,6 +92,7 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
  * Variants of an operation, with another result. The operation itself is always covered in full.
  */
 export const VARIANTS: readonly string[] = [
+  POOLED,
   'payment.create.declined',
   'payment.create.manual',
   'payment.create.together',
@@ -97,6 +104,7 @@ export const VARIANTS: readonly string[] = [
 
 /** Variants whose provider calls are those of the operation itself. */
 const OF_THE_SAME_CALLS: readonly string[] = [
+  POOLED,
   'payment.create.declined',
   'payment.create.manual',
   'payment.create.together',

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/case.ts'
-import { faults } from '../../../verify/faults/faults.ts'
+import { faultNamed, faults } from '../../../verify/faults/faults.ts'
 import { planNested, planProviders, planRuns, planStatePairs } from '../../../verify/faults/plan.ts'
 import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
 
@@ -47,6 +47,20 @@ function counted(scenario: string, times: number) {
 
 const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
+
+test('behind a pooler, no fault needs the process of the server, or a server of its own', () => {
+  const faultsOf = (scenario: string) => {
+    const runs = planRuns([counted(scenario, 1)], { quick: false, seed: 1 })
+    return new Set(runs.map(({ injections: [first] }) => first?.fault ?? ''))
+  }
+  const pooled = faultsOf('payment.create.pooled')
+  const left = [...faultsOf('payment.create')].filter((name) => !pooled.has(name))
+
+  expect(left).toContain('terminate-backend')
+  expect(left).toContain('postgres-immediate')
+  const needless = left.filter((name) => faultNamed(name).affectsServer !== true)
+  expect(needless).toEqual(['terminate-backend'])
+})
 
 test('where several operations are in progress, the statements that they share are struck', () => {
   const place = {

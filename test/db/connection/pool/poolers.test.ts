@@ -7,10 +7,10 @@ import { openJobStore } from '../../../../src/db/queue/job-store.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import {
   startPgBouncer,
-  testBehindPgBouncer,
   type PgBouncer,
   type PgBouncerSettings,
 } from '../../../support/pgbouncer.ts'
+import { testBehindPgBouncer } from '../../../support/test-behind-pgbouncer.ts'
 import { until } from '../../../support/until.ts'
 
 let database: TestDatabase
