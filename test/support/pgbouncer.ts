@@ -56,8 +56,9 @@ export async function startPgBouncer(
   await write({})
   // PgBouncer refuses to run as root.
   await chmod(folder, 0o755)
-  const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn(executable, [...asUser, file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const isRoot = process.getuid?.() === 0
+  const account = isRoot ? ['-u', 'nobody'] : []
+  const child = spawn(executable, [...account, file], { stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = once(child, 'exit')
   const log = createInterface({ input: child.stderr })
   const logged = (text: string) =>

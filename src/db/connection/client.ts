@@ -148,10 +148,10 @@ function connectSession(database: Database, options: StoreOptions): Session {
   return new Session(database, driverOptions(options), {
     statement_timeout: options.timeoutMs,
     idle_in_transaction_session_timeout: options.timeoutMs,
-    // Whatever the default is: a commit that is acknowledged and lost is a key that is forgotten.
+    // The default may be off. Then a crash of the server loses keys that were acknowledged.
     synchronous_commit: 'on',
     ...planning,
-    // The service names the tenants in each statement, whatever the default of its log-in role is.
+    // The default of the log-in role may name all tenants. Each statement of the service names its own.
     ...(options.role === undefined ? {} : { role: options.role, [TENANTS_SETTING]: '' }),
   })
 }

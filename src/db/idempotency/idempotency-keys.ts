@@ -67,7 +67,8 @@ export async function findEach(
   return names.map((name) => found.get(nameOf(name)))
 }
 
-const nameOf = ({ tenantId, key }: KeyName): string => `${tenantId} ${key}`
+/** Tells the keys of several tenants apart. */
+export const nameOf = ({ tenantId, key }: KeyName): string => `${tenantId} ${key}`
 
 const nameOfRef = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
 

@@ -9,7 +9,7 @@ import { insertEventsOfChanges, shownKey, type ResourceKind } from '../events/ev
 import { insertStarted } from '../operations/phase-runs.ts'
 import { enqueueAsked } from '../queue/jobs.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
-import { findReservedKey, type KeyName } from './idempotency-keys.ts'
+import { findReservedKey, nameOf } from './idempotency-keys.ts'
 import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
 
 /** An operation that a client requests. */
@@ -225,8 +225,6 @@ function kindOf({ refundId, disputeId }: Intent): ResourceKind {
   if (disputeId !== undefined && disputeId !== null) return 'dispute'
   return refundId === null ? 'payment' : 'refund'
 }
-
-const nameOf = ({ tenantId, key }: KeyName): string => `${tenantId} ${key}`
 
 /** The intent as the statement reads it. */
 function askedRow(intent: Intent): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
 import { openStore, type Store, type StoreOptions } from '../../../../src/db/connection/client.ts'
 import { SessionError } from '../../../../src/db/connection/pool/session.ts'
 import { SERVICE_ROLE } from '../../../../src/config.ts'
-import { openJobStore } from '../../../../src/db/queue/job-store.ts'
+import { openJobStore, type JobStore } from '../../../../src/db/queue/job-store.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import {
   startPgBouncer,
@@ -43,6 +43,17 @@ function open(url: string, own: Partial<StoreOptions> = {}): Store {
   })
   opened.push(store)
   return store
+}
+
+function openJobs(url: string): JobStore {
+  const jobs = openJobStore({
+    url,
+    applicationName: 'test',
+    timeoutMs: 4_000,
+    role: SERVICE_ROLE,
+  })
+  opened.push(jobs)
+  return jobs
 }
 
 async function startPooler(settings: PgBouncerSettings): Promise<PgBouncer> {
@@ -100,13 +111,7 @@ describe('in session mode', () => {
 
   testBehindPgBouncer('the sessions of jobs have their role', async () => {
     const pooler = await startPooler({ pool_mode: 'session' })
-    const jobs = openJobStore({
-      url: pooler.url,
-      applicationName: 'test',
-      timeoutMs: 4_000,
-      role: SERVICE_ROLE,
-    })
-    opened.push(jobs)
+    const jobs = openJobs(pooler.url)
 
     expect(await readSession(jobs)).toMatchObject({ role: SERVICE_ROLE })
     const script = 'begin; select 1; select current_user as role; commit'
@@ -137,13 +142,7 @@ describe.each(SHARED)('a pooler %s', (_, settings) => {
   testBehindPgBouncer('executes no statement of the store', async () => {
     const pooler = await startPooler(settings)
     const store = open(pooler.url)
-    const jobs = openJobStore({
-      url: pooler.url,
-      applicationName: 'test',
-      timeoutMs: 4_000,
-      role: SERVICE_ROLE,
-    })
-    opened.push(jobs)
+    const jobs = openJobs(pooler.url)
 
     expect(new Set(await runMany(store, 300))).toEqual(new Set([SessionError]))
     await expect(store.sql.begin((tx) => tx`select 1`)).rejects.toThrow(SessionError)
