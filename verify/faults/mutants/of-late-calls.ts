@@ -40,7 +40,7 @@ export const mutantsOfLateCalls: readonly Mutant[] = [
         replacement: 'if (asked !== undefined && asked > intent.amount_received) {',
       },
     ],
-    circumstances: { settings: EARLY_LOOKS },
+    circumstances: { settings: { ...EARLY_LOOKS, PROVIDER_SETTLE_SECONDS: '0' } },
     caughtBy: 1,
     shownBy: ['refund.create:provider-error-500-late@worker/provider-refund/request#1/before'],
   },
