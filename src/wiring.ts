@@ -45,7 +45,7 @@ export function wireApi(
   const store = wireStore(config, 'api', observe)
   const warnNotWoken = (error: unknown) =>
     log.warn({ err: error }, 'could not notify the workers; they poll')
-  const watch = startIdleWatch(store.sql, log, config.MAX_WAITING_REQUESTS)
+  const watch = startIdleWatch(store, log, config.MAX_WAITING_REQUESTS)
   return {
     operations,
     store,

@@ -27,7 +27,7 @@ const MEANINGS: Readonly<Record<DatabaseUrlParameter, string>> = {
   channel_binding:
     '`disable` and `prefer` change nothing: the driver has no channel binding. `require` is kept by `sslmode=verify-full`, which protects against the same attack.',
   target_session_attrs:
-    '`any` (the default): the first host that can be reached. `primary` or `read-write`: the primary. All hosts are asked at once, and a standby is never used. Other values are refused, because the service writes.',
+    '`any` (the default): the only host, without asking; of several hosts, the primary. `primary` or `read-write`: the primary. All hosts are asked at once. A standby is never used, and a former primary not after the promotion of a later one. Other values are refused, because the service writes.',
   connect_timeout: 'Seconds for each host. By default `STORE_TIMEOUT_MS`, 10 s at most.',
   options: 'Settings for the session, percent-encoded: `-c%20search_path%3Dpayments`.',
   host: 'Replaces the hosts of the URL, for example by the folder of a Unix socket: `host=/cloudsql/project:region:instance`.',

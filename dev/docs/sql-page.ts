@@ -1,5 +1,6 @@
 // Renders docs/sql.md: each statement of src/db as PostgreSQL gets it, by folder and function.
 import type { Example } from './sql/example.ts'
+import { connectionExamples } from './sql/examples-connection.ts'
 import { idempotencyExamples, operationExamples } from './sql/examples-operations.ts'
 import {
   encryptionExamples,
@@ -9,7 +10,6 @@ import {
   paymentExamples,
 } from './sql/examples-resources.ts'
 import {
-  connectionExamples,
   migrationExamples,
   operatorExamples,
   queueExamples,

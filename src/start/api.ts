@@ -47,7 +47,7 @@ await runProcess('api', async () => {
     const closed = once(server, 'close')
     server.close()
     // Requests that wait for a result are answered without it.
-    await parts.watch.stop()
+    parts.watch.stop()
     const silentUntil = performance.now() + SILENCE_MAX_MS
     const sweep = setInterval(() => {
       // A connection whose last request is answered just now would stay open for seconds.

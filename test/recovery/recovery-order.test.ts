@@ -42,7 +42,7 @@ beforeAll(async () => {
   apiUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
   tenant = { id: t.tenantId, apiKey: t.apiKey }
   stopApi = async () => {
-    await parts.watch.stop()
+    parts.watch.stop()
     api.closeAllConnections()
     api.close()
     await once(api, 'close')

@@ -80,7 +80,7 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
     },
     async stop() {
       for (const { server, parts } of running) {
-        await parts.watch.stop()
+        parts.watch.stop()
         const closed = once(server, 'close')
         server.close()
         server.closeAllConnections()

@@ -71,7 +71,7 @@ export async function startLimitedApi(
     },
     async stop() {
       for (const { server, parts: own } of running) {
-        await own.watch.stop()
+        own.watch.stop()
         const closed = once(server, 'close')
         server.close()
         server.closeAllConnections()

@@ -77,7 +77,7 @@ export async function startServiceInProcess(
     },
     async stop() {
       await worker.idle()
-      await parts.watch.stop()
+      parts.watch.stop()
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()

@@ -1,14 +1,5 @@
-// Examples of the statements of the service itself: connections, migrations, queues, operators and
-// reconciliation.
-import { readDatabaseFacts, readServerTime } from '../../../src/db/operators/database-facts.ts'
+// Examples of the statements of the service itself: migrations, queues, operators and reconciliation.
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
-import { readPage } from '../../../src/db/connection/pages.ts'
-import {
-  claimSessionIfUnowned,
-  readSettings,
-} from '../../../src/db/connection/pool/session-settings.ts'
-import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
 import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
@@ -106,28 +97,6 @@ const WALKED = {
   answers: [[{ id: ID }], [{ last_id: null, unseen: [] }]],
   variant: 'The tenants, and a page of the rows of each.',
 }
-
-function fail(error: unknown): void {
-  throw error
-}
-
-export const connectionExamples: readonly Example[] = [
-  example(createJobWaker, (sql) => createJobWaker(sql, fail)()),
-  example(createIdleAnnouncer, (sql) => createIdleAnnouncer(sql, fail)(ID)),
-  example(
-    readPage,
-    (sql) => {
-      const entries = sql`from payments where true`
-      return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
-    },
-    { variant: `A list of ids of payments. ${LATER_PAGE}` },
-  ),
-  example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
-  example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
-  example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
-  example(readServerTime, (sql) => readServerTime(sql)),
-  example(readSettings, (sql) => readSettings(sql, ['statement_timeout'])),
-]
 
 export const migrationExamples: readonly Example[] = [
   example(migrationsAreCurrent, (sql) => migrationsAreCurrent(sql)),

@@ -1,15 +1,8 @@
-// Opens the connections to Postgres: a pool, and one connection for each channel with a listener.
-import { EventEmitter, once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+// Opens the connections to Postgres: a pool, and one connection that listens.
 import type postgres from 'postgres'
 import { parse as parseArray } from 'postgres-array'
-import {
-  connectDriver,
-  readDatabase,
-  RECONNECT_DELAY_MAX_SECONDS,
-  type Database,
-  type DriverOptions,
-} from './driver.ts'
+import { readDatabase, type Database, type DriverOptions } from './driver.ts'
+import { Listener } from './listener.ts'
 import { openPool } from './pool/pool.ts'
 import { TENANTS_SETTING } from './row-security.ts'
 import { Session } from './pool/session.ts'
@@ -25,11 +18,15 @@ export interface Store {
   /** The pool for the statements of one tenant, which leave connections to others. */
   readonly ofTenant: (tenantId: string) => Sql
   /**
-   * Listens on a channel over a dedicated connection until the store is closed, and reconnects when
-   * the connection is lost. Calls `onListening` with true when notifications arrive from now on,
-   * and with false when they stop. `sql.listen` reports only the former.
+   * Listens on a channel until the store is closed, over a connection that all channels share. Calls
+   * `onListening` with true when notifications arrive from now on, and with false when they stop. A
+   * channel has one receiver.
    */
-  listen(channel: string, onNotify: () => void, onListening: (isListening: boolean) => void): void
+  listen(
+    channel: string,
+    onNotify: (payload: string) => void,
+    onListening: (isListening: boolean) => void,
+  ): void
   close(): Promise<void>
 }
 
@@ -54,30 +51,20 @@ export interface StoreOptions {
 export function openStore(options: StoreOptions): Store {
   const database = readDatabase(options.url, options.timeoutMs)
   const limitMs = STATEMENT_LIMIT_FACTOR * options.timeoutMs
-  const { sql, ofTenant } = openPool(
-    options.poolSize,
-    () => connectSession(database, options),
+  const { sql, ofTenant } = openPool({
+    size: options.poolSize,
+    connect: () => connectSession(database, options),
     limitMs,
-    options.failed,
-  )
-  const listeners: Sql[] = []
+    database,
+    failed: options.failed,
+  })
+  const listener = new Listener(database, driverOptions(options))
   return {
     sql,
     ofTenant,
-    listen(channel, onNotify, onListening) {
-      const connection = new EventEmitter()
-      const listener = connectDriver(database, {
-        ...driverOptions(options),
-        max_lifetime: null,
-        onclose: () => connection.emit('lost'),
-        onnotify: onNotify,
-      })
-      listeners.push(listener)
-      void keepListening(listener, connection, channel, onListening)
-    },
+    listen: (channel, onNotify, onListening) => listener.listen(channel, { onNotify, onListening }),
     async close() {
-      const ended = listeners.map((listener) => listener.end({ timeout: 0 }))
-      await Promise.all([...ended, sql.end({ timeout: CLOSE_SECONDS })])
+      await Promise.all([listener.close(), sql.end({ timeout: CLOSE_SECONDS })])
     },
   }
 }
@@ -154,32 +141,4 @@ function connectSession(database: Database, options: StoreOptions): Session {
     // The default of the log-in role may name all tenants. Each statement of the service names its own.
     ...(options.role === undefined ? {} : { role: options.role, [TENANTS_SETTING]: '' }),
   })
-}
-
-const CONNECTION_ENDED = 'CONNECTION_ENDED'
-
-/** Listens until the client is closed. */
-async function keepListening(
-  sql: Sql,
-  connection: EventEmitter,
-  channel: string,
-  onListening: (isListening: boolean) => void,
-): Promise<void> {
-  for (;;) {
-    const lost = once(connection, 'lost')
-    try {
-      await sql`listen ${sql(channel)}`
-    } catch (error) {
-      if (codeOf(error) === CONNECTION_ENDED) return
-      await delay(RECONNECT_DELAY_MAX_SECONDS * 1_000, undefined, { ref: false })
-      continue
-    }
-    onListening(true)
-    await lost
-    onListening(false)
-  }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

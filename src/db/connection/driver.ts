@@ -2,14 +2,15 @@
 import { Socket } from 'node:net'
 import postgres from 'postgres'
 import { parseDatabaseUrl, type DatabaseUrl, type Host } from './server/database-url.ts'
-import { createPrimarySearch } from './server/primary.ts'
+import { createPrimarySearch, type Primary } from './server/primary.ts'
+import { LatestPrimaries, readServer, type Server } from './server/server.ts'
 import { openSocket } from './server/server-socket.ts'
 import { ServerUnusable } from './server/server-unusable.ts'
 import { readTlsSettings, type TlsSettings } from './server/tls-settings.ts'
 
 /** The driver's types omit `onnotify`, which `sql.listen` itself uses, and `max_pipeline`. */
 export type DriverOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
-  readonly onnotify?: () => void
+  readonly onnotify?: (channel: string, payload: string) => void
   readonly max_pipeline?: number
 }
 
@@ -17,8 +18,11 @@ export type DriverOptions = postgres.Options<Record<string, postgres.PostgresTyp
 export interface Database {
   readonly url: DatabaseUrl
   readonly tls: TlsSettings | undefined
-  /** The hosts to try, in this order. */
-  readonly findHosts: () => Promise<readonly Host[]>
+  /** The host to connect to: the only one, or the primary. */
+  readonly findHost: () => Promise<Host>
+  /** Asks the hosts over connections of its own, also when there is only one. */
+  readonly findPrimary: () => Promise<Primary>
+  readonly latest: LatestPrimaries
   readonly connectTimeoutMs: number
 }
 
@@ -41,32 +45,35 @@ export function readDatabase(text: string, timeoutMs: number): Database {
   const url = parseDatabaseUrl(text)
   const tls = readTlsSettings(url.tls)
   const connectTimeoutMs = url.connectTimeoutMs ?? Math.min(timeoutMs, CONNECT_TIMEOUT_MAX_MS)
-  const all = { url, tls, connectTimeoutMs, findHosts: async () => url.hosts }
-  if (!url.onlyPrimary) return all
-  const findPrimary = createPrimarySearch(url.hosts, (...asked) => isPrimary(all, ...asked))
-  return { ...all, findHosts: async () => [await findPrimary()] }
+  const latest = new LatestPrimaries()
+  const findHost = async () => url.hosts[0]
+  const findPrimary = createPrimarySearch(url.hosts, (...asked) => ask(base, ...asked), latest)
+  const base = { url, tls, connectTimeoutMs, latest, findHost, findPrimary }
+  return url.onlyPrimary ? { ...base, findHost: async () => (await findPrimary()).host } : base
 }
 
-async function isPrimary(database: Database, host: Host, settled: AbortSignal): Promise<boolean> {
+async function ask(database: Database, host: Host, settled: AbortSignal): Promise<Server> {
   const url = { ...database.url, onlyPrimary: false }
-  const sql = connectDriver({ ...database, url, findHosts: async () => [host] })
-  settled.addEventListener('abort', () => void sql.end({ timeout: 0 }))
+  const connection = { application_name: 'atomic-payments primary search' }
+  const sql = connectDriver({ ...database, url, findHost: async () => host }, { connection })
+  const end = () => void sql.end({ timeout: 0 })
+  // A server that stops answering after the log-in would be waited for.
+  const limit = setTimeout(end, database.connectTimeoutMs)
+  settled.addEventListener('abort', end)
   try {
-    const [row] = await sql<{ isPrimary: boolean }[]>`
-      select not pg_is_in_recovery() as "isPrimary"
-    `
-    return row?.isPrimary === true
+    return await readServer(sql)
   } finally {
-    await sql.end({ timeout: 0 })
+    clearTimeout(limit)
+    end()
   }
 }
 
-/** @throws the reason why none of the hosts can be used. */
+/** @throws the reason why the host cannot be used. */
 export async function openDatabaseSocket(
-  { tls, findHosts, connectTimeoutMs: timeoutMs }: Database,
+  { tls, findHost, connectTimeoutMs: timeoutMs }: Database,
   closing: AbortSignal,
 ): Promise<Socket> {
-  return openSocket(await findHosts(), { tls, timeoutMs, closing })
+  return openSocket(await findHost(), { tls, timeoutMs, closing })
 }
 
 /**
@@ -79,8 +86,8 @@ export function connectDriver(database: Database, settings: DriverOptions = {}):
   const [first] = url.hosts
   const options: DriverOptions = {
     // Only for messages and for the driver's own defaults: the sockets are ours.
-    host: first?.host ?? '',
-    port: first?.port ?? 0,
+    host: first.host,
+    port: first.port,
     ...(url.user !== undefined && { user: url.user }),
     ...(url.password !== undefined && { password: url.password }),
     ...(url.database !== undefined && { database: url.database }),

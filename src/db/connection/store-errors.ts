@@ -18,7 +18,6 @@ const CONNECTION_CODES = new Set([
   'ENOENT',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'UNREACHABLE',
   'TLS_FAILED',
   'NO_PRIMARY',
 ])
@@ -91,9 +90,9 @@ export function isConnectionBroken(error: unknown): boolean {
   return code !== undefined && (BROKEN_CODES.has(code) || ENDED_BY_SERVER.test(code))
 }
 
-/** Whether the server accepts no writes: it is a standby, such as a primary that was demoted. */
-export function isFromStandby(error: unknown): boolean {
-  return errorCode(error) === '25006'
+/** Whether another server is the primary: this one accepts no writes, or was followed by another one. */
+export function isFromOtherThanPrimary(error: unknown): boolean {
+  return ['25006', 'NO_PRIMARY'].includes(errorCode(error) ?? '')
 }
 
 /**

@@ -4,13 +4,20 @@ import { judgeDatabase, type DatabaseNeeds } from '../../domain/deployment/datab
 import type { Store } from '../connection/client.ts'
 import { readDatabaseFacts } from './database-facts.ts'
 
-/** The connections that one process of each kind holds at most: docs/operations.md. */
-const CONNECTIONS = { api: 2, worker: 5 }
+/**
+ * The connections that one process of each kind has at most beside its pool. Both listen on one, and
+ * look for the primary over one, a worker for each of its two pools. A worker has three for jobs, and
+ * one for pg-boss's scripts.
+ */
+export const OTHER_CONNECTIONS = { api: 2, worker: 7 }
 
 /** What the settings need of the database. */
 export function databaseNeeds(config: Config): DatabaseNeeds {
   const { DATABASE_POOL_SIZE: size, DATABASE_MAY_LOSE_COMMITS: mayLoseCommits } = config
-  return { mayLoseCommits, connections: 2 * size + CONNECTIONS.api + CONNECTIONS.worker }
+  return {
+    mayLoseCommits,
+    connections: 2 * size + OTHER_CONNECTIONS.api + OTHER_CONNECTIONS.worker,
+  }
 }
 
 /**

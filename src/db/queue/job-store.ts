@@ -3,6 +3,7 @@
 import type { Db } from 'pg-boss'
 import { arrayTypes, CLOSE_SECONDS, type Sql, type StoreOptions } from '../connection/client.ts'
 import { readDatabase } from '../connection/driver.ts'
+import { Listener } from '../connection/listener.ts'
 import { openPool } from '../connection/pool/pool.ts'
 import { Session } from '../connection/pool/session.ts'
 
@@ -68,8 +69,10 @@ export function openJobStore({
   }
   const database = readDatabase(url, timeoutMs)
   const connect = () => new Session(database, driver, settings)
-  const { sql } = openPool(POOL_SIZE, connect, STATEMENT_LIMIT_FACTOR * timeoutMs, failed)
-  const scripts = new Scripts(connect)
+  const limitMs = STATEMENT_LIMIT_FACTOR * timeoutMs
+  const { sql } = openPool({ size: POOL_SIZE, connect, limitMs, database, failed })
+  const scripts = new Scripts(connect, limitMs)
+  const listener = new Listener(database, { connection: driver.connection })
   return {
     sql,
     async executeSql(text, values = []) {
@@ -78,11 +81,20 @@ export function openJobStore({
       return { rows: [...(await sql.unsafe(text, values as never[], { prepare: true }))] }
     },
     async listen(channel, onNotify, onListening) {
-      const subscription = await sql.listen(channel, onNotify, onListening)
-      return { close: () => subscription.unlisten() }
+      await new Promise<void>((resolve) =>
+        listener.listen(channel, {
+          onNotify,
+          onListening(isListening) {
+            if (!isListening) return
+            resolve()
+            onListening()
+          },
+        }),
+      )
+      return { close: () => listener.close() }
     },
     async close() {
-      await Promise.all([scripts.close(), sql.end({ timeout: CLOSE_SECONDS })])
+      await Promise.all([listener.close(), scripts.close(), sql.end({ timeout: CLOSE_SECONDS })])
     },
   }
 }
@@ -95,23 +107,28 @@ export function openJobStore({
  */
 class Scripts {
   readonly #connect: () => Session
+  readonly #limitMs: number
   #idle: Session | undefined
   #isClosed = false
 
-  constructor(connect: () => Session) {
+  constructor(connect: () => Session, limitMs: number) {
     this.#connect = connect
+    this.#limitMs = limitMs
   }
 
   async execute(text: string): Promise<unknown[]> {
     const session = this.#idle?.isOver === false ? this.#idle : this.#connect()
     this.#idle = undefined
+    const end = () => session.sql.end({ timeout: 0 })
+    const limit = setTimeout(() => void end(), this.#limitMs).unref()
     try {
       await session.prove()
       const rows = (await session.sql.unsafe(text).simple()).flat()
       if (!this.#isClosed) this.#idle ??= session
       return rows
     } finally {
-      if (this.#idle !== session) await session.sql.end({ timeout: 0 })
+      clearTimeout(limit)
+      if (this.#idle !== session) await end()
     }
   }
 

@@ -2,7 +2,7 @@
 // Postgres, and operations announced together are looked up together. Because an announcement can
 // be lost, all awaited operations are also looked up at an interval.
 import type { Logger } from 'pino'
-import type { Sql } from '../../db/connection/client.ts'
+import type { Store } from '../../db/connection/client.ts'
 import { findIdle } from '../../db/idempotency/idempotency-keys.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { createCounts, shareOf } from '../limits/tenant-share.ts'
@@ -26,7 +26,7 @@ export interface IdleWatch {
   /** The number of requests that wait now; of one tenant, if it is named. */
   waiting(tenantId?: string): number
   /** Releases all requests that wait. Later calls of `wait` return at once. */
-  stop(): Promise<void>
+  stop(): void
 }
 
 /** The requests that wait for one operation. */
@@ -39,7 +39,11 @@ interface Waiters {
  * @param most how many requests may wait, those of one tenant in half of the places. Further ones
  *   are released at once.
  */
-export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INFINITY): IdleWatch {
+export function startIdleWatch(
+  { sql, listen }: Pick<Store, 'sql' | 'listen'>,
+  log: Logger,
+  most = Number.POSITIVE_INFINITY,
+): IdleWatch {
   const waiters = new Map<string, Waiters>()
   const waiting = createCounts()
   const mostOfTenant = shareOf(most)
@@ -64,14 +68,11 @@ export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INF
     for (const id of ids) release(id)
   }
 
-  // The last argument runs after each reconnection, because announcements may have been missed.
-  const subscription = sql.listen(
+  listen(
     IDLE_CHANNEL,
     (payload) => void handleAnnouncement(payload.split(',')),
-    lookUpAll,
-  )
-  subscription.catch((error: unknown) =>
-    log.warn({ err: error }, 'could not listen for idle operations; polling only'),
+    // Announcements may have been missed.
+    (isListening) => isListening && lookUpAll(),
   )
   const timer = setInterval(lookUpAll, LOOK_UP_INTERVAL_MS)
   timer.unref()
@@ -99,11 +100,10 @@ export function startIdleWatch(sql: Sql, log: Logger, most = Number.POSITIVE_INF
       })
     },
     waiting: (tenantId) => (tenantId === undefined ? waiting.all() : waiting.of(tenantId)),
-    async stop() {
+    stop() {
       stopped = true
       clearInterval(timer)
       for (const id of waiters.keys()) release(id)
-      await subscription.then((listening) => listening.unlisten()).catch(() => {})
     },
   }
 }

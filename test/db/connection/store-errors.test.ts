@@ -21,7 +21,6 @@ describe('an error with a code', () => {
     ['ENETUNREACH', 'no route to its network', 'unreachable'],
     ['ENOENT', 'the socket is missing', 'unreachable'],
     ['CONNECT_TIMEOUT', 'connecting timed out', 'unreachable'],
-    ['UNREACHABLE', 'none of several hosts can be reached', 'unreachable'],
     ['TLS_FAILED', 'its certificate is refused', 'unreachable'],
     ['NO_PRIMARY', 'no host is the primary', 'unreachable'],
     ['CONNECTION_CLOSED', 'the driver lost its connection', 'unreachable'],

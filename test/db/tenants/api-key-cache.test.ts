@@ -168,10 +168,14 @@ describe('drops a cached key at once', () => {
     await expect(rolledBack).rejects.toThrow('rolled back')
     // Notifications arrive in order: this one would arrive after the announcement.
     const { promise, resolve } = Promise.withResolvers<void>()
-    const later = await store.sql.listen('later', () => resolve())
-    await store.sql.notify('later', '')
+    store.listen(
+      'later',
+      () => resolve(),
+      (isListening) => {
+        if (isListening) void store.sql.notify('later', '')
+      },
+    )
     await promise
-    await later.unlisten()
 
     expect(isCached()).toBe(true)
   })
@@ -192,7 +196,7 @@ describe('caches no key', () => {
   test('after its connection is lost, until it is connected again', async () => {
     const [row] = await store.sql<{ pid: number }[]>`
       select pid from pg_stat_activity
-      where datname = current_database() and query ilike 'listen %api_keys_ended%'
+      where datname = current_database() and query ilike 'listen %'
     `
     await store.sql`select pg_terminate_backend(${row?.pid ?? 0})`
     await until(() => !isCached())

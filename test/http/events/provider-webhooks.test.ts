@@ -47,7 +47,7 @@ beforeEach(async () => {
 })
 afterAll(async () => {
   server.close()
-  await parts.watch.stop()
+  parts.watch.stop()
   await parts.store.close()
   await owner.close()
   await database.drop()

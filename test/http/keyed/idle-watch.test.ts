@@ -43,13 +43,18 @@ beforeEach(async () => {
   // The tests trigger the look-ups.
   fakeOnly('intervals')
   failure = undefined
-  watch = startIdleWatch(observed(store.sql), pino({ level: 'silent' }))
-  // Listens after the watch on the same connection: when this listens, so does the watch.
-  await store.sql.listen(IDLE_CHANNEL, () => {})
+  await new Promise<void>((resolve) => {
+    const listen: Store['listen'] = (channel, onNotify, onListening) =>
+      store.listen(channel, onNotify, (isListening) => {
+        onListening(isListening)
+        if (isListening) resolve()
+      })
+    watch = startIdleWatch({ sql: observed(store.sql), listen }, pino({ level: 'silent' }))
+  })
   lookUps = 0
 })
-afterEach(async () => {
-  await watch.stop()
+afterEach(() => {
+  watch.stop()
   jest.useRealTimers()
 })
 afterAll(async () => {
@@ -197,7 +202,7 @@ describe('a waiting request is released', () => {
       watch.wait(ref, LONG_MS, NEVER),
     )
 
-    await watch.stop()
+    watch.stop()
 
     await expect(Promise.all(waiting)).resolves.toHaveLength(2)
   })
@@ -213,7 +218,7 @@ describe('a request does not wait at all', () => {
   })
 
   test('after the watch was stopped', async () => {
-    await watch.stop()
+    watch.stop()
 
     await expect(watch.wait(unknownOperation(), LONG_MS, NEVER)).resolves.toBeUndefined()
   })
@@ -269,7 +274,7 @@ describe('looking up', () => {
     ['an announcement', (claim) => announce(claim)],
     ['a look-up', async (claim) => finish(claim).then(() => lookUp())],
     ['its signal', async (_, leaving) => leaving.abort()],
-    ['the end of the watch', () => watch.stop()],
+    ['the end of the watch', async () => watch.stop()],
   ]
 
   test.each(ways)(

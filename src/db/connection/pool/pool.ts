@@ -2,7 +2,9 @@
 // not suit a long-running process: it keeps an entry in memory for each statement that it ever
 // pipelined, and scans all entries for the next one. A busy process gets slower the longer it runs.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
+import type { Database } from '../driver.ts'
 import type { StoreErrorKind } from '../store-errors.ts'
+import { followPrimary } from './follow-primary.ts'
 import { PooledClient, TRANSACTION_LIMITS } from './pooled-client.ts'
 import { SessionError, type Session } from './session.ts'
 import { build, Statement, tagged, withFragments, type Build } from './templates.ts'
@@ -17,33 +19,38 @@ export interface Pool {
   readonly ofTenant: (tenantId: string) => Sql
 }
 
+export interface PoolOptions {
+  readonly size: number
+  /** Makes a session, which connects at its first statement. */
+  readonly connect: () => Session
+  /**
+   * How long a statement may go unanswered before its connection counts as lost. A silent connection
+   * would fail by itself only after TCP gives up, a quarter of an hour later.
+   */
+  readonly limitMs: number
+  readonly database: Pick<Database, 'findPrimary'>
+  /** Is called for each statement or transaction that the store could not serve. */
+  readonly failed?: ((kind: StoreErrorKind) => void) | undefined
+}
+
 /** One of two may wait for a lock or a silent server, and the other one still serves. */
 const TENANT_CONNECTIONS_MIN = 2
 
 /**
  * Opens a pool. A statement or a transaction takes the connection with the lowest load, and the
  * first one of several. Sequential statements find a warm connection, and few statements queue
- * behind one that waits for a lock or for a silent server.
- *
- * @param connect makes a session, which connects at its first statement.
- * @param limitMs how long a statement may go unanswered before its connection counts as lost. A
- *   silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
- * @param failed is called for each statement or transaction that the store could not serve.
+ * behind one that waits for a lock or for a silent server. While a statement waits, the pool looks for
+ * the primary, and gives up the sessions of another server.
  */
-export function openPool(
-  size: number,
-  connect: () => Session,
-  limitMs: number,
-  failed: (kind: StoreErrorKind) => void = () => {},
-): Pool {
+export function openPool({ size, connect, limitMs, database, failed }: PoolOptions): Pool {
   const proofs = new Proofs()
   const prove = ({ session }: PooledClient): Promise<void> => proofs.prove(clients, session)
   const clients: readonly PooledClient[] = Array.from(
     { length: size },
-    () => new PooledClient({ connect, prove, failed }),
+    () => new PooledClient({ connect, prove, failed: failed ?? ignore }),
   )
-  // Runs no statements. It builds identifiers, and listens on channels: that connection is never
-  // replaced.
+  const stopFollowing = followPrimary(clients, database)
+  // Runs no statements. It builds identifiers.
   const client = connect().sql
   const share = Math.max(TENANT_CONNECTIONS_MIN, size - 1)
   const choose = (tenantId: string | undefined): PooledClient => {
@@ -65,6 +72,7 @@ export function openPool(
         }),
       reserve: () => choose(tenantId).reserve(),
       async end(options?: { timeout?: number }) {
+        stopFollowing()
         await Promise.all([client, ...clients].map((own) => own.end(options)))
       },
     })
@@ -73,6 +81,8 @@ export function openPool(
   }
   return { sql: open(), ofTenant: open }
 }
+
+function ignore(): void {}
 
 /**
  * Proves that sessions of the clients are their own. A single session of a pooler that shares them

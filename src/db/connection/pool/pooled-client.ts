@@ -2,7 +2,7 @@
 import type { Sql } from 'postgres'
 import {
   isConnectionBroken,
-  isFromStandby,
+  isFromOtherThanPrimary,
   storeErrorKind,
   type StoreErrorKind,
 } from '../store-errors.ts'
@@ -51,12 +51,16 @@ export class PooledClient {
     this.#options = options
   }
 
+  /** Whether a statement or a transaction has been in progress for that long. */
+  hasWaited(ms: number): boolean {
+    const [oldest] = this.#begunMs
+    return oldest !== undefined && performance.now() - oldest.atMs > ms
+  }
+
   /** Statements of other tenants count twice: they may yet turn out to wait for a lock. */
   loadFor(tenantId: string | undefined): number {
-    const [oldest] = this.#begunMs
-    const isWaiting = oldest !== undefined && performance.now() - oldest.atMs > WAITING_MS
     const ofOthers = this.#ofTenants - (this.uses.get(tenantId ?? '') ?? 0)
-    return this.#load + ofOthers + (isWaiting ? WAITING_WEIGHT : 0)
+    return this.#load + ofOthers + (this.hasWaited(WAITING_MS) ? WAITING_WEIGHT : 0)
   }
 
   /**
@@ -79,12 +83,14 @@ export class PooledClient {
     const limit = setTimeout(() => isBehind || this.renew(session), limitMs).unref()
     try {
       if (!session.isProved) await this.#options.prove(this)
-      return await work(session.sql)
+      const value = await work(session.sql)
+      session.requireReplicated()
+      return value
     } catch (error) {
       const kind = storeErrorKind(error)
       if (kind !== undefined) this.#options.failed(kind)
       // The new session may have another host.
-      if (isConnectionBroken(error) || isFromStandby(error)) this.renew(session)
+      if (isConnectionBroken(error) || isFromOtherThanPrimary(error)) this.renew(session)
       throw error
     } finally {
       clearTimeout(limit)

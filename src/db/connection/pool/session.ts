@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Sql } from 'postgres'
 import { ConfigError } from '../../../config.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
+import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-unusable.ts'
 import { SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
 import {
@@ -27,6 +28,14 @@ export const OWN_SESSIONS =
   'Connect to PostgreSQL directly, or through a pooler in session mode that resets its sessions ' +
   '(for PgBouncer: pool_mode = session, server_reset_query = DISCARD ALL).'
 
+/**
+ * The routine that warns that a commit no longer waits for its standby: someone has cancelled it. The
+ * server still reports success.
+ *
+ * @see https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
+ */
+const REPLICATION_GIVEN_UP = 'SyncRepWaitForLSN'
+
 /** The session is not its client's own, or cannot have its role or its settings. */
 export class SessionError extends ConfigError {
   override name = 'SessionError'
@@ -43,24 +52,35 @@ export class Session {
   readonly sql: Sql
   readonly #id = randomUUID()
   readonly #settings: SessionSettings
+  readonly #latest: LatestPrimaries
   readonly #endsAtMs = performance.now() + LIFETIME_MS.least + Math.random() * LIFETIME_MS.spread
   /** The settings as the server shows them, since it was claimed. */
   #claimed: readonly SessionSetting[] | undefined
   #checkedAtMs = -Infinity
+  #server: Server | undefined
   #proving: Promise<void> | undefined
   #isOver = false
+  #hasUnreplicatedCommit = false
 
   /** Connects at the first statement. The driver needs to know the types of arrays. */
   constructor(database: Database, driver: DriverOptions, settings: SessionSettings) {
     this.#settings = settings
-    const findHosts = async () => {
+    this.#latest = database.latest
+    const findHost = async () => {
       // The driver would connect again, and execute what it still has in an unclaimed session.
       if (this.isClaimed) throw new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
-      return await database.findHosts()
+      return await database.findHost()
     }
     this.sql = connectDriver(
-      { ...database, findHosts },
-      { ...driver, max_lifetime: null, onclose: () => (this.#isOver = this.isClaimed) },
+      { ...database, findHost },
+      {
+        ...driver,
+        max_lifetime: null,
+        onclose: () => (this.#isOver = this.isClaimed),
+        onnotice: ({ routine }) => {
+          if (routine === REPLICATION_GIVEN_UP) this.#hasUnreplicatedCommit = true
+        },
+      },
     )
   }
 
@@ -75,7 +95,22 @@ export class Session {
 
   /** Whether a statement may be executed without another proof. */
   get isProved(): boolean {
-    return performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
+    const wasChecked = performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
+    return wasChecked && (this.#server === undefined || !this.#latest.isFormer(this.#server))
+  }
+
+  /** The server that has it, as it was at the last check. */
+  get server(): Server | undefined {
+    return this.#server
+  }
+
+  /** @throws ServerUnusable when a failover may lose a commit of the session, as if it got no answer. */
+  requireReplicated(): void {
+    if (!this.#hasUnreplicatedCommit) return
+    throw new ServerUnusable(
+      'CONNECTION_CLOSED',
+      'a commit was cancelled before its standby had it',
+    )
   }
 
   /** Whether another session has to replace it. */
@@ -92,6 +127,7 @@ export class Session {
    * Claims the session if it is new, and checks that it is the claimed one.
    *
    * @throws SessionError when it is another client's, lacks a setting, or cannot have it.
+   * @throws ServerUnusable when its server is a former primary.
    * @throws the driver's error when the server cannot be reached.
    */
   async prove(): Promise<void> {
@@ -104,6 +140,8 @@ export class Session {
     try {
       this.#claimed ??= await this.#claim()
       await this.#check(this.#claimed)
+      this.#server = await readServer(this.sql)
+      this.#latest.note(this.#server)
       this.#checkedAtMs = performance.now()
     } catch (error) {
       if (error instanceof SessionError || storeErrorKind(error) !== undefined) throw error

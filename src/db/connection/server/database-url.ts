@@ -13,13 +13,14 @@ export interface Host {
 }
 
 export interface DatabaseUrl {
-  /** In the order of the URL. */
-  readonly hosts: readonly Host[]
+  /** In the order of the URL; at least one. */
+  readonly hosts: readonly [Host, ...Host[]]
   /** The driver's defaults apply to what is missing: the user of the system, a database of its name. */
   readonly user: string | undefined
   readonly password: string | undefined
   readonly database: string | undefined
   readonly tls: TlsChoice
+  /** Whether the primary has to be found among the hosts. */
   readonly onlyPrimary: boolean
   readonly connectTimeoutMs: number | undefined
   /** Settings for the server, as command-line options: `-c search_path=payments`. */
@@ -94,7 +95,8 @@ export function parseDatabaseUrl(url: string): DatabaseUrl {
     password: parameters.password ?? decoded('the password', password),
     database: parameters.dbname ?? decoded('the database', database),
     tls: chooseTls(parameters),
-    onlyPrimary: ['read-write', 'primary'].includes(parameters.target_session_attrs ?? 'any'),
+    // Of several hosts only the primary is of use, whatever the parameter says.
+    onlyPrimary: servers.length > 1 || (parameters.target_session_attrs ?? 'any') !== 'any',
     connectTimeoutMs: (parameters.connect_timeout ?? 0) * 1_000 || undefined,
     options: parameters.options,
   }
@@ -125,16 +127,17 @@ function describe(issue: z.core.$ZodIssue): string {
 }
 
 /** The parameters `host` and `port` replace those of the URL. A Unix socket needs them. */
-function readHosts(text: string, { host, port }: Parameters): Host[] {
+function readHosts(text: string, { host, port }: Parameters): DatabaseUrl['hosts'] {
   const listed = host === undefined ? text.split(',').map(splitHost) : host.split(',').map(onlyName)
   const ports = (port ?? '').split(',')
   if (ports.length > 1 && ports.length !== listed.length) {
     return refuseUrl('port: must be one port, or one for each host')
   }
-  return listed.map(({ name, port: own }, index) => ({
+  const [first, ...others] = listed.map(({ name, port: own }, index) => ({
     host: checkHost(name === '' ? DEFAULT_HOST : name),
     port: readPort((port === undefined ? own : ports.at(ports.length > 1 ? index : 0)) ?? ''),
   }))
+  return first === undefined ? refuseUrl('has no host') : [first, ...others]
 }
 
 interface ListedHost {

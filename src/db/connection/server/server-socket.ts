@@ -1,6 +1,6 @@
 // Opens the socket of a connection, up to TLS. The driver then logs in over it. The driver could open
 // sockets itself, but (postgres 3.4.9) it compares a certificate for an IP address with "localhost",
-// never reports a failure when there are several hosts, and takes no Unix socket from a URL.
+// and takes no Unix socket from a URL.
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -10,7 +10,7 @@ import type { TlsSettings } from './tls-settings.ts'
 
 export interface SocketOptions {
   readonly tls: TlsSettings | undefined
-  /** Limits TCP and TLS together, for each host. */
+  /** Limits TCP and TLS together. */
   readonly timeoutMs: number
   /** Ends a connection that is being opened. */
   readonly closing: AbortSignal
@@ -24,26 +24,8 @@ const REFUSED = 'N'
 /** @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-SSL */
 const ALPN = 'postgresql'
 
-/**
- * Connects to the first host that can be reached.
- *
- * @throws the error of the only host, or one that lists those of all.
- */
-export async function openSocket(hosts: readonly Host[], options: SocketOptions): Promise<Socket> {
-  const errors: Error[] = []
-  for (const host of hosts) {
-    try {
-      return await openSocketTo(host, options)
-    } catch (error) {
-      errors.push(error as Error)
-    }
-  }
-  const [only] = errors
-  if (errors.length === 1 && only) throw only
-  throw ServerUnusable.ofHosts('UNREACHABLE', 'no host can be reached', hosts, errors)
-}
-
-async function openSocketTo(host: Host, options: SocketOptions): Promise<Socket> {
+/** @throws the reason why the host cannot be used. */
+export async function openSocket(host: Host, options: SocketOptions): Promise<Socket> {
   const { tls, timeoutMs, closing } = options
   closing.throwIfAborted()
   const isLocal = isSocketFolder(host.host)

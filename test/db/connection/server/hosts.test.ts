@@ -60,7 +60,12 @@ async function byJobStore(url: string): Promise<unknown> {
   }
 }
 
-const TO_PRIMARY = ['target_session_attrs=read-write', 'target_session_attrs=primary']
+const TO_PRIMARY = [
+  '',
+  'target_session_attrs=any',
+  'target_session_attrs=read-write',
+  'target_session_attrs=primary',
+]
 const TLS = ['', '&sslmode=require']
 
 describe.each([
@@ -68,22 +73,12 @@ describe.each([
   ['pg-boss', byJobStore],
 ] as const)('%s', (_, connect) => {
   test.each(TO_PRIMARY.flatMap((attribute) => TLS.map((tls) => attribute + tls)))(
-    'finds the primary in either order with %s',
+    'finds the primary in either order with "%s"',
     async (parameters) => {
       const { primary, standby } = servers
 
       expect(await connect(urlOf([primary, standby], parameters))).toBe(primary.port)
       expect(await connect(urlOf([standby, primary], parameters))).toBe(primary.port)
-    },
-  )
-
-  test.each(['', 'target_session_attrs=any'])(
-    'takes the first host that it reaches with "%s"',
-    async (parameters) => {
-      const { primary, standby } = servers
-
-      expect(await connect(urlOf([standby, primary], parameters))).toBe(standby.port)
-      expect(await connect(urlOf([DEAD, primary, standby], parameters))).toBe(primary.port)
     },
   )
 })
@@ -111,13 +106,8 @@ test('reports that no host is the primary', async () => {
   })
 })
 
-test('reports that no host can be reached', async () => {
-  await expect(byStore(urlOf([DEAD, DEAD], ''))).rejects.toMatchObject({
-    code: 'UNREACHABLE',
-    message: expect.stringMatching(
-      /^no host can be reached \(localhost:1: .*ECONNREFUSED/,
-    ) as unknown,
-  })
+test('reports that the only host cannot be reached', async () => {
+  await expect(byStore(urlOf([DEAD], ''))).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
 
 test('finds the primary again after a lost connection', async () => {

@@ -1,0 +1,35 @@
+// Examples of the statements of connections: which server and session it is, notifications and pages.
+import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
+import { readPage } from '../../../src/db/connection/pages.ts'
+import {
+  claimSessionIfUnowned,
+  readSettings,
+} from '../../../src/db/connection/pool/session-settings.ts'
+import { readServer } from '../../../src/db/connection/server/server.ts'
+import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
+import { readDatabaseFacts, readServerTime } from '../../../src/db/operators/database-facts.ts'
+import { example, LATER_PAGE, type Example } from './example.ts'
+import { ID, PAGE } from './example-values.ts'
+
+function fail(error: unknown): void {
+  throw error
+}
+
+export const connectionExamples: readonly Example[] = [
+  example(createJobWaker, (sql) => createJobWaker(sql, fail)()),
+  example(createIdleAnnouncer, (sql) => createIdleAnnouncer(sql, fail)(ID)),
+  example(
+    readPage,
+    (sql) => {
+      const entries = sql`from payments where true`
+      return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
+    },
+    { variant: `A list of ids of payments. ${LATER_PAGE}` },
+  ),
+  example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
+  example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
+  example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
+  example(readServerTime, (sql) => readServerTime(sql)),
+  example(readServer, (sql) => readServer(sql), { answers: [[{ cluster: '1' }]] }),
+  example(readSettings, (sql) => readSettings(sql, ['statement_timeout'])),
+]

@@ -1,0 +1,83 @@
+// Tells the servers of a database apart: a primary from the one that was promoted after it, and those
+// to which one name leads one after the other.
+import postgres, { type Sql } from 'postgres'
+import { ServerUnusable } from './server-unusable.ts'
+
+export interface Server {
+  /** The same for a primary and its standbys; empty when the server does not say. */
+  readonly cluster: string
+  /** Where it writes: each promotion begins a later timeline. Null for a standby. */
+  readonly timeline: number | null
+  /** In seconds since 1970, with microseconds: no two servers of a cluster have the same. */
+  readonly startedAt: string
+}
+
+/**
+ * Asks a server which one it is. A service of PostgreSQL may lack the functions for the timeline, or
+ * forbid them: then a promotion does not show.
+ *
+ * @throws the driver's error when the server does not answer.
+ * @see https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-CONTROLDATA
+ */
+export async function readServer(sql: Sql): Promise<Server> {
+  try {
+    return await readWhole(sql)
+  } catch (error) {
+    if (!(error instanceof postgres.PostgresError) || error.severity !== 'ERROR') throw error
+    const { isStandby, startedAt } = await readStart(sql)
+    return { cluster: '', timeline: isStandby ? null : 0, startedAt }
+  }
+}
+
+/** The name of a segment of the WAL begins with its timeline, as eight hexadecimal digits. */
+async function readWhole(sql: Sql): Promise<Server> {
+  const rows = await sql<Server[]>`
+    select
+      system_identifier::text as cluster,
+      case when not pg_is_in_recovery() then
+        ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int
+      end as timeline,
+      extract(epoch from pg_postmaster_start_time())::text as "startedAt"
+    from pg_control_system()
+  `
+  return theOnly(rows)
+}
+
+async function readStart(sql: Sql): Promise<{ isStandby: boolean; startedAt: string }> {
+  const rows = await sql<{ isStandby: boolean; startedAt: string }[]>`
+    select pg_is_in_recovery() as "isStandby", extract(epoch from pg_postmaster_start_time())::text as "startedAt"
+  `
+  return theOnly(rows)
+}
+
+function theOnly<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error('the server did not say which one it is')
+  return row
+}
+
+/**
+ * Remembers the latest primary of each cluster. A former primary that was not stopped still answers,
+ * and still accepts writes if its standby is asynchronous: they would be lost.
+ */
+export class LatestPrimaries {
+  readonly #timelines = new Map<string, number>()
+
+  /** Whether another server of its cluster was promoted after it. */
+  isFormer({ cluster, timeline }: Server): boolean {
+    return timeline !== null && timeline < (this.#timelines.get(cluster) ?? 0)
+  }
+
+  /** @throws ServerUnusable for a former primary. */
+  note(server: Server): void {
+    if (this.isFormer(server)) {
+      throw new ServerUnusable('NO_PRIMARY', 'it is a former primary: another one was promoted')
+    }
+    if (server.timeline !== null) this.#timelines.set(server.cluster, server.timeline)
+  }
+}
+
+/** Whether a session of the one server should be given up, because the other one is the primary. */
+export function isReplacedBy(server: Server, primary: Server): boolean {
+  const isLater = server.timeline !== null && server.timeline > (primary.timeline ?? 0)
+  return server.startedAt !== primary.startedAt && !isLater
+}

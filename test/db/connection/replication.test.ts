@@ -1,0 +1,115 @@
+// Tests what a standby means for what is stored: a synchronous one has all that was acknowledged, an
+// asynchronous one may lack the last of it.
+import { afterEach, expect, test } from '@jest/globals'
+import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import { ReplicatedPostgres } from '../../support/replicated-postgres.ts'
+import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from '../../support/until.ts'
+
+const LIMIT_MS = 60_000
+
+let postgres: ReplicatedPostgres
+let store: Store
+
+async function begin(isSynchronous: boolean): Promise<void> {
+  const folder = await makeTemporaryFolder()
+  postgres = await ReplicatedPostgres.start({ folder, isSynchronous })
+  store = openStore({
+    url: postgres.url('postgres'),
+    applicationName: 'atomic-payments test',
+    poolSize: 2,
+    timeoutMs: 5_000,
+  })
+  await store.sql`create table stored (id int)`
+}
+
+afterEach(async () => {
+  await store.close()
+  await postgres.stop()
+})
+
+/** Loses the primary after its standby was cut off from it. */
+async function failOver(): Promise<void> {
+  const { primary } = postgres
+  await primary.kill()
+  await postgres.promote()
+  await primary.stop()
+}
+
+async function isStored(): Promise<boolean> {
+  const rows = await until(() => store.sql`select from stored`.catch(() => undefined))
+  return rows.length > 0
+}
+
+test(
+  'an asynchronous standby lacks what was acknowledged',
+  async () => {
+    await begin(false)
+    postgres.primary.relay.cut()
+    await postgres.primary.sql`insert into stored values (1)`
+
+    await failOver()
+
+    expect(await isStored()).toBe(false)
+  },
+  LIMIT_MS,
+)
+
+test(
+  'with a synchronous standby nothing is acknowledged that it lacks',
+  async () => {
+    await begin(true)
+    postgres.primary.relay.cut()
+    const lost = expect(postgres.primary.sql`insert into stored values (1)`).rejects.toThrow()
+
+    await failOver()
+
+    await lost
+    expect(await isStored()).toBe(false)
+  },
+  LIMIT_MS,
+)
+
+test(
+  'a commit that someone cancels while it waits for the standby counts as unknown',
+  async () => {
+    await begin(true)
+    const { primary, standby } = postgres
+    await standby.freeze()
+    const cancelled = expect(store.sql`insert into stored values (1)`).rejects.toThrow(
+      'a commit was cancelled before its standby had it',
+    )
+
+    await until(async () => {
+      const rows = await primary.sql`
+        select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'
+      `
+      return rows.length > 0
+    })
+
+    await cancelled
+    // The server has it, and reported success.
+    expect(await primary.sql`select from stored`).toHaveLength(1)
+    await standby.thaw()
+  },
+  LIMIT_MS,
+)
+
+test(
+  'a former primary that still works is left, although it answers',
+  async () => {
+    await begin(false)
+    const serverOf = async () =>
+      (await store.sql<{ port: string }[]>`select current_setting('port') as port`)[0]?.port
+    expect(await serverOf()).toBe(String(postgres.primary.port))
+
+    const former = await postgres.promote()
+    await until(async () => (await serverOf()) === String(postgres.primary.port))
+
+    for (let times = 0; times < 20; times += 1) {
+      expect(await serverOf()).toBe(String(postgres.primary.port))
+    }
+    await former.stop()
+  },
+  LIMIT_MS,
+)

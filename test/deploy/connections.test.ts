@@ -1,0 +1,71 @@
+// Tests how many connections the processes have to the database under load. What the documents and the
+// manifests add up is the most that a process has.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { OTHER_CONNECTIONS } from '../../src/db/operators/safe-database.ts'
+import { postPayment } from '../support/client.ts'
+import { startService, type OwnService } from '../support/service.ts'
+
+const POOL_SIZE = 3
+const PAYMENTS = 150
+
+let service: OwnService
+
+beforeAll(async () => {
+  service = await startService({ DATABASE_POOL_SIZE: String(POOL_SIZE) })
+})
+afterAll(() => service.stop())
+
+interface Session {
+  readonly name: string
+  readonly count: number
+  readonly listening: number
+}
+
+async function readSessions(): Promise<Map<string, Session>> {
+  const rows = await service.store.sql<Session[]>`
+    select
+      application_name as name, count(*)::int as count,
+      count(*) filter (where query ilike 'listen%')::int as listening
+    from pg_stat_activity
+    where datname = current_database() and application_name ~ '^atomic-payments (api|worker)'
+    group by application_name
+  `
+  return new Map(rows.map((row) => [row.name, row]))
+}
+
+test('under load no process has more connections than it may have, and each listens on one', async () => {
+  const tenant = await service.createTenant()
+  const most = new Map<string, number>()
+  const over = new AbortController()
+  const sampling = (async () => {
+    while (!over.signal.aborted) {
+      for (const [name, { count }] of await readSessions()) {
+        most.set(name, Math.max(most.get(name) ?? 0, count))
+      }
+    }
+  })()
+
+  const payments = Array.from({ length: PAYMENTS }, () => postPayment(service.apiUrl, tenant))
+  const answers = await Promise.all(payments)
+  over.abort()
+  await sampling
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
+  // The search for the primary has a name of its own: one connection for each pool.
+  const limits = {
+    'atomic-payments api': POOL_SIZE + OTHER_CONNECTIONS.api - 1,
+    'atomic-payments worker': POOL_SIZE,
+    'atomic-payments worker jobs': OTHER_CONNECTIONS.worker - 2,
+  }
+  expect([...most.keys()].toSorted()).toEqual(Object.keys(limits))
+  for (const [name, limit] of Object.entries(limits)) {
+    expect(most.get(name)).toBeLessThanOrEqual(limit)
+  }
+  const sessions = [...(await readSessions()).values()]
+  const listening = sessions.map(({ name, listening: count }): [string, number] => [name, count])
+  expect(Object.fromEntries(listening)).toEqual({
+    'atomic-payments api': 1,
+    'atomic-payments worker': 0,
+    'atomic-payments worker jobs': 1,
+  })
+})
