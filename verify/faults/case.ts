@@ -26,6 +26,9 @@ export interface Case {
 /** The scenario behind a pooler. */
 export const POOLED = 'payment.create.pooled'
 
+/** The scenario on a primary with a standby. */
+export const REPLICATED = 'payment.create.replicated'
+
 const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
 
 /** Whether the scenario has several operations in progress at a time. */

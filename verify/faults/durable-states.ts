@@ -5,7 +5,7 @@ import type { Point } from './points.ts'
 const NOTHING = 'nothing'
 
 /** The statements that create an operation and move it on. */
-export const COMMITTING: readonly string[] = [
+const COMMITTING: readonly string[] = [
   'store-event',
   'reserve',
   'fetch-operations',
@@ -14,6 +14,15 @@ export const COMMITTING: readonly string[] = [
   'finish',
   'complete-job',
 ]
+
+/** Around a commit: the statement is not sent, sent, or committed without an acknowledgment. */
+export function isCommitBoundary({ peer, message, name }: Point): boolean {
+  return (
+    peer === 'store' &&
+    COMMITTING.includes(name) &&
+    ['Sync', 'ReadyForQuery', 'Query'].includes(message)
+  )
+}
 
 /**
  * The class of each point: the name of the last durable step.

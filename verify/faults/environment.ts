@@ -12,13 +12,14 @@ import {
 import { makeDatabase } from './lane-database.ts'
 import { Lane } from './lane.ts'
 import type { LaneOptions, LaneServer } from './lane-options.ts'
+import { startReplicatedServer } from './replicated-server.ts'
 import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
 interface LaneSetup extends Pick<
   LaneOptions,
-  'settings' | 'standbys' | 'byName' | 'pooled' | 'lowPriority'
+  'settings' | 'standbys' | 'byName' | 'pooled' | 'replicated' | 'lowPriority'
 > {
   /** The changes of a mutant to the product. */
   readonly changes?: Changes
@@ -67,19 +68,25 @@ export class Environment {
     const name = `lane_${this.#lanes.length + 1}`
     const { changes, ...others } = options
     const parts = [
-      this.#startServer(ownServer ? name : 'shared'),
+      options.replicated === true
+        ? this.#startReplicatedServer(name)
+        : this.#startServer(ownServer ? name : 'shared'),
       this.#buildPrograms(name, changes),
     ] as const
     const lane = Promise.all(parts).then(async ([server, programs]) => {
-      const own = ownServer
-        ? { disk: await this.#mountDisk(name) }
-        : { template: await this.#makeTemplate(server) }
+      const own = await this.#makePlace(server, name, ownServer)
       const known = idle === undefined ? {} : { idle }
       const { folder } = this
       return await Lane.start({ ...others, ...own, ...known, programs, server, name, folder })
     })
     this.#lanes.push(lane)
     return await lane
+  }
+
+  async #makePlace(server: LaneServer, name: string, ownServer: boolean) {
+    if (server.replicated !== undefined) return {}
+    if (ownServer) return { disk: await this.#mountDisk(name) }
+    return { template: await this.#makeTemplate(server) }
   }
 
   /** Builds the product once, and each mutant for its own lane. */
@@ -141,6 +148,12 @@ export class Environment {
         await removeDatabase(directory)
       },
     }
+  }
+
+  async #startReplicatedServer(lane: string): Promise<LaneServer> {
+    const server = startReplicatedServer(join(this.folder, `postgres-${lane}`))
+    this.#servers.set(lane, server)
+    return await server
   }
 
   async remove(): Promise<void> {

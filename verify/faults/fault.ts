@@ -32,6 +32,8 @@ export interface Fault {
    * Whether it is a contest for an operation, which must be the only one of its tenant in progress.
    */
   readonly contests?: true
+  /** Whether it needs a server with a standby, in the scenario that has one. */
+  readonly needsStandby?: true
   /** Whether it needs a disk that can be filled, which not every machine provides. */
   readonly needsDisk?: true
 }

@@ -1,6 +1,7 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
-import { COMMITTING } from './durable-states.ts'
+import { isCommitBoundary } from './durable-states.ts'
 import { eventFaults } from './event-orders.ts'
+import { failovers } from './failovers.ts'
 import type { Fault } from './fault.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
@@ -19,12 +20,6 @@ const isStatement = ({ peer, direction, moment, message }: Point) =>
   direction === 'out' &&
   moment === 'before' &&
   (message === 'Execute' || message === 'Query')
-
-/** Around a commit: the statement is not sent, sent, or committed without an acknowledgment. */
-const isCommitBoundary = ({ peer, message, name }: Point) =>
-  peer === 'store' &&
-  COMMITTING.includes(name) &&
-  ['Sync', 'ReadyForQuery', 'Query'].includes(message)
 
 /** Before the provider executes anything, so that the proxy can still make the call fail. */
 const isRequest = ({ peer, message }: Point) => peer === 'provider' && message === 'request'
@@ -128,6 +123,7 @@ export const faults: readonly Fault[] = [
   ...contentionFaults,
   ...eventFaults,
   ...shortages,
+  ...failovers,
 ]
 
 /** The store rejects the statement and does not execute it. */

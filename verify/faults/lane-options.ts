@@ -1,4 +1,5 @@
 // Defines what a lane is made with: its server, its database, its programs and their settings.
+import type { ReplicatedPostgres } from '../../test/support/replicated-postgres.ts'
 import type { Role } from './points.ts'
 import type { SmallDisk } from './small-disk.ts'
 
@@ -6,6 +7,8 @@ export interface LaneServer {
   url(database: string): string
   /** Crashes the server and resolves when it works again; undefined for a shared server. */
   readonly crash?: () => Promise<void>
+  /** The primary to which the URL leads, and its standby; undefined for a server without one. */
+  readonly replicated?: ReplicatedPostgres
 }
 
 export interface LaneOptions {
@@ -29,6 +32,8 @@ export interface LaneOptions {
   readonly standbys?: readonly Role[]
   /** Whether API and worker reach the server through PgBouncer, in session mode. */
   readonly pooled?: boolean
+  /** Whether the server has a synchronous standby. */
+  readonly replicated?: boolean
   /** Whether the worker has to ask the lane's name server for the address of the provider. */
   readonly byName?: boolean
   /** Whether API and worker run at a lower priority than those of other lanes. */

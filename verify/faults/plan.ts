@@ -1,7 +1,7 @@
 // Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
 // seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
-import { isConcurrent, labelOf, POOLED, type Case, type Label } from './case.ts'
+import { isConcurrent, labelOf, POOLED, REPLICATED, type Case, type Label } from './case.ts'
 import { durableStates } from './durable-states.ts'
 import type { Fault } from './fault.ts'
 import { faultNamed, faults } from './faults.ts'
@@ -67,13 +67,14 @@ export function planRuns(
 /**
  * A contest is for the only operation in progress. With several in progress, the statements that they
  * share are struck: which other messages there are depends on timing. A pooler hides the process of
- * the server, and waits for a place in a full one.
+ * the server, and waits for a place in a full one. A server with a standby is there for failovers.
  */
 function isFitFor(
   scenario: string,
-  { name, contests, affectsServer }: Fault,
+  { name, contests, affectsServer, needsStandby }: Fault,
   { label }: Point,
 ): boolean {
+  if ((scenario === REPLICATED) !== (needsStandby === true)) return false
   if (scenario === POOLED && (affectsServer === true || name === 'terminate-backend')) return false
   return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
 }
@@ -93,6 +94,7 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
  */
 export const VARIANTS: readonly string[] = [
   POOLED,
+  REPLICATED,
   'payment.create.declined',
   'payment.create.manual',
   'payment.create.together',
@@ -105,6 +107,7 @@ export const VARIANTS: readonly string[] = [
 /** Variants whose provider calls are those of the operation itself. */
 const OF_THE_SAME_CALLS: readonly string[] = [
   POOLED,
+  REPLICATED,
   'payment.create.declined',
   'payment.create.manual',
   'payment.create.together',

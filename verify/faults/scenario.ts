@@ -5,7 +5,10 @@ import type { Merchant } from './merchant.ts'
 import type { Violation } from './results.ts'
 
 /** What the lane of a scenario must have. */
-export type LaneNeeds = Pick<LaneOptions, 'settings' | 'byName' | 'standbys' | 'pooled'>
+export type LaneNeeds = Pick<
+  LaneOptions,
+  'settings' | 'byName' | 'standbys' | 'pooled' | 'replicated'
+>
 
 export interface Scenario {
   readonly name: string

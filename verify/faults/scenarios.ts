@@ -5,7 +5,7 @@ import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture
 import { captureTogether, payTogether } from './batches.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
-import { POOLED, type Case } from './case.ts'
+import { POOLED, REPLICATED, type Case } from './case.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
@@ -25,6 +25,7 @@ const OWN_SCENARIOS = ['payment.capture', 'payment.cancel', 'refund.create']
 export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: POOLED, needs: { pooled: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
+  { name: REPLICATED, needs: { replicated: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: 'payment.create.declined', act: (merchant) => merchant.pay(DECLINED) },
   { name: 'payment.create.manual', act: (merchant) => merchant.pay(MANUAL) },
   { name: 'payment.create.refused', act: (merchant) => merchant.pay(UNCAPTURABLE) },

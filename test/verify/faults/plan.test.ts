@@ -62,6 +62,19 @@ test('behind a pooler, no fault needs the process of the server, or a server of 
   expect(needless).toEqual(['terminate-backend'])
 })
 
+test('on a server with a standby every fault is a failover, and elsewhere none is', () => {
+  const faultsOf = (scenario: string) => {
+    const runs = planRuns([counted(scenario, 1)], { quick: false, seed: 1 })
+    return new Set(runs.map(({ injections: [first] }) => first?.fault ?? ''))
+  }
+  const failovers = faults.flatMap(({ name, needsStandby }) => (needsStandby === true ? name : []))
+
+  expect(failovers).toContain('failover-frozen')
+  expect(faultsOf('payment.create.replicated')).toEqual(new Set(failovers))
+  const others = faultsOf('payment.create')
+  expect(failovers.filter((name) => others.has(name))).toEqual([])
+})
+
 test('where several operations are in progress, the statements that they share are struck', () => {
   const place = {
     role: 'worker',
@@ -91,7 +104,7 @@ test('the full plan has every fault at every point to which it applies, once', (
   const expected = all.flatMap(({ scenario, points }) =>
     points.flatMap((point) =>
       faults
-        .filter((fault) => fault.appliesAt(point))
+        .filter((fault) => fault.appliesAt(point) && fault.needsStandby !== true)
         .map(({ name }) => `${scenario}:${name}@${point.label}`),
     ),
   )
@@ -114,8 +127,10 @@ test('the quick plan has every point of payment.create, and a sample of the rest
 })
 
 test.each([1, 2, 3])('the quick plan of seed %d has every fault', (seed) => {
-  const applicable = faults.filter((fault) =>
-    all.some(({ points }) => points.some((point) => fault.appliesAt(point))),
+  const applicable = faults.filter(
+    (fault) =>
+      fault.needsStandby !== true &&
+      all.some(({ points }) => points.some((point) => fault.appliesAt(point))),
   )
   const used = planRuns(all, { quick: true, seed }).map(({ injections }) => injections[0]?.fault)
 
