@@ -21,6 +21,11 @@ async function begin(isSynchronous: boolean): Promise<void> {
     timeoutMs: 5_000,
   })
   await store.sql`create table stored (id int)`
+  // An asynchronous standby gets it later.
+  await until(async () => {
+    const [row] = await postgres.standby.sql`select to_regclass('stored') is not null as found`
+    return row?.['found'] === true
+  })
 }
 
 afterEach(async () => {
