@@ -47,12 +47,13 @@ export class ReplicatedPostgres {
   readonly #password: string
   #primary: ReplicatedServer
   #standby: ReplicatedServer | undefined
-  /** How many servers there have been. */
-  #count = 1
+  /** All that were started, also former primaries that a failed test has left behind. */
+  readonly #servers: ReplicatedServer[]
 
   private constructor(options: ReplicationOptions, primary: ReplicatedServer, password: string) {
     this.#options = options
     this.#primary = primary
+    this.#servers = [primary]
     this.#password = password
   }
 
@@ -99,13 +100,14 @@ export class ReplicatedPostgres {
   async attachStandby(): Promise<void> {
     const { folder, isSynchronous = true } = this.#options
     const { sql, relay } = this.#primary
-    const home = join(folder, `server-${(this.#count += 1)}`)
+    const home = join(folder, `server-${this.#servers.length + 1}`)
     await copyServer(sql, home, [
       `primary_conninfo = 'host=127.0.0.1 port=${relay.port} user=postgres ` +
         `password=${this.#password} application_name=${STANDBY}'`,
       `synchronous_standby_names = ''`,
     ])
     this.#standby = await control(await startServer(home))
+    this.#servers.push(this.#standby)
     if (isSynchronous) {
       await sql.unsafe(`alter system set synchronous_standby_names = '${STANDBY}'`)
       await sql`select pg_reload_conf()`
@@ -118,7 +120,7 @@ export class ReplicatedPostgres {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#primary.stop(), this.#standby?.stop()])
+    await Promise.all(this.#servers.map((server) => server.stop()))
   }
 }
 
@@ -166,6 +168,11 @@ async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
     await signal('SIGKILL')
     await server.exited
   }
+  const stop = async () => {
+    await kill()
+    await Promise.all([store.close(), relay.close()])
+  }
+  let stopping: Promise<void> | undefined
   return {
     port: server.port,
     relay,
@@ -177,10 +184,7 @@ async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
       await store.sql.unsafe('alter system set default_transaction_read_only = on')
       await store.sql`select pg_reload_conf()`
     },
-    async stop() {
-      await kill()
-      await Promise.all([store.close(), relay.close()])
-    },
+    stop: () => (stopping ??= stop()),
   }
 }
 
