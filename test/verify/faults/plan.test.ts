@@ -48,11 +48,13 @@ function counted(scenario: string, times: number) {
 const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
 
+/** The faults that a full plan has for a scenario. */
+function faultsOf(scenario: string): Set<string> {
+  const runs = planRuns([counted(scenario, 1)], { quick: false, seed: 1 })
+  return new Set(runs.map(({ injections: [first] }) => first?.fault ?? ''))
+}
+
 test('behind a pooler, no fault needs the process of the server, or a server of its own', () => {
-  const faultsOf = (scenario: string) => {
-    const runs = planRuns([counted(scenario, 1)], { quick: false, seed: 1 })
-    return new Set(runs.map(({ injections: [first] }) => first?.fault ?? ''))
-  }
   const pooled = faultsOf('payment.create.pooled')
   const left = [...faultsOf('payment.create')].filter((name) => !pooled.has(name))
 
@@ -63,10 +65,6 @@ test('behind a pooler, no fault needs the process of the server, or a server of 
 })
 
 test('on a server with a standby every fault is a failover, and elsewhere none is', () => {
-  const faultsOf = (scenario: string) => {
-    const runs = planRuns([counted(scenario, 1)], { quick: false, seed: 1 })
-    return new Set(runs.map(({ injections: [first] }) => first?.fault ?? ''))
-  }
   const failovers = faults.flatMap(({ name, needsStandby }) => (needsStandby === true ? name : []))
 
   expect(failovers).toContain('failover-frozen')
