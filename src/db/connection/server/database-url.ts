@@ -95,7 +95,7 @@ export function parseDatabaseUrl(url: string): DatabaseUrl {
     password: parameters.password ?? decoded('the password', password),
     database: parameters.dbname ?? decoded('the database', database),
     tls: chooseTls(parameters),
-    // Of several hosts only the primary is of use, whatever the parameter says.
+    // The service writes, so it needs the primary of several hosts.
     onlyPrimary: servers.length > 1 || (parameters.target_session_attrs ?? 'any') !== 'any',
     connectTimeoutMs: (parameters.connect_timeout ?? 0) * 1_000 || undefined,
     options: parameters.options,
