@@ -31,14 +31,16 @@ const POLL_MS = 50
 /** For each fault that the lane supports, the points with ordinal 1 at which it can be injected. */
 export function choicesOf(
   counted: readonly CountedScenario[],
-  { options: { disk } }: Pick<Lane, 'options'>,
+  { options: { disk, replicated } }: Pick<Lane, 'options'>,
 ): Injection[][] {
   const points = counted.flatMap((scenario) => scenario.points).filter(isFirst)
   const known = [...new Map(points.map((point) => [point.label, point])).values()]
   return faults
-    .filter(({ contests, needsDisk }) => {
+    .filter(({ contests, needsDisk, needsStandby }) => {
+      if (needsDisk === true && typeof disk !== 'object') return false
+      if (needsStandby === true && replicated !== true) return false
       // A contest needs a tenant with one operation in progress, and a soak has many.
-      return contests !== true && (needsDisk !== true || typeof disk === 'object')
+      return contests !== true
     })
     .map(({ name, appliesAt }) =>
       known.filter(appliesAt).map(({ label }) => ({ fault: name, point: label })),

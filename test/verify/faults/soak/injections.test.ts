@@ -13,29 +13,33 @@ const reserve: Place = {
 }
 
 const counter = new PointCounter()
-const points = [reserve, reserve].map((place) => counter.count(place))
+const sent: Place = { ...reserve, message: 'Sync', moment: 'after' }
+const points = [reserve, reserve, sent].map((place) => counter.count(place))
 const counted = [
   { scenario: 'payment.create', points },
   { scenario: 'refund.create', points },
 ]
 
-const namesOf = (disk?: SmallDisk | string) => {
-  const options = disk === undefined ? {} : { disk }
-  return choicesOf(counted, { options } as Parameters<typeof choicesOf>[1]).map(
+const namesOf = (options: { disk?: SmallDisk | string; replicated?: boolean } = {}) =>
+  choicesOf(counted, { options } as Parameters<typeof choicesOf>[1]).map(
     ([injection]) => injection?.fault,
   )
-}
 
 test('injects a fault at the first point of its kind, once for all scenarios that have it', () => {
   const choices = choicesOf(counted, { options: {} } as Parameters<typeof choicesOf>[1])
 
-  expect(choices).toContainEqual([{ fault: 'SIGKILL', point: 'api/reserve/Execute#1/before' }])
+  expect(choices[0]).toEqual([
+    { fault: 'SIGKILL', point: 'api/reserve/Execute#1/before' },
+    { fault: 'SIGKILL', point: 'api/reserve/Sync#1/after' },
+  ])
   expect(choices.flat().map(({ point }) => point)).not.toContain('api/reserve/Execute#2/before')
 })
 
-test('does not draw faults that do not apply, nor a full disk without a small disk', () => {
+test('does not draw faults that do not apply, or for which the lane lacks something', () => {
   expect(namesOf()).toContain('connections-full')
   expect(namesOf()).not.toContain('zombie')
   expect(namesOf()).not.toContain('provider-late')
-  expect(namesOf('not permitted')).not.toContain('disk-full')
+  expect(namesOf({ disk: 'not permitted' })).not.toContain('disk-full')
+  expect(namesOf()).not.toContain('failover-killed')
+  expect(namesOf({ replicated: true })).toContain('failover-killed')
 })
