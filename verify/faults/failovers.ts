@@ -4,10 +4,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { ReplicatedServer } from '../../test/support/replicated-postgres.ts'
 import { isCommitBoundary } from './durable-states.ts'
 import type { Fault, FaultContext } from './fault.ts'
-import type { Lane, LaneTenant } from './lane.ts'
 import { Merchant } from './merchant.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Violation } from './results.ts'
+import { createTenantWhenServed } from './shortage.ts'
 import { PASS, type Action } from './watch.ts'
 
 /** From the promotion until a payment begun then has succeeded. */
@@ -55,7 +55,7 @@ async function failOver(
   await strike(replicated.primary)
   const former = await replicated.promote()
   const promotedAt = performance.now()
-  const next = new Merchant(lane, await createTenant(lane, signal), signal)
+  const next = new Merchant(lane, await createTenantWhenServed(lane, signal), signal)
   let answer = await next.pay(AUTOMATIC)
   // The API may still read from the former primary, which does not know the tenant.
   while (answer.status === UNAUTHORIZED && performance.now() - promotedAt < FAILOVER_LIMIT_MS) {
@@ -75,16 +75,4 @@ async function failOver(
     ...(resource.status === 'succeeded' ? [] : [{ invariant: 7, what }]),
     ...(isLate ? [{ invariant: 7, what: `it took ${ms} ms after the promotion` }] : []),
   ]
-}
-
-/** The lane's own connection has to follow, too. */
-async function createTenant(lane: Lane, signal: AbortSignal): Promise<LaneTenant> {
-  for (;;) {
-    try {
-      return await lane.createTenant()
-    } catch (error) {
-      if (signal.aborted) throw error
-      await wait(POLL_MS)
-    }
-  }
 }

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkReturn } from './bounds.ts'
 import type { FaultContext } from './fault.ts'
-import type { Lane } from './lane.ts'
+import type { Lane, LaneTenant } from './lane.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
@@ -22,13 +22,26 @@ export async function payAgain(
   }: Pick<FaultContext, 'lane' | 'merchant' | 'reportReturn' | 'isConcurrent'>,
   servesAt: number,
 ): Promise<Violation[]> {
-  const next = new Merchant(lane, await lane.createTenant(), merchant.signal)
+  const tenant = await createTenantWhenServed(lane, merchant.signal)
+  const next = new Merchant(lane, tenant, merchant.signal)
   const { status, resource } = await next.pay(AUTOMATIC)
   const ms = performance.now() - servesAt
   reportReturn(ms)
   const what = `the first payment after the outage was answered ${status} ${resource.status ?? ''}`
   const hasSucceeded = resource.status === 'succeeded'
   return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms, isConcurrent)]
+}
+
+/** The lane's own connection may have been opened while the store was away, and fails then. */
+export async function createTenantWhenServed(lane: Lane, signal: AbortSignal): Promise<LaneTenant> {
+  for (;;) {
+    try {
+      return await lane.createTenant()
+    } catch (error) {
+      if (signal.aborted) throw error
+      await wait(POLL_MS)
+    }
+  }
 }
 
 interface RefusalWait {
