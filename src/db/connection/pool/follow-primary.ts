@@ -26,7 +26,10 @@ export function followPrimary(
       const { server: primary } = await findPrimary()
       for (const client of clients) {
         const { session } = client
-        if (session.server && isReplacedBy(session.server, primary)) client.renew(session)
+        const isWaiting = client.hasWaited(SLOW_MS)
+        if (session.server && isReplacedBy(session.server, primary, isWaiting)) {
+          client.renew(session)
+        }
       }
     } catch {
       // There is none yet. A statement that waits has its own limit.

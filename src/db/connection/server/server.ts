@@ -76,8 +76,18 @@ export class LatestPrimaries {
   }
 }
 
-/** Whether a session of the one server should be given up, because the other one is the primary. */
-export function isReplacedBy(server: Server, primary: Server): boolean {
-  const isLater = server.timeline !== null && server.timeline > (primary.timeline ?? 0)
-  return server.startedAt !== primary.startedAt && !isLater
+/** A standby is older than every primary. */
+const timelineOf = ({ timeline }: Server): number => timeline ?? -1
+
+/**
+ * Whether a session of the one server should be given up, because the other one is the primary.
+ *
+ * @param isWaiting whether the server leaves a statement unanswered. Then it may be gone without a
+ *   promotion. Otherwise only a promotion counts: one address may lead to several servers that all
+ *   write, as those of Citus do.
+ */
+export function isReplacedBy(server: Server, primary: Server, isWaiting: boolean): boolean {
+  if (server.startedAt === primary.startedAt) return false
+  const behind = timelineOf(primary) - timelineOf(server)
+  return isWaiting ? behind >= 0 : behind > 0 && server.cluster === primary.cluster
 }

@@ -69,17 +69,26 @@ describe('the latest primaries', () => {
   })
 })
 
-test.each<[string, Server, boolean]>([
-  ['of the primary itself', primary, false],
-  ['of a former primary', former, true],
-  ['of a standby', standby, true],
-  ['of a server that was started at another time', { ...primary, startedAt: '99' }, true],
-  ['that began before the server was promoted', { ...primary, timeline: null }, false],
+const restarted: Server = { ...primary, startedAt: '99' }
+const later: Server = { ...primary, timeline: 3, startedAt: '110' }
+
+test.each<[string, Server, { silent: boolean; otherwise: boolean }]>([
+  ['of the primary itself', primary, { silent: false, otherwise: false }],
+  ['of a former primary', former, { silent: true, otherwise: true }],
+  ['of a standby', standby, { silent: true, otherwise: true }],
+  ['of a server of the same timeline', restarted, { silent: true, otherwise: false }],
+  ['of another cluster', { ...former, cluster: 'b' }, { silent: true, otherwise: false }],
+  [
+    'that began before the server was promoted',
+    { ...primary, timeline: null },
+    { silent: false, otherwise: false },
+  ],
   [
     'of a later primary, which the search has not found yet',
-    { ...primary, timeline: 3, startedAt: '110' },
-    false,
+    later,
+    { silent: false, otherwise: false },
   ],
-])('whether a session %s is replaced', (_, server, replaced) => {
-  expect(isReplacedBy(server, primary)).toBe(replaced)
+])('whether a session %s is replaced', (_, server, { silent, otherwise }) => {
+  expect(isReplacedBy(server, primary, true)).toBe(silent)
+  expect(isReplacedBy(server, primary, false)).toBe(otherwise)
 })
