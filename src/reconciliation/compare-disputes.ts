@@ -21,10 +21,13 @@ import type { Difference } from './verdict.ts'
 
 /** Compares every dispute that the provider opened in the window with ours. */
 export async function compareDisputes(comparison: Comparison): Promise<void> {
-  const { parts, run } = comparison
+  const { parts, run, signal } = comparison
   for await (const page of parts.provider.listDisputes(run, logRepeats(comparison))) {
     await throwIfEnded(comparison)
-    for (const theirs of page) await judge(comparison, theirs)
+    for (const theirs of page) {
+      signal.throwIfAborted()
+      await judge(comparison, theirs)
+    }
   }
 }
 

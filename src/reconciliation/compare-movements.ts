@@ -41,7 +41,7 @@ type Page = readonly ProviderMovement[]
 
 /** Compares every movement of the window with the ledger, and posts the fees of those that agree. */
 export async function compareMovements(comparison: Comparison): Promise<void> {
-  const { parts, run } = comparison
+  const { parts, run, signal } = comparison
   const list: PaymentProvider['listMovements'] = (...args) => parts.provider.listMovements(...args)
   await eachPage(comparison, 'movements', list, async (listed) => {
     await compareOtherMovements(comparison, listed.filter(isOther))
@@ -49,6 +49,7 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
     const ledgerMovementOf = await findLedgerMovements(comparison, page)
     const verdicts = page.map((movement) => judgeMovement(ledgerMovementOf(movement), movement))
     for (const [index, movement] of page.entries()) {
+      signal.throwIfAborted()
       const ours = ledgerMovementOf(movement)
       if (verdicts[index]?.verdict === 'unknown' && ours) await requestCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
@@ -160,6 +161,7 @@ async function missingOfDisputes(
 ): Promise<LedgerTransactionMovement[]> {
   const missing: LedgerTransactionMovement[] = []
   for (const movement of ours) {
+    comparison.signal.throwIfAborted()
     const theirs = await patiently(comparison, () =>
       comparison.parts.provider.readDispute(movement.objectId),
     )

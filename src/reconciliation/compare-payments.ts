@@ -68,6 +68,7 @@ export async function judgePage(
 ): Promise<void> {
   const differences: Difference[] = []
   for (const pair of await pairUp(comparison, page)) {
+    comparison.signal.throwIfAborted()
     const verdict = judgePayment(pair.ours, pair.theirs)
     differences.push(...(await act(comparison, pair, verdict)))
   }

@@ -74,12 +74,13 @@ export async function compareRefund(comparison: Comparison, id: string): Promise
 }
 
 async function judgePage(comparison: Comparison, page: readonly ProviderRefund[]): Promise<void> {
-  const { parts, run } = comparison
+  const { parts, run, signal } = comparison
   const refunds = await findRefundsOf(parts.store.sql, run.provider, page.map(comparedIdOf))
   const byProviderId = new Map(refunds.map((refund) => [refund.providerRefundId, refund]))
   const byOurId = new Map(refunds.map((refund) => [refund.id, refund]))
   const differences: Difference[] = []
   for (const theirs of page) {
+    signal.throwIfAborted()
     const ours =
       byProviderId.get(theirs.providerRefundId) ?? byOurId.get(theirs.correlation?.refundId ?? '')
     differences.push(...(await act(comparison, ours, theirs)))

@@ -58,7 +58,7 @@ export interface Comparison {
   readonly run: Run
   readonly counts: Counts
   readonly watcher: ComparisonWatcher
-  /** Ends the comparison between two pages. */
+  /** Ends the comparison before the next record: each may need a read at the provider. */
   readonly signal: AbortSignal
 }
 

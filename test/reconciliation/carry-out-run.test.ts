@@ -606,6 +606,31 @@ describe('a run', () => {
     expect(await foundNow()).toHaveLength(1)
   })
 
+  test('stops before the next record of a page', async () => {
+    const ending = new AbortController()
+    const booked = await books.fill(60)
+    const taker = takeFrom(booked)
+    for (let times = 0; times < 3; times += 1) {
+      const { intent } = taker.take('succeeded')
+      alter({ ...intent, amount_received: intent.amount_received - 1 })
+    }
+    let reads = 0
+    const provider: PaymentProvider = {
+      ...books.parts.provider,
+      readPayment(id) {
+        reads += 1
+        ending.abort(new Error('told to'))
+        return books.parts.provider.readPayment(id)
+      },
+    }
+    const run = await books.newRun()
+
+    const carriedOut = carryOutRun({ ...books.parts, provider }, run.id, { signal: ending.signal })
+
+    await expect(carriedOut).rejects.toThrow('told to')
+    expect(reads).toBe(1)
+  })
+
   test('opens each finding once with two concurrent runs of the same window', async () => {
     const booked = await books.fill(300)
     const taker = takeFrom(booked)
