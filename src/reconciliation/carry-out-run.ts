@@ -27,7 +27,7 @@ const silentWatcher: ComparisonWatcher = { progressed: () => {}, found: () => {}
 
 export interface RunOptions {
   readonly watcher?: ComparisonWatcher
-  /** Stops the run between two pages; it can be restarted. */
+  /** Stops the run before the next record; it can be restarted. */
   readonly signal?: AbortSignal
 }
 

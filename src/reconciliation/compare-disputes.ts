@@ -15,28 +15,25 @@ import {
   patiently,
   report,
   throwIfEnded,
+  untilStopped,
   type Comparison,
 } from './comparison.ts'
 import type { Difference } from './verdict.ts'
 
 /** Compares every dispute that the provider opened in the window with ours. */
 export async function compareDisputes(comparison: Comparison): Promise<void> {
-  const { parts, run, signal } = comparison
+  const { parts, run } = comparison
   for await (const page of parts.provider.listDisputes(run, logRepeats(comparison))) {
     await throwIfEnded(comparison)
-    for (const theirs of page) {
-      signal.throwIfAborted()
-      await judge(comparison, theirs)
-    }
+    for (const theirs of untilStopped(comparison, page)) await judge(comparison, theirs)
   }
 }
 
 /** Compares our disputes that are not closed. */
 export async function compareOpenDisputes(comparison: Comparison): Promise<void> {
-  const { parts, run, signal } = comparison
+  const { parts, run } = comparison
   for await (const page of walkOpenDisputes(parts.store.sql, run)) {
-    for (const { providerDisputeId } of page) {
-      signal.throwIfAborted()
+    for (const { providerDisputeId } of untilStopped(comparison, page)) {
       await compareDispute(comparison, providerDisputeId)
     }
   }

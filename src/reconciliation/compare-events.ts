@@ -8,7 +8,7 @@ import {
 import { recordCompared, notComparedAmong } from '../db/reconciliation/reconciliation-progress.ts'
 import { REMINDER } from '../domain/events/provider-event.ts'
 import { judgePage } from './compare-payments.ts'
-import { throwIfEnded, type Comparison } from './comparison.ts'
+import { throwIfEnded, untilStopped, type Comparison } from './comparison.ts'
 
 export async function requeueEvents({ parts, run, counts }: Comparison): Promise<void> {
   counts.requeued += await requeueStaleEvents(parts.store.sql, run.provider, REMINDER)
@@ -16,7 +16,7 @@ export async function requeueEvents({ parts, run, counts }: Comparison): Promise
 
 /** Judges the payments of the window's unmatched events, unless a page contained them. */
 export async function compareUnmatchedEvents(comparison: Comparison): Promise<void> {
-  const { parts, run, signal } = comparison
+  const { parts, run } = comparison
   const { sql } = parts.store
   let last: UnmatchedEvent | undefined
   for (;;) {
@@ -24,8 +24,7 @@ export async function compareUnmatchedEvents(comparison: Comparison): Promise<vo
     const ids = page.map(({ providerPaymentId }) => providerPaymentId)
     const missed = await notComparedAmong(sql, run.id, ids)
     await throwIfEnded(comparison)
-    for (const id of missed) {
-      signal.throwIfAborted()
+    for (const id of untilStopped(comparison, missed)) {
       const theirs = await parts.provider.readPayment(id)
       if (theirs !== undefined) await judgePage(comparison, [theirs])
       await recordCompared(sql, run.id, [id])

@@ -27,6 +27,7 @@ import {
   report,
   requestCheck,
   throwIfEnded,
+  untilStopped,
   type Comparison,
 } from './comparison.ts'
 import {
@@ -41,15 +42,14 @@ type Page = readonly ProviderMovement[]
 
 /** Compares every movement of the window with the ledger, and posts the fees of those that agree. */
 export async function compareMovements(comparison: Comparison): Promise<void> {
-  const { parts, run, signal } = comparison
+  const { parts, run } = comparison
   const list: PaymentProvider['listMovements'] = (...args) => parts.provider.listMovements(...args)
   await eachPage(comparison, 'movements', list, async (listed) => {
     await compareOtherMovements(comparison, listed.filter(isOther))
     const page = listed.filter(isOfPayment)
     const ledgerMovementOf = await findLedgerMovements(comparison, page)
     const verdicts = page.map((movement) => judgeMovement(ledgerMovementOf(movement), movement))
-    for (const [index, movement] of page.entries()) {
-      signal.throwIfAborted()
+    for (const [index, movement] of untilStopped(comparison, page.entries())) {
       const ours = ledgerMovementOf(movement)
       if (verdicts[index]?.verdict === 'unknown' && ours) await requestCheck(comparison, ours)
       if (verdicts[index]?.verdict === 'in_motion') comparison.counts.in_motion += 1
@@ -160,8 +160,7 @@ async function missingOfDisputes(
   ours: readonly LedgerTransactionMovement[],
 ): Promise<LedgerTransactionMovement[]> {
   const missing: LedgerTransactionMovement[] = []
-  for (const movement of ours) {
-    comparison.signal.throwIfAborted()
+  for (const movement of untilStopped(comparison, ours)) {
     const theirs = await patiently(comparison, () =>
       comparison.parts.provider.readDispute(movement.objectId),
     )

@@ -16,6 +16,7 @@ import {
   report,
   requestCheck,
   throwIfEnded,
+  untilStopped,
   type Comparison,
 } from './comparison.ts'
 import { evidenceOf, judgePayment, missingPayment } from './judge-payment.ts'
@@ -43,11 +44,10 @@ export async function comparePayments(comparison: Comparison): Promise<void> {
 
 /** Compares payments of ours from the window that no page contained with the provider's. */
 export async function compareUnseenPayments(comparison: Comparison): Promise<void> {
-  const { parts, run, counts, signal } = comparison
+  const { parts, run, counts } = comparison
   for await (const page of walkMissingPayments(parts.store.sql, run)) {
     await throwIfEnded(comparison)
-    for (const ours of page) {
-      signal.throwIfAborted()
+    for (const ours of untilStopped(comparison, page)) {
       const { providerPaymentId } = ours
       if (providerPaymentId === null) {
         counts.in_motion += 1
@@ -67,8 +67,7 @@ export async function judgePage(
   page: readonly ProviderPayment[],
 ): Promise<void> {
   const differences: Difference[] = []
-  for (const pair of await pairUp(comparison, page)) {
-    comparison.signal.throwIfAborted()
+  for (const pair of untilStopped(comparison, await pairUp(comparison, page))) {
     const verdict = judgePayment(pair.ours, pair.theirs)
     differences.push(...(await act(comparison, pair, verdict)))
   }

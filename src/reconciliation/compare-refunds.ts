@@ -15,6 +15,7 @@ import {
   report,
   requestCheck,
   throwIfEnded,
+  untilStopped,
   type Comparison,
 } from './comparison.ts'
 import { evidenceOf, judgeRefund, missingRefund } from './judge-refund.ts'
@@ -36,11 +37,10 @@ export async function compareRefunds(comparison: Comparison): Promise<void> {
 
 /** Compares refunds of ours from the window that no page contained with the provider's. */
 export async function compareUnseenRefunds(comparison: Comparison): Promise<void> {
-  const { parts, run, counts, signal } = comparison
+  const { parts, run, counts } = comparison
   for await (const page of walkMissingRefunds(parts.store.sql, run)) {
     await throwIfEnded(comparison)
-    for (const ours of page) {
-      signal.throwIfAborted()
+    for (const ours of untilStopped(comparison, page)) {
       const { providerRefundId } = ours
       if (providerRefundId === null) {
         counts.in_motion += 1
@@ -56,10 +56,9 @@ export async function compareUnseenRefunds(comparison: Comparison): Promise<void
 
 /** Compares refunds from before the window that wait for the provider. */
 export async function compareWaitingRefunds(comparison: Comparison): Promise<void> {
-  const { parts, run, counts, signal } = comparison
+  const { parts, run, counts } = comparison
   for await (const page of walkWaitingRefunds(parts.store.sql, run)) {
-    for (const { providerRefundId } of page) {
-      signal.throwIfAborted()
+    for (const { providerRefundId } of untilStopped(comparison, page)) {
       if (providerRefundId === null) continue
       await compareRefund(comparison, providerRefundId)
       counts.refunds += 1
@@ -74,13 +73,12 @@ export async function compareRefund(comparison: Comparison, id: string): Promise
 }
 
 async function judgePage(comparison: Comparison, page: readonly ProviderRefund[]): Promise<void> {
-  const { parts, run, signal } = comparison
+  const { parts, run } = comparison
   const refunds = await findRefundsOf(parts.store.sql, run.provider, page.map(comparedIdOf))
   const byProviderId = new Map(refunds.map((refund) => [refund.providerRefundId, refund]))
   const byOurId = new Map(refunds.map((refund) => [refund.id, refund]))
   const differences: Difference[] = []
-  for (const theirs of page) {
-    signal.throwIfAborted()
+  for (const theirs of untilStopped(comparison, page)) {
     const ours =
       byProviderId.get(theirs.providerRefundId) ?? byOurId.get(theirs.correlation?.refundId ?? '')
     differences.push(...(await act(comparison, ours, theirs)))

@@ -58,7 +58,7 @@ export interface Comparison {
   readonly run: Run
   readonly counts: Counts
   readonly watcher: ComparisonWatcher
-  /** Ends the comparison before the next record: each may need a read at the provider. */
+  /** Ends the comparison before the next record. */
   readonly signal: AbortSignal
 }
 
@@ -114,6 +114,21 @@ export async function throwIfEnded(
   signal.throwIfAborted()
   const { status } = (await findRun(sql, run.id)) ?? run
   if (status === 'completed') throw new RunCompleted(`run ${run.id} is completed`)
+}
+
+/**
+ * The records of a page, until the run is told to stop. Each of them may need a read at the provider.
+ *
+ * @throws the signal's reason before the next record.
+ */
+export function* untilStopped<Item>(
+  { signal }: Pick<Comparison, 'signal'>,
+  page: Iterable<Item>,
+): Iterable<Item> {
+  for (const item of page) {
+    signal.throwIfAborted()
+    yield item
+  }
 }
 
 /** Lets a page be read again after a temporary failure, unless the run was told to stop. */
