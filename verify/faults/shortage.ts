@@ -1,13 +1,14 @@
 // What the shortage faults share: PostgreSQL itself must have refused the process, and when the
 // shortage is over new payments must succeed at once.
 import { setTimeout as wait } from 'node:timers/promises'
+import { storeErrorKind } from '../../src/db/connection/store-errors.ts'
 import { checkReturn } from './bounds.ts'
 import type { FaultContext } from './fault.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
-import { Merchant } from './merchant.ts'
+import { Merchant, RECOVERY_LIMIT_SECONDS } from './merchant.ts'
 
 const REFUSAL_LIMIT_MS = 8_000
 const POLL_MS = 10
@@ -32,13 +33,18 @@ export async function payAgain(
   return [...(hasSucceeded ? [] : [{ invariant: 7, what }]), ...checkReturn(ms, isConcurrent)]
 }
 
-/** The lane's own connection may have been opened while the store was away, and fails then. */
+/**
+ * The lane's own connection may have been opened while the store was away, or to a former primary,
+ * and fails then.
+ */
 export async function createTenantWhenServed(lane: Lane, signal: AbortSignal): Promise<LaneTenant> {
+  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   for (;;) {
     try {
       return await lane.createTenant()
     } catch (error) {
-      if (signal.aborted) throw error
+      const isOver = signal.aborted || performance.now() > endsAt
+      if (isOver || storeErrorKind(error) === undefined) throw error
       await wait(POLL_MS)
     }
   }
