@@ -51,10 +51,18 @@ export const UNLIMITED: Settings = {
 export interface Services {
   readonly apiUrl: string
   readonly providerUrl: string
+  readonly provider: NodeProcess
   readonly api: NodeProcess
   readonly worker: NodeProcess
+  /** Starts another API. */
+  readonly startApi: () => Promise<ApiProcess>
   /** Starts another worker. */
   readonly startWorker: () => Promise<NodeProcess>
+}
+
+interface ApiProcess {
+  readonly url: string
+  readonly process: NodeProcess
 }
 
 export class BenchStack {
@@ -133,7 +141,7 @@ export class BenchStack {
     settings: Settings = {},
     reaping: 'never' | 'usual' = 'never',
   ): Promise<Services> {
-    const [providerPort, port] = [await findFreePort(), await findFreePort()]
+    const providerPort = await findFreePort()
     const providerUrl = `http://${LOOPBACK}:${providerPort}`
     const shared = {
       DATABASE_URL: this.#databaseUrl,
@@ -146,17 +154,22 @@ export class BenchStack {
       ENCRYPTION_KEYS: `bench:${randomBytes(32).toString('base64')}`,
       ...settings,
     }
-    await this.start('dev/stripe-stand-in/main.ts', {
+    const provider = await this.start('dev/stripe-stand-in/main.ts', {
       ...shared,
       MOCK_PROVIDER_PORT: String(providerPort),
     })
     const workerSettings = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER_MS }
     const startWorker = () => this.start('workers/main.ts', workerSettings)
     const worker = await startWorker()
-    const api = await this.start('src/start/api.ts', { ...shared, PORT: String(port) })
+    const startApi = async () => {
+      const port = await findFreePort()
+      const process = await this.start('src/start/api.ts', { ...shared, PORT: String(port) })
+      return { url: `http://${LOOPBACK}:${port}`, process }
+    }
+    const { url: apiUrl, process: api } = await startApi()
     const { sql } = this.owner
     if (reaping === 'never') await sql`delete from ${sql(JOB_SCHEMA)}.schedule where key = 'reap'`
-    return { apiUrl: `http://${LOOPBACK}:${port}`, providerUrl, api, worker, startWorker }
+    return { apiUrl, providerUrl, provider, api, worker, startApi, startWorker }
   }
 
   /** Starts a script as a process that ends with the stack. Waits until it is ready. */

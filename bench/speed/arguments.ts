@@ -6,7 +6,7 @@ import { parseOptions, readNumber, UsageError } from '../options.ts'
 
 export interface BenchOptions {
   readonly help: boolean
-  /** What to measure: speed, a long load, growing tables, the effect of slow clients or of a tenant. */
+  /** What to measure: see the help. */
   readonly mode: Mode
   /** Whether DBOS Transact is measured with the same payments. */
   readonly peers: boolean
@@ -32,11 +32,12 @@ export interface BenchOptions {
   readonly folder: string
 }
 
-export type Mode = 'speed' | 'soak' | 'scale' | 'slow-clients' | 'neighbours'
+export type Mode = 'speed' | 'soak' | 'scale' | 'nodes' | 'slow-clients' | 'neighbours'
 
 export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
+       npm run bench -- --nodes [--quick] [--folder <dir>]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
        npm run bench -- --neighbours [--quick] [--folder <dir>]
 
@@ -63,6 +64,9 @@ Growing tables, and more workers:
 --scale         10^4, 10^5 and 10^6 payments; then one to four workers.
 --scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
 
+More processes on the same machine:
+--nodes         One, two and four APIs, with as many workers.
+
 The effect of slow clients, which hold connections and send little:
 --slow-clients  Rounds without and with slow clients: 5 of 10 seconds by default.
 --sockets <n>   Number of slow clients: 1000 by default, 100 to 5000.
@@ -72,7 +76,7 @@ The latency of a tenant beside a noisy one:
                 step: rounds of 20 seconds for each step, or of 5 with --quick.
 
 Prints one table and writes bench-report/latest.json and latest.html. The names
-are soak, scale, slow-clients or neighbours for the other modes.
+are soak, scale, nodes, slow-clients or neighbours for the other modes.
 Exit code: 0 measured; 1 an answer was unexpected, a webhook did not arrive, a curve
 of the soak grows, or a plan or a latency changes with size; 2 usage error; 3 not
 measured; 130 interrupted.
@@ -91,17 +95,18 @@ const ROUNDS: Readonly<Record<Mode, number>> = {
   speed: 3,
   soak: 3,
   scale: 3,
+  nodes: 3,
   'slow-clients': 5,
   neighbours: 3,
 }
 
 /** The modes that an option applies to. --help and --folder apply to all modes. */
 const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale', 'slow-clients', 'neighbours'],
+  quick: ['speed', 'scale', 'nodes', 'slow-clients', 'neighbours'],
   peers: ['speed'],
-  seconds: ['speed', 'scale', 'slow-clients', 'neighbours'],
-  rounds: ['speed', 'scale', 'slow-clients', 'neighbours'],
-  payments: ['speed', 'soak', 'slow-clients', 'neighbours'],
+  seconds: ['speed', 'scale', 'nodes', 'slow-clients', 'neighbours'],
+  rounds: ['speed', 'scale', 'nodes', 'slow-clients', 'neighbours'],
+  payments: ['speed', 'soak', 'nodes', 'slow-clients', 'neighbours'],
   rate: ['soak'],
   'scale-max': ['scale'],
   sockets: ['slow-clients'],
@@ -160,7 +165,7 @@ const BOUNDS = {
 type Values = ReturnType<typeof parse>
 
 function modeOf(values: Values): Mode {
-  const modes = (['soak', 'scale', 'slow-clients', 'neighbours'] as const).filter(
+  const modes = (['soak', 'scale', 'nodes', 'slow-clients', 'neighbours'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
   const [mode = 'speed', other] = modes
@@ -175,7 +180,9 @@ function rejectIgnored(values: Values, mode: Mode): void {
   const [first] = ignored
   if (first === undefined) return
   const beside =
-    mode === 'speed' ? 'without --soak, --scale, --slow-clients or --neighbours' : `with --${mode}`
+    mode === 'speed'
+      ? 'without --soak, --scale, --nodes, --slow-clients or --neighbours'
+      : `with --${mode}`
   throw new UsageError(`--${first} has no effect ${beside}`)
 }
 
@@ -190,6 +197,7 @@ function parse(args: readonly string[]) {
     rate: { type: 'string' },
     scale: { type: 'boolean' },
     'scale-max': { type: 'string' },
+    nodes: { type: 'boolean' },
     'slow-clients': { type: 'boolean' },
     sockets: { type: 'string' },
     neighbours: { type: 'boolean' },

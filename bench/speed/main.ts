@@ -1,7 +1,8 @@
-// Runs `npm run bench`: measures speed, a long load, growing tables, the effect of slow clients
-// or that of a noisy tenant.
+// Runs `npm run bench`: measures speed, a long load, growing tables, more processes, the effect of
+// slow clients or that of a noisy tenant.
 import { runBenchmark, type Benchmark } from '../benchmark.ts'
 import { announceNeighbours, measureNeighbours } from '../neighbours/neighbours.ts'
+import { announceNodes, measureNodes } from '../nodes/nodes.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
 import { announceSoak, measureSoak } from '../soak/soak.ts'
@@ -14,6 +15,7 @@ const runs: Record<Mode, Run> = {
   speed: { announce: announceSpeed, measure: measureSpeed },
   soak: { announce: announceSoak, measure: measureSoak },
   scale: { announce: announceScale, measure: measureScale },
+  nodes: { announce: announceNodes, measure: measureNodes },
   neighbours: { announce: announceNeighbours, measure: measureNeighbours },
   'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }
