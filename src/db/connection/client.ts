@@ -125,7 +125,7 @@ export const types = {
  * Planner settings of each connection. Memoize (caching rows that a join looks up) speeds up none
  * of our statements, and the planner's estimates were so close that plans changed as a table grew.
  */
-export const planning = { enable_memoize: 'off' }
+export const planning = { enable_memoize: 'off', jit: 'off' }
 
 function driverOptions(options: StoreOptions): DriverOptions {
   return { types, connection: { application_name: options.applicationName } }

@@ -63,6 +63,8 @@ export function openJobStore({
     // rows. With sequential scans, it would read a table of some thousand jobs completely for
     // each batch.
     enable_seqscan: 'off',
+    // Without sequential scans the costs of others are so high that PostgreSQL would compile them.
+    jit: 'off',
     // A crash of the server may lose recent changes of jobs. The jobs then run again, which is
     // harmless: a job only names an operation.
     synchronous_commit: 'off',

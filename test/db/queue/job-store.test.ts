@@ -202,3 +202,9 @@ test('uses the service role', async () => {
 
   expect(rows).toEqual([{ role: 'atomic_payments_service' }])
 })
+
+test('no statement is compiled: short ones would take hundreds of milliseconds', async () => {
+  const { rows } = await jobs.executeSql('show jit')
+
+  expect([...rows, ...(await store.sql`show jit`)]).toEqual([{ jit: 'off' }, { jit: 'off' }])
+})
