@@ -189,6 +189,9 @@ test('a job without an operation becomes a dead letter with that reason', async 
     insert into pgboss.job (name, data) values
       ('operations', ${JSON.stringify(ref)}::jsonb), ('operations', '{"operationId": 5}'::jsonb)
   `
+  // With distributed tables, the operation of a young job may be committed in a moment.
+  expect(await sweep(t.engine)).toEqual(nothing)
+  await sql`update pgboss.job set created_on = now() - interval '61 seconds'`
 
   expect(await sweep(t.engine)).toEqual({ ...nothing, orphaned: 2 })
 

@@ -140,7 +140,9 @@ export const retentionExamples: readonly Example[] = [
   example(deleteOldEvents, (sql) => deleteOldEvents(sql, OLD)),
   example(deleteOldAdminActions, (sql) => deleteOldAdminActions(sql, OLD)),
   example(deleteOldPaymentDetails, (sql) => deleteOldPaymentDetails(sql, OLD)),
-  example(deleteOldProviderEvents, (sql) => deleteOldProviderEvents(sql, OLD)),
+  example(deleteOldProviderEvents, (sql) => deleteOldProviderEvents(sql, OLD), {
+    answers: [[{ lookedAt: 0, deleted: 0, last: null }]],
+  }),
   example(releaseCustomer, (sql) => releaseCustomer(sql, TENANT_CUSTOMER)),
   example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),
   example(eraseCustomer, (sql) => eraseCustomer(sql, TENANT_CUSTOMER, 'ietf'), {

@@ -30,8 +30,7 @@ const FIRST_CURSOR: ExpiryCursor = {
 /** A lookup for each key: the limit keeps Postgres from reading all tombstones for one batch. */
 const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
   select buried_at from key_tombstones
-  where tenant_id = expired.tenant_id and key_hash = ${keyHash(sql, sql`expired.key`)}
-  limit 1
+  where tenant_id = expired.tenant_id and key_hash = ${keyHash(sql, sql`expired.key`)} limit 1
 ) as tombstone`
 
 export interface TombstoneBatch {
@@ -59,6 +58,11 @@ export async function insertTombstones(
       order by expires_at, tenant_id, id
       limit ${limit}
     ),
+    buried as materialized (
+      select expired.tenant_id, expired.id
+      from expired cross join lateral ${tombstoneOfExpired(sql)}
+      where buried_at >= expired.expires_at
+    ),
     inserted as (
       insert into key_tombstones (
         tenant_id, key_hash, payment_id, refund_id, location, expired_at
@@ -67,9 +71,8 @@ export async function insertTombstones(
         tenant_id, ${keyHash(sql, sql`key`)}, payment_id, refund_id,
         case when payment_id is null then response_headers ->> 'location' end, expires_at
       from expired
-      left join lateral ${tombstoneOfExpired(sql)} on true
       -- The conflict clause would skip existing tombstones too, but lock each of them.
-      where tombstone.buried_at is null or tombstone.buried_at < expires_at
+      where (tenant_id, id) not in (select tenant_id, id from buried)
       order by expires_at, tenant_id, id
       on conflict (tenant_id, key_hash) do update set
         payment_id = excluded.payment_id,
@@ -80,8 +83,7 @@ export async function insertTombstones(
       where key_tombstones.buried_at < excluded.expired_at
       returning 1
     )
-    select
-      (select count(*)::int from expired) as looked_at,
+    select (select count(*)::int from expired) as looked_at,
       (select count(*)::int from inserted) as inserted,
       (
         select jsonb_build_object('expiresAt', expires_at::text, 'tenantId', tenant_id, 'id', id)
@@ -116,8 +118,7 @@ export async function deleteIfTombstoned(
     ),
     tombstoned as materialized (
       select expired.tenant_id, expired.id
-      from expired
-      cross join lateral ${tombstoneOfExpired(sql)}
+      from expired cross join lateral ${tombstoneOfExpired(sql)}
       -- Only a tombstone of this operation of the key, not of an earlier one.
       where tombstone.buried_at >= expired.expires_at
         and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'

@@ -128,9 +128,9 @@ export async function giveBackIfOwner(
     update idempotency_keys set
       ${expiry}
       status = ${to.status},
-      unknown_at = case ${to.status}
-        when 'unknown' then coalesce(unknown_at, now())
-        when 'pending' then unknown_at end,
+      unknown_at = case
+        when ${to.status} = 'unknown' then coalesce(unknown_at, now())
+        when ${to.status} = 'pending' then unknown_at end,
       evidence = case when ${to.status} <> 'failed_retryable' then evidence end,
       next_check_at = case when ${to.status} = 'unknown'
         then ${nextCheckAt(tx, to.checkDelaysSeconds)} end,

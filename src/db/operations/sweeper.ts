@@ -182,17 +182,23 @@ export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
       where name = ${OPERATIONS_DEAD_LETTERS} and state < 'active' and not blocked
       order by priority desc, created_on
       limit ${SCAN_LIMIT}
+    ),
+    obsolete as (
+      select letters.id from letters
+      join idempotency_keys
+        on idempotency_keys.tenant_id = letters.tenant_id
+        and idempotency_keys.id = letters.operation_id
+      where idempotency_keys.status = 'completed'
     )
     delete from ${sql(JOB_SCHEMA)}.job
-    using letters
-    join idempotency_keys
-      on idempotency_keys.tenant_id = letters.tenant_id
-      and idempotency_keys.id = letters.operation_id
-    where ${seesEveryTenant(sql)} and job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = letters.id
-      and idempotency_keys.status = 'completed'
+    using obsolete
+    where ${seesEveryTenant(sql)} and job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = obsolete.id
   `
   return count
 }
+
+/** With distributed tables, a job may be visible before its operation, for as long as a commit takes. */
+const VISIBLE_AFTER_SECONDS = 60
 
 /** Moves jobs whose operation does not exist to the dead letters. Returns their number. */
 export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
@@ -207,6 +213,7 @@ export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
           then (data ->> 'operationId')::uuid end as operation_id
       from ${sql(JOB_SCHEMA)}.job
       where name = ${OPERATIONS_QUEUE} and state < 'active' and not blocked
+        and created_on < now() - ${VISIBLE_AFTER_SECONDS} * interval '1 second'
       order by priority desc, created_on
       limit ${SCAN_LIMIT}
     ),

@@ -40,11 +40,17 @@ export async function openFindingsOfStuck(
   },
 ): Promise<number> {
   const rows = await sql<StuckRow[]>`
+    with stuck as (
+      select operation.*, payments.provider
+      from idempotency_keys as operation
+      join payments
+        on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
+      where operation.status = 'unknown'
+    )
     select
       stuck.tenant_id, stuck.id, stuck.operation, stuck.recovery_point, stuck.payment_id,
-      stuck.refund_id, stuck.unknown_at, stuck.last_error, payments.provider
-    from idempotency_keys as stuck
-    join payments on payments.tenant_id = stuck.tenant_id and payments.id = stuck.payment_id
+      stuck.refund_id, stuck.unknown_at, stuck.last_error, stuck.provider
+    from stuck
     cross join lateral (
       select stuck.unknown_at + interval '1 second' * case
         when (
@@ -58,7 +64,7 @@ export async function openFindingsOfStuck(
         ) then ${Math.min(settleSeconds, lastDelaySeconds)}::float8
         else ${lastDelaySeconds}::float8 end as at
     ) as last_check
-    where ${seesEveryTenant(sql)} and stuck.status = 'unknown'
+    where ${seesEveryTenant(sql)}
       and last_check.at < now() - ${afterMs} * interval '1 millisecond'
       -- The last check was made, or never will be: the schedule had ended when the outcome became
       -- unknown again.
@@ -112,16 +118,22 @@ function findingOf(row: StuckRow): NewFinding {
 /** Closes the findings about operations whose outcome is known now. Returns their number. */
 export async function closeFindingsOfIdle(sql: Sql): Promise<number> {
   const { count } = await sql`
+    with known as (
+      select finding.id, operation.status
+      from reconciliation_findings as finding
+      join idempotency_keys as operation
+        on operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
+      where finding.status = 'open' and finding.kind in ('outcome_unknown', 'operation_abandoned')
+        and (
+          operation.status = 'completed'
+          or (finding.kind = 'outcome_unknown' and operation.status = 'failed_retryable')
+        )
+    )
     update reconciliation_findings as finding set
       status = 'resolved', resolved_at = now(), resolved_by = ${SERVICE_ACTOR},
-      note = 'the operation is ' || operation.status
-    from idempotency_keys as operation
-    where ${seesEveryTenant(sql)} and finding.status = 'open'
-      and operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
-      and case finding.kind
-        when 'outcome_unknown' then operation.status in ('completed', 'failed_retryable')
-        when 'operation_abandoned' then operation.status = 'completed'
-        else false end
+      note = 'the operation is ' || known.status
+    from known
+    where ${seesEveryTenant(sql)} and finding.id = known.id and finding.status = 'open'
   `
   return count
 }

@@ -152,7 +152,7 @@ export async function requestCheckOfPayment(
       and tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
       and (next_check_at is null or next_check_at > now())
       and (
-        checked_at is null or checked_at < now() - greatest(
+        checked_at is null or now() - checked_at > greatest(
           ${seconds} * interval '1 second',
           least((now() - unknown_at) / ${AGE_PER_CHECK}, ${mostSeconds} * interval '1 second')
         )

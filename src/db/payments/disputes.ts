@@ -98,7 +98,7 @@ export function selectDispute(sql: Sql): Fragment {
       where not exists (
         select from idempotency_keys as other
         where other.tenant_id = disputes.tenant_id and other.dispute_id = disputes.id
-          and other.status in ('pending', 'processing')
+          and other.id <> reserved.id and other.status in ('pending', 'processing')
       )
     )
   `

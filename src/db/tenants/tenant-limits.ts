@@ -38,14 +38,18 @@ export async function changeTenantLimits(
 ): Promise<TenantLimits | undefined> {
   const columns = Object.entries(change).map(([name, value]) => [name.toLowerCase(), value])
   const [row] = await sql<{ limits: TenantLimits }[]>`
-    update tenants
-    set (rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys) = (
-      select rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys
-      -- The columns that the change names; the others are those of the row.
-      from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
+    with changed as (
+      update tenants
+      set (rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys) = (
+        select rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys
+        -- The columns that the change names; the others are those of the row.
+        from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
+      )
+      where id = ${tenantId}
+      returning *
     )
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
-    returning ${ownLimits(sql)} as limits, ${announceEndedKeys(sql)}
+    select ${ownLimits(sql)} as limits, ${announceEndedKeys(sql)} from changed
+    where ${seesTenant(sql, tenantId)}
   `
   return row?.limits
 }

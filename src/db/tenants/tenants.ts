@@ -105,9 +105,12 @@ export async function setTenantDisabled(
   disabled: boolean,
 ): Promise<Tenant | undefined> {
   const [row] = await sql<TenantRow[]>`
-    update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
-    returning ${columns(sql)}, ${announceEndedKeys(sql)}
+    with changed as (
+      update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
+      where id = ${tenantId}
+      returning ${columns(sql)}
+    )
+    select ${columns(sql)}, ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
   `
   return row && tenantFromRow(row)
 }

@@ -146,13 +146,17 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
  */
 export async function postponeIfDue(sql: Sql, job: WebhookJob, seconds: number): Promise<void> {
   await sql`
-    with delivery as (
-      update webhook_deliveries as delivery set
-        next_attempt_at =
-          greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second'
-      from webhook_endpoints as endpoint
+    with pause as (
+      select greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second' as over_at
+      from webhook_deliveries as delivery
+      join webhook_endpoints as endpoint
+        on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+      where ${isDue(sql, job)}
+    ),
+    delivery as (
+      update webhook_deliveries as delivery set next_attempt_at = pause.over_at
+      from pause
       where ${isDue(sql, job)} and delivery.next_attempt_at <= now()
-        and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
       returning delivery.*
     )
     ${insertDeliveryJobs(sql, {
