@@ -19,7 +19,7 @@ const jobData: z.ZodType<OperationJob> = z.object({
 
 export async function workOnOperation(
   { engine }: WorkerParts,
-  job: Pick<FetchedJob, 'id' | 'data'>,
+  job: Pick<FetchedJob, 'id' | 'data' | 'retryCount'>,
 ): Promise<JobResult> {
   const { id } = job
   const parsed = jobData.safeParse(job.data)
@@ -37,6 +37,10 @@ export async function workOnOperation(
         return { id, status: 'completed' }
       case 'gave_up':
         return { id, status: 'deadletter', output: await explainGivingUp(engine, parsed.data) }
+      // With distributed tables, the job may be visible before the operation. The next try sees both.
+      case 'absent':
+        if (job.retryCount > 0) return { id, status: 'completed' }
+        return { id, status: 'failed', output: { reason: result } }
       case 'retry':
       case 'leased':
         return { id, status: 'failed', output: { reason: result } }

@@ -15,13 +15,17 @@ const jobData: z.ZodType<WebhookJob> = z.object({
 
 export async function workOnWebhook(
   webhooks: WebhookParts,
-  job: Pick<FetchedJob, 'id' | 'data'>,
+  job: Pick<FetchedJob, 'id' | 'data' | 'retryCount'>,
 ): Promise<JobResult> {
   const { id } = job
   const parsed = jobData.safeParse(job.data)
   if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
   try {
     const result = await deliverWebhook(webhooks, parsed.data)
+    // With distributed tables, the job may be visible before the delivery. The next try sees both.
+    if (result === 'absent' && job.retryCount === 0) {
+      return { id, status: 'failed', output: { reason: result } }
+    }
     if (result !== 'gave_up') return { id, status: 'completed' }
     return { id, status: 'deadletter', output: await explainGivingUp(webhooks, parsed.data) }
   } catch (error) {

@@ -19,7 +19,8 @@ import { phaseSpan, runSpan } from './spans.ts'
  * How a run ended. `finished`: the response is stored. `retry`: no final outcome, to be retried
  * later. `gave_up`: out of tries, now `failed_retryable` or `unknown`. `handed_over`: this process
  * shuts down, and a new job makes another worker continue. `leased`: another worker owns the lease.
- * `nothing_to_do`: the operation was idle already.
+ * `nothing_to_do`: the operation was idle already. `absent`: there is no such operation, or its node
+ * has not committed it yet.
  */
 export type RunResult =
   | 'finished'
@@ -28,6 +29,7 @@ export type RunResult =
   | 'handed_over'
   | 'leased'
   | 'nothing_to_do'
+  | 'absent'
 
 /**
  * Claims an operation and runs it as far as possible. An operation without a final outcome is
@@ -58,7 +60,8 @@ async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult
 
 async function explainUnclaimed({ store }: Engine, ref: OperationRef): Promise<RunResult> {
   const state = await readOperationState(store.sql, ref)
-  const inProgress = state?.status === 'processing' || state?.status === 'pending'
+  if (state === undefined) return 'absent'
+  const inProgress = state.status === 'processing' || state.status === 'pending'
   return inProgress ? 'leased' : 'nothing_to_do'
 }
 

@@ -14,6 +14,7 @@ import {
   type DueDelivery,
   type NewAttempt,
 } from '../db/webhooks/webhook-attempts.ts'
+import { findDelivery } from '../db/webhooks/webhook-deliveries.ts'
 import { FIRST_PAUSE_SECONDS } from '../domain/webhooks/endpoint-circuit.ts'
 import { presentEvent, showEventId } from '../domain/events/event.ts'
 import { judgeReply, retryDelaySeconds } from '../domain/webhooks/webhook-delivery.ts'
@@ -38,6 +39,7 @@ export interface WebhookParts {
  * The result of an attempt. `retrying`: it failed, and the next one is scheduled. `gave_up`: it
  * failed and was the last one of the schedule. `refused`: the endpoint is disabled or gone.
  * `postponed`: the circuit of the endpoint is open. `nothing_to_do`: the attempt was already made.
+ * `absent`: there is no such delivery, or its node has not committed it yet.
  */
 export type DeliveryResult =
   | 'succeeded'
@@ -46,6 +48,7 @@ export type DeliveryResult =
   | 'refused'
   | 'postponed'
   | 'nothing_to_do'
+  | 'absent'
 
 /** Makes the attempt that a job names. */
 export async function deliverWebhook(
@@ -54,7 +57,9 @@ export async function deliverWebhook(
 ): Promise<DeliveryResult> {
   const { sql } = parts.store
   const due = await findDueDelivery(sql, job)
-  if (due === undefined) return 'nothing_to_do'
+  if (due === undefined) {
+    return (await findDelivery(sql, job.tenantId, job.deliveryId)) ? 'nothing_to_do' : 'absent'
+  }
   if (due.endpointStatus !== 'enabled') {
     await failIfDue(sql, job)
     return 'refused'

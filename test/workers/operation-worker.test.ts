@@ -31,7 +31,8 @@ test('a run that loses its lease during its call is retried, and counted', async
       return outcome
     },
   )
-  const job = { id: ref.id, data: { tenantId: ref.tenantId, operationId: ref.id } }
+  const data = { tenantId: ref.tenantId, operationId: ref.id }
+  const job = { id: ref.id, data, retryCount: 0 }
 
   const result = await workOnOperation({ engine } as WorkerParts, job)
 
@@ -42,4 +43,19 @@ test('a run that loses its lease during its call is retried, and counted', async
   expect(value('atomic_payments_outcomes_total', { ...phase, outcome: 'done' })).toBe(1)
   // A phase that was not recorded is not counted as completed.
   expect(value('atomic_payments_phase_duration_seconds_count', phase)).toBeUndefined()
+})
+
+test('a job whose operation is not there yet is tried again, and then completed', async () => {
+  const parts = { engine: t.engine } as WorkerParts
+  const data = { tenantId: t.tenantId, operationId: '01890a5d-ac96-774b-bcce-b302099a8057' }
+
+  expect(await workOnOperation(parts, { id: 'job', data, retryCount: 0 })).toEqual({
+    id: 'job',
+    status: 'failed',
+    output: { reason: 'absent' },
+  })
+  expect(await workOnOperation(parts, { id: 'job', data, retryCount: 1 })).toEqual({
+    id: 'job',
+    status: 'completed',
+  })
 })

@@ -130,8 +130,8 @@ export async function runNextJob(parts = webhooks) {
 export const endPauses = () =>
   store.sql`update webhook_endpoints set paused_until = null where tenant_id = ${tenantId}`
 
-export function work(job: { id: string; data: unknown }, parts = webhooks) {
-  return workOnWebhook(parts, job)
+export function work(job: { id: string; data: unknown; retryCount?: number }, parts = webhooks) {
+  return workOnWebhook(parts, { retryCount: 0, ...job })
 }
 
 /** Verifies a request with `standardwebhooks`, which throws when the signature is wrong. */

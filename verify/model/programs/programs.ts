@@ -54,7 +54,7 @@ export function programsOf(
     work: (operationIds) => async (environment) => {
       const parts = { engine: engineOf(environment) } as unknown as WorkerParts
       await runTogether(environment, operationIds, async (operationId) => {
-        const job = { id: 'job', data: { tenantId: TENANT_ID, operationId } }
+        const job = { id: 'job', data: { tenantId: TENANT_ID, operationId }, retryCount: 0 }
         return (await product.workOnOperation(parts, job)).status ?? null
       })
     },
