@@ -54,13 +54,16 @@ export const examples: readonly Example[] = [
 /** Functions without a statement of their own, and what they send. */
 export const forwarders: Readonly<Record<string, string>> = {
   batchClaims: '`claimEachIfUnowned`, for claims that are requested together',
-  build: 'the statement of a template',
   createApiKeyCache: '`authenticateKey`',
   createTenant: '`begin`, `insertTenant`, `insertApiKey`, `commit`',
+  distributeTables: 'the file `src/db/migrations/distribute.sql`, in one transaction',
   endSessions: 'nothing; it closes the connections of a pool',
+  execute: 'the statement of a template',
+  executeText: 'a statement; with distributed tables its parts, in one transaction',
   expectOwn: 'nothing; it closes the connections when an answer is not about what was asked',
   findIdempotencyKey: '`findEach`',
   findReservedKey: '`findEach`, then `findTombstone`',
+  grantRightsOnNodes: 'the rights of the role on the other nodes of Citus',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
   requireOwnerRights: '`readOwnerRights`',

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
+import { citusUrl, createCitusDatabase, executeInParts } from './citus.ts'
 
 /** The SQLSTATE of a copy while another test copies the template. */
 const OBJECT_IN_USE = '55006'
@@ -20,14 +21,24 @@ export interface TestDatabase {
 /**
  * Creates an empty, migrated database.
  *
+ * @param inParts whether statements are executed in parts, as with Citus, on this one node: in all
+ *   databases with TEST_IN_PARTS=true.
  * @throws the driver's error when the cluster of this jest run cannot be reached.
  */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase({
+  inParts = process.env['TEST_IN_PARTS'] === 'true',
+} = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
+  if (inParts && citusUrl() !== undefined) {
+    const { url, drop } = await createCitusDatabase(name)
+    return { url, adminUrl: url, drop }
+  }
   await copyTemplate(name)
   const urlOf = (cluster: string) => Object.assign(new URL(cluster), { pathname: name }).href
+  const url = urlOf(process.env['TEST_POSTGRES_OWNER_URL'] ?? '')
+  if (inParts) await executeInParts(url)
   return {
-    url: urlOf(process.env['TEST_POSTGRES_OWNER_URL'] ?? ''),
+    url,
     adminUrl: urlOf(clusterUrl()),
     drop: () =>
       asAdmin(async (sql) => {

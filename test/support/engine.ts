@@ -201,12 +201,20 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     async letTimePass({ id }, seconds) {
       const passed = sql`${seconds} * interval '1 second'`
       await sql`
+        with moved as (
+          select tenant_id, id,
+            created_at - ${passed} as created_at, phase_began_at - ${passed} as phase_began_at,
+            unknown_at - ${passed} as unknown_at, checked_at - ${passed} as checked_at,
+            next_check_at - ${passed} as next_check_at,
+            lease_expires_at - ${passed} as lease_expires_at
+          from idempotency_keys where id = ${id}
+        )
         update idempotency_keys set
-          created_at = created_at - ${passed}, phase_began_at = phase_began_at - ${passed},
-          unknown_at = unknown_at - ${passed}, checked_at = checked_at - ${passed},
-          next_check_at = next_check_at - ${passed},
-          lease_expires_at = lease_expires_at - ${passed}
-        where id = ${id}
+          created_at = moved.created_at, phase_began_at = moved.phase_began_at,
+          unknown_at = moved.unknown_at, checked_at = moved.checked_at,
+          next_check_at = moved.next_check_at, lease_expires_at = moved.lease_expires_at
+        from moved
+        where idempotency_keys.tenant_id = moved.tenant_id and idempotency_keys.id = moved.id
       `
     },
     async stop() {

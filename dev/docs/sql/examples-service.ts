@@ -1,6 +1,8 @@
 // Examples of the statements of the service itself: migrations, queues, operators and reconciliation.
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { isDistributed } from '../../../src/db/migrations/distribution.ts'
+import { readTables } from '../../../src/db/distributed/tables.ts'
 import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
 import {
@@ -104,6 +106,11 @@ export const migrationExamples: readonly Example[] = [
     answers: [[{ user: 'owner' }]],
   }),
   example(grantServiceRights, (sql) => grantServiceRights(sql, SERVICE_ROLE)),
+  example(isDistributed, (sql) => isDistributed(sql)),
+  example(readTables, (sql) => readTables(sql), {
+    answers: [[{ exists: false }]],
+    variant: 'The tables are read only if they were distributed.',
+  }),
 ]
 
 export const queueExamples: readonly Example[] = [

@@ -1,6 +1,6 @@
 // Runs transactions that survive the loss of their connection. The driver would send its ROLLBACK
 // into the closed connection, which ends the process (postgres 3.4.9, `nextWrite` of null).
-import type { Sql, Transaction } from './client.ts'
+import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { isConnectionLost } from './store-errors.ts'
 
 /**

@@ -11,6 +11,7 @@ import { seesEveryTenant } from '../connection/row-security.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
+import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
 
@@ -33,6 +34,8 @@ export interface MigrateOptions {
   /** The role that the API and the workers switch to. */
   readonly role?: string
   readonly folder?: string
+  /** Distributes the tables with Citus. A database that was distributed stays so without it. */
+  readonly citus?: boolean
 }
 
 /**
@@ -44,7 +47,7 @@ export interface MigrateOptions {
  */
 export async function migrateDatabase(
   url: string,
-  { role = SERVICE_ROLE, folder = migrationsFolder }: MigrateOptions = {},
+  { role = SERVICE_ROLE, folder = migrationsFolder, citus = false }: MigrateOptions = {},
 ): Promise<void> {
   const store = openStore({
     url,
@@ -59,7 +62,10 @@ export async function migrateDatabase(
     await applyMigrations(store.sql, folder)
     await migrateJobs(url)
     await whenUnlocked(() => indexJobs(store.sql))
+    const distribute = citus || (await isDistributed(store.sql))
+    if (distribute) await distributeTables(store.sql)
     await grantServiceRights(store.sql, role)
+    if (distribute) await grantRightsOnNodes(store.sql, role)
   } finally {
     await store.close()
   }

@@ -157,6 +157,19 @@ test('creates the tables and the queues of a fresh database, which can store a p
   expect(key.status).toBe('pending')
 })
 
+test('distributes nothing in a database without Citus, and says so', async () => {
+  await migrateDatabase(url)
+  await expect(migrateDatabase(url, { citus: true })).rejects.toThrow(
+    'the extension citus is not installed in this database',
+  )
+
+  expect(
+    await store.sql`
+    select from pg_class where relname in ('distributed_tables', 'two_phases')
+  `,
+  ).toHaveLength(0)
+})
+
 test('leaves a current database and its rows unchanged', async () => {
   await migrateDatabase(url)
   const tenantId = await makeTenant(store)

@@ -7,7 +7,14 @@ import type { StoreErrorKind } from '../store-errors.ts'
 import { followPrimary } from './follow-primary.ts'
 import { PooledClient, TRANSACTION_LIMITS } from './pooled-client.ts'
 import { SessionError, type Session } from './session.ts'
-import { build, Statement, tagged, withFragments, type Build } from './templates.ts'
+import {
+  execute,
+  Statement,
+  tagged,
+  templateOf,
+  withFragments,
+  type Template,
+} from './templates.ts'
 
 export interface Pool {
   readonly sql: Sql
@@ -58,15 +65,17 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
     return leastLoaded(own.length < share ? clients : own, tenantId)
   }
   const open = (tenantId?: string): Sql => {
-    const run = (buildFor: Build) => choose(tenantId).run(buildFor, { limitMs, tenantId })
-    const pool = tagged(
-      client,
-      (strings, values) => new Statement((own) => build(own, strings, values), run),
-    )
+    const limits = { limitMs, tenantId }
+    const run = (template: Template) =>
+      choose(tenantId).run((own, tables) => execute(own, template, tables), limits)
+    const pool = tagged(client, (template) => new Statement(template, run))
     const all = Object.assign(pool, {
-      unsafe: (...text: [string]) => new Statement((own) => own.unsafe(...text), run),
+      unsafe: (...text: [string]) =>
+        new Statement(templateOf(text[0]), () =>
+          choose(tenantId).run((own) => own.unsafe(...text), limits),
+        ),
       begin: (work: (tx: Transaction) => Promise<unknown>) =>
-        choose(tenantId).run((own) => own.begin((tx) => work(withFragments(tx))), {
+        choose(tenantId).run((own, tables) => own.begin((tx) => work(withFragments(tx, tables))), {
           ...TRANSACTION_LIMITS,
           tenantId,
         }),

@@ -1,5 +1,6 @@
 // One connection of a pool: how busy it is, and when it is replaced.
 import type { Sql } from 'postgres'
+import type { Tables } from '../../distributed/tables.ts'
 import {
   isConnectionBroken,
   isFromOtherThanPrimary,
@@ -68,7 +69,7 @@ export class PooledClient {
    *   destroyed.
    */
   async run<Value>(
-    work: (client: Sql) => Promise<Value>,
+    work: (client: Sql, tables: Tables | undefined) => Promise<Value>,
     { weight = 1, limitMs, tenantId }: Run,
   ): Promise<Value> {
     const isUnused = this.#load === 0
@@ -83,7 +84,7 @@ export class PooledClient {
     const limit = setTimeout(() => isBehind || this.renew(session), limitMs).unref()
     try {
       if (!session.isProved) await this.#options.prove(this)
-      const value = await work(session.sql)
+      const value = await work(session.sql, session.tables)
       session.requireReplicated()
       return value
     } catch (error) {

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql } from 'postgres'
 import { ConfigError } from '../../../config.ts'
+import { readTables, type Tables } from '../../distributed/tables.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-unusable.ts'
@@ -57,6 +58,7 @@ export class Session {
   /** The settings as the server shows them, since it was claimed. */
   #claimed: readonly SessionSetting[] | undefined
   #checkedAtMs = -Infinity
+  #tables: Tables | undefined
   #server: Server | undefined
   #proving: Promise<void> | undefined
   #isOver = false
@@ -104,6 +106,11 @@ export class Session {
     return this.#server
   }
 
+  /** The tables of its database that are distributed over nodes; undefined if none is. */
+  get tables(): Tables | undefined {
+    return this.#tables
+  }
+
   /** @throws ServerUnusable when a failover may lose a commit of the session, as if it got no answer. */
   requireReplicated(): void {
     if (!this.#hasUnreplicatedCommit) return
@@ -138,7 +145,10 @@ export class Session {
 
   async #claimAndCheck(): Promise<void> {
     try {
-      this.#claimed ??= await this.#claim()
+      if (!this.#claimed) {
+        this.#claimed = await this.#claim()
+        this.#tables = await readTables(this.sql)
+      }
       await this.#check(this.#claimed)
       this.#server = await readServer(this.sql)
       this.#latest.note(this.#server)

@@ -1,17 +1,28 @@
 // Templates of a pool: they are executed when they are awaited, on a connection that the pool chooses
 // then.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
+import { executeText, type StatementText } from '../../distributed/execute-text.ts'
+import type { Tables } from '../../distributed/tables.ts'
 
-export type Build = (client: Sql) => Promise<unknown>
+/** The text of a statement with its values, which may be templates themselves: its parts. */
+export interface Template {
+  readonly strings: TemplateStringsArray
+  readonly values: readonly unknown[]
+}
+
+/** A text without parameters. */
+export function templateOf(text: string): Template {
+  return { strings: Object.assign([text], { raw: [text] }), values: [] }
+}
 
 /** A tagged template. It is executed when it is awaited, or becomes a part of another template. */
 export class Statement {
-  readonly buildFor: Build
-  readonly #run: (buildFor: Build) => Promise<unknown>
+  readonly template: Template
+  readonly #run: (template: Template) => Promise<unknown>
   #result: Promise<unknown> | undefined
 
-  constructor(buildFor: Build, run: (buildFor: Build) => Promise<unknown>) {
-    this.buildFor = buildFor
+  constructor(template: Template, run: (template: Template) => Promise<unknown>) {
+    this.template = template
     this.#run = run
   }
 
@@ -29,13 +40,17 @@ export class Statement {
   }
 
   get #started(): Promise<unknown> {
-    return (this.#result ??= this.#run(this.buildFor))
+    return (this.#result ??= this.#run(this.template))
   }
 }
 
 /** A transaction whose statements accept templates of the pool as parts. */
-export function withFragments(tx: Transaction): Transaction {
-  return tagged(tx, (strings, values) => build(tx as never, strings, values)) as never
+export function withFragments(tx: Transaction, tables: Tables | undefined): Transaction {
+  if (tables === undefined) {
+    return tagged(tx, (template) => build(tx as never, template)) as never
+  }
+  const run = (template: Template) => executeText(tx, textOf(template), tables)
+  return tagged(tx, (template) => new Statement(template, run)) as never
 }
 
 /**
@@ -43,22 +58,61 @@ export function withFragments(tx: Transaction): Transaction {
  */
 export function tagged<Client extends Sql | Transaction>(
   client: Client,
-  template: (strings: TemplateStringsArray, values: readonly unknown[]) => unknown,
+  use: (template: Template) => unknown,
 ) {
   const tag = (strings: TemplateStringsArray, ...values: never[]): unknown =>
-    Array.isArray(strings.raw) ? template(strings, values) : client(strings, ...values)
+    Array.isArray(strings.raw) ? use({ strings, values }) : client(strings, ...values)
   return Object.assign(tag, client)
 }
 
+/** Executes a template. With distributed tables, its parts are one transaction. */
+export async function execute(
+  client: Sql,
+  template: Template,
+  tables: Tables | undefined,
+): Promise<unknown> {
+  if (tables === undefined) return await build(client, template)
+  return await executeText(client, textOf(template), tables)
+}
+
 /** Builds the statement of a template with a client, which executes it when it is awaited. */
-export function build(client: Sql, strings: TemplateStringsArray, values: readonly unknown[]) {
+function build(client: Sql, { strings, values }: Template) {
   const resolved = values.map((value) => resolve(client, value))
   return client(strings, ...(resolved as never[]))
 }
 
 /** Builds a part, or a list of parts, with the client; other values pass unchanged. */
 function resolve(client: Sql, value: unknown): unknown {
-  if (value instanceof Statement) return value.buildFor(client)
+  if (value instanceof Statement) return build(client, value.template)
   const isList = Array.isArray(value) && value[0] instanceof Statement
   return isList ? value.map((part) => resolve(client, part)) : value
 }
+
+/** The text of a template with its parts, and the values of its parameters. */
+function textOf(template: Template): StatementText {
+  const parameters: unknown[] = []
+  const write = (before: string, { strings: [first = '', ...others], values }: Template): string =>
+    others.reduce((text, next, index) => insert(text, values[index]) + next, before + first)
+  const insert = (text: string, value: unknown): string => {
+    if (value instanceof Statement) return write(text, value.template)
+    if (Array.isArray(value) && value[0] instanceof Statement) return value.reduce(insert, text)
+    if (isBuilt(value)) {
+      return (
+        text + ('build' in value ? value.build(text, parameters, [], NO_TRANSFORMS) : value.value)
+      )
+    }
+    return `${text}$${parameters.push(value)}`
+  }
+  return { text: write('', template), parameters }
+}
+
+/** No name or value is changed. */
+const NO_TRANSFORMS = { transform: { column: {}, undefined: undefined } }
+
+/** What the driver builds from a call with a name, or with a list of values. */
+type Built =
+  | { readonly value: string }
+  | { build(text: string, parameters: unknown[], types: unknown[], options: object): string }
+
+const isBuilt = (value: unknown): value is Built =>
+  value?.constructor.name === 'Identifier' || value?.constructor.name === 'Builder'

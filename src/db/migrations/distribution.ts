@@ -1,0 +1,46 @@
+// Distributes the tables over the nodes of Citus: what a statement in parts needs is in
+// distribute.sql. Grants the rights that Citus does not pass on.
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Sql } from '../connection/client.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
+
+/** The calls that distribute, in one file. */
+const DISTRIBUTE = fileURLToPath(new URL('distribute.sql', import.meta.url))
+
+/** Whether the tables of this database were distributed. */
+export async function isDistributed(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ exists: boolean }[]>`
+    select to_regclass('drizzle.distributed_tables') is not null as exists
+  `
+  return row?.exists === true
+}
+
+/**
+ * Distributes the tables that are not distributed yet, in one transaction. It copies their rows.
+ *
+ * @throws the driver's error when the database has no Citus. Nothing is changed then.
+ * @see https://docs.citusdata.com/en/stable/develop/api_udf.html
+ */
+export async function distributeTables(sql: Sql): Promise<void> {
+  const script = await readFile(DISTRIBUTE, 'utf8')
+  await sql.begin(async (tx) => {
+    await tx.unsafe(`set local citus.multi_shard_modify_mode = 'sequential'`)
+    // Row-level security holds for an owner who is no superuser. It would copy no rows.
+    await tx.unsafe(`set local ${TENANTS_SETTING} = '${EVERY_TENANT}'`)
+    await tx.unsafe(script).simple()
+  })
+}
+
+/** The service may insert some columns only. Citus passes rights on columns to no shard. */
+const INSERTABLE = ['tenants', 'api_keys']
+
+/** The nodes connect to each other as the service role. */
+export async function grantRightsOnNodes(sql: Sql, role: string): Promise<void> {
+  await sql.unsafe(`alter role ${role} login`)
+  await sql.unsafe(`grant select, update on drizzle.two_phases to ${role}`)
+  for (const table of INSERTABLE) {
+    const grant = `grant insert on %s to ${role}`
+    await sql.unsafe(`select run_command_on_placements('${table}', '${grant}')`)
+  }
+}

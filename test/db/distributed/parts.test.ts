@@ -1,0 +1,169 @@
+// What is sent to Citus: the parts of each statement of docs/sql.md, executed here on one node. The
+// rules are what Citus 13.2 refuses, or answers with no rows.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { loadModule, parseSync } from 'pgsql-parser'
+import postgres from 'postgres'
+import { examples } from '../../../dev/docs/sql-page.ts'
+import type { RecordingSql } from '../../../dev/docs/sql/record-statements.ts'
+import { withFragments } from '../../../src/db/connection/pool/templates.ts'
+import { types, type Sql, type Store, type Transaction } from '../../../src/db/connection/client.ts'
+import { readTables, type Tables } from '../../../src/db/distributed/tables.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+
+let database: TestDatabase
+let client: Sql
+let tables: Tables
+
+beforeAll(async () => {
+  await loadModule()
+  database = await createTestDatabase({ inParts: true })
+  const options = { max: 1, onnotice: () => {}, fetch_types: false, types }
+  client = postgres(database.url, options) as Sql
+  tables = (await readTables(client)) as Tables
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+/** These are statements of a migration, or of a session. */
+const NOT_FOR_CITUS = new Set(['createTurnsIndex', 'grantRightsOnNodes', 'grantServiceRights'])
+/** Their example arguments name no row that the database accepts. */
+const REFUSED_ARGUMENTS = new Set(['23502', '23503', '23505', '23514', '22P02', '42P18'])
+
+interface Sent {
+  readonly text: string
+  readonly parameters: readonly unknown[]
+}
+
+const ROLLED_BACK = new Error('rolled back')
+
+/** Executes an example in a transaction that is rolled back, and returns the parts it sent. */
+async function partsOf(send: (typeof examples)[number]['send']): Promise<Sent[]> {
+  const sent: Sent[] = []
+  const work = async (tx: Transaction) => {
+    const recording = Object.assign(
+      ((...call: never[]) => tx(...(call as unknown as [never]))) as never,
+      tx,
+      {
+        unsafe: (text: string, parameters: never[] = [], options = {}) => {
+          sent.push({ text, parameters })
+          return tx.unsafe(text, parameters, options)
+        },
+      },
+    ) as Transaction
+    const sql = withFragments(recording, tables)
+    const nested = Object.assign(sql, { begin: (inner: (own: unknown) => unknown) => inner(sql) })
+    const result = await send(nested as never as RecordingSql, { sql: nested } as never as Store)
+    if (isIterable(result)) for await (const _ of result);
+    throw ROLLED_BACK
+  }
+  await client.begin(work).catch((error: unknown) => {
+    const code = error instanceof postgres.PostgresError ? error.code : ''
+    const isOfUs = error instanceof Error && !(error instanceof postgres.PostgresError)
+    if (!REFUSED_ARGUMENTS.has(code) && !isOfUs) throw error
+  })
+  return sent
+}
+
+const isIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+
+type Tree = Readonly<Record<string, unknown>>
+
+function* walk(tree: unknown): Generator<Tree> {
+  if (typeof tree !== 'object' || tree === null) return
+  // The tables of FOR UPDATE are in FROM too.
+  if ('lockedRels' in tree) return
+  yield tree as Tree
+  for (const part of Object.values(tree)) yield* walk(part)
+}
+
+const CHANGES = ['InsertStmt', 'UpdateStmt', 'DeleteStmt']
+const UNSTABLE = new Set(['now', 'gen_random_uuid', 'clock_timestamp', 'set_config', 'pg_notify'])
+
+const nameOf = (part: Tree): string | undefined => {
+  const names = (part['funcname'] ?? []) as { String?: { sval?: string } }[]
+  return names.at(-1)?.String?.sval
+}
+
+/** What Citus refuses about a part; empty if nothing. */
+function refusals({ text }: Sent): string[] {
+  const [statement] = parseSync(text).stmts ?? []
+  const parts = [...walk(statement)]
+  const named = new Set(parts.flatMap((part) => (part['ctename'] as string | undefined) ?? []))
+  const relations = parts.filter((part) => typeof part['relname'] === 'string')
+  const isShared = (part: Tree) =>
+    part['schemaname'] === undefined && tables.distributed.has(String(part['relname']))
+  const shared = relations.filter(isShared)
+  if (shared.length === 0) return []
+  const local = relations.filter((part) => !isShared(part) && !named.has(String(part['relname'])))
+  const changes = parts.filter((part) => CHANGES.some((kind) => kind in part))
+  const withoutColumns = parts.filter(
+    (part) => part['op'] === 'SETOP_NONE' && !('targetList' in part) && !('valuesLists' in part),
+  )
+  const unstable = parts.flatMap((part) => nameOf(part) ?? []).filter((name) => UNSTABLE.has(name))
+  const isChange = changes.length > 0
+  return [
+    ...(local.length > 0 ? [`joins with ${String(local[0]?.['relname'])} of this node`] : []),
+    ...(changes.length > 1 ? ['changes in a common table expression'] : []),
+    ...(withoutColumns.length > 0 ? ['selects no columns'] : []),
+    ...(isChange ? unstable.map((name) => `${name} in a change`) : []),
+    ...('InsertStmt' in (changes[0] ?? {}) && !text.includes('VALUES') ? ['inserts a query'] : []),
+  ]
+}
+
+/** How often a part names its tenant: once for each table of tenants, and for the one that it changes. */
+const tenantTables = (text: string): number =>
+  [...walk(parseSync(text).stmts?.[0])].filter(
+    (part) =>
+      typeof part['relname'] === 'string' &&
+      tables.distributed.has(part['relname']) &&
+      part['schemaname'] === undefined &&
+      (tables.columns.get(part['relname']) ?? []).includes('tenant_id'),
+  ).length
+
+const cases = examples
+  .filter(({ name }) => !NOT_FOR_CITUS.has(name))
+  .map(
+    ({ name, variant, send }) =>
+      [variant === undefined ? name : `${name}: ${variant}`, send] as const,
+  )
+
+test.each(cases)('Citus accepts each part of %s', async (_, send) => {
+  const sent = await partsOf(send)
+
+  expect(
+    sent.flatMap((part) => refusals(part).map((refusal) => `${refusal}: ${part.text}`)),
+  ).toEqual([])
+})
+
+test('a statement of one tenant names it at each table', async () => {
+  const statements = cases.filter(([name]) =>
+    /^(findPayment|changeRefund|reserveEach|failIfDue)/.test(name),
+  )
+  expect(statements.length).toBeGreaterThan(5)
+
+  for (const [, send] of statements) {
+    const changesOrReads = (await partsOf(send)).filter(
+      ({ text }) =>
+        tenantTables(text) > 0 && !text.startsWith('INSERT') && !/WHERE\s+\(?false/.test(text),
+    )
+    for (const { text } of changesOrReads) {
+      const named = text.match(/tenant_id = CAST\(\$\d+ AS uuid\)/g) ?? []
+      expect([text, named.length]).toEqual([text, tenantTables(text)])
+    }
+  }
+})
+
+test('the settings come before the parts, each as a statement of its own', async () => {
+  const [, send] = cases.find(([name]) => name === 'findPayment') ?? []
+
+  const texts = (await partsOf(send as never)).map(({ text }) => text)
+
+  expect(texts.slice(0, 3)).toEqual([
+    'select now()::text as now',
+    "set local citus.propagate_set_commands = 'local'",
+    expect.stringMatching(/^set local atomic\.tenants = '\{[0-9a-f-]{36}\}'$/),
+  ])
+})

@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../operations/every-operation.test.ts'

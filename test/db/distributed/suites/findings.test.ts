@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../db/reconciliation/findings.test.ts'

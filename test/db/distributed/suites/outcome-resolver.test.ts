@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../recovery/outcome-resolver.test.ts'

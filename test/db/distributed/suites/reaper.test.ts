@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../recovery/reaper.test.ts'

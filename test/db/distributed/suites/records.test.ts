@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../db/operations/batch-records.test.ts'

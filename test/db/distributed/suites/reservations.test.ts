@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../db/idempotency/batch-reservations.test.ts'

@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../recovery/sweeper.test.ts'
