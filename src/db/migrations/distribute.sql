@@ -116,6 +116,7 @@ begin
   set local citus.propagate_set_commands = 'local';
   set local atomic.tenants = '*';
 end $$;
+revoke all on function see_every_tenant() from public;
 
 create or replace function delete_old_deliveries(before timestamptz, most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
