@@ -34,7 +34,10 @@ export async function executeInParts(ownerUrl: string): Promise<void> {
   }
 }
 
-/** A coordinator, as a superuser. Then databases in parts are databases of Citus, on all its nodes. */
+/**
+ * CITUS_URL is the URL of a coordinator, as a superuser. Then each database in parts is a database of
+ * Citus, on all its nodes.
+ */
 export const citusUrl = (): string | undefined => process.env['CITUS_URL']
 
 /** Creates a database with distributed tables, and returns its URL and a function that drops it. */
