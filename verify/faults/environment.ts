@@ -2,14 +2,13 @@
 // `remove` leaves nothing behind, however the suite ends.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { useCheapPasswordHash } from '../../dev/embedded-postgres/cheap-password-hash.ts'
 import { startEmbeddedPostgres } from '../../dev/embedded-postgres/postgres.ts'
 import {
   makeThrowawayFolder,
   removeDatabase,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
-import { makeDatabase } from './lane-database.ts'
+import { makeDatabase, migrateLane } from './lane-database.ts'
 import { Lane } from './lane.ts'
 import type { LaneOptions, LaneServer } from './lane-options.ts'
 import { startReplicatedServer } from './replicated-server.ts'
@@ -19,7 +18,7 @@ import { SmallDisk } from './small-disk.ts'
 
 interface LaneSetup extends Pick<
   LaneOptions,
-  'settings' | 'standbys' | 'byName' | 'pooled' | 'replicated' | 'lowPriority'
+  'settings' | 'standbys' | 'byName' | 'pooled' | 'inParts' | 'replicated' | 'lowPriority'
 > {
   /** The changes of a mutant to the product. */
   readonly changes?: Changes
@@ -33,8 +32,9 @@ export class Environment {
   readonly #lanes: Promise<Lane>[] = []
   readonly #disks: Promise<SmallDisk | string>[] = []
   #programs: Promise<string> | undefined
-  #template: Promise<string> | undefined
-  #idle: Promise<ReadonlySet<string> | undefined> | undefined
+  readonly #templates = new Map<string, Promise<string>>()
+  /** The statements of idle processes, in parts or whole. */
+  readonly #idle = new Map<boolean, Promise<ReadonlySet<string> | undefined>>()
 
   private constructor(folder: string, programs: string | undefined) {
     this.folder = folder
@@ -47,20 +47,25 @@ export class Environment {
   }
 
   /**
-   * Starts a lane. The first one learns the statements of idle processes, without any other load
-   * that could delay them. All others wait for that and reuse it.
+   * Starts a lane. The first one of each kind, in parts or whole, learns the statements of idle
+   * processes, without any other load that could delay them. All others wait for that and reuse it.
    *
    * @param ownServer whether faults may affect the server and its disk, without harm to other
    *   lanes.
    */
   async startLane(options: LaneSetup, ownServer = false): Promise<Lane> {
-    const known = this.#idle
+    const { inParts = false } = options
+    const known = this.#idle.get(inParts)
     if (known !== undefined) return await this.#start(options, ownServer, await known)
     const first = this.#start(options, ownServer)
-    this.#idle = first.then(
+    const learned = first.then(
       ({ watch }) => watch.statements.idle,
-      () => (this.#idle = undefined),
+      () => {
+        this.#idle.delete(inParts)
+        return undefined
+      },
     )
+    this.#idle.set(inParts, learned)
     return await first
   }
 
@@ -74,7 +79,7 @@ export class Environment {
       this.#buildPrograms(name, changes),
     ] as const
     const lane = Promise.all(parts).then(async ([server, programs]) => {
-      const own = await this.#makePlace(server, name, ownServer)
+      const own = await this.#makePlace(server, name, ownServer, options)
       const known = idle === undefined ? {} : { idle }
       const { folder } = this
       return await Lane.start({ ...others, ...own, ...known, programs, server, name, folder })
@@ -83,10 +88,15 @@ export class Environment {
     return await lane
   }
 
-  async #makePlace(server: LaneServer, name: string, ownServer: boolean) {
+  async #makePlace(
+    server: LaneServer,
+    name: string,
+    ownServer: boolean,
+    { inParts = false }: LaneSetup,
+  ) {
     if (server.replicated !== undefined) return {}
     if (ownServer) return { disk: await this.#mountDisk(name) }
-    return { template: await this.#makeTemplate(server) }
+    return { template: await this.#makeTemplate(server, inParts) }
   }
 
   /** Builds the product once, and each mutant for its own lane. */
@@ -106,13 +116,16 @@ export class Environment {
   }
 
   /** Copying a migrated database is faster than migrating another one. */
-  #makeTemplate(server: LaneServer): Promise<string> {
-    const name = 'lane_template'
-    this.#template ??= makeDatabase({ server, name }).then(async (url) => {
-      await migrateDatabase(url)
+  #makeTemplate(server: LaneServer, inParts: boolean): Promise<string> {
+    const name = inParts ? 'lane_template_in_parts' : 'lane_template'
+    const known = this.#templates.get(name)
+    if (known !== undefined) return known
+    const made = makeDatabase({ server, name }).then(async (url) => {
+      await migrateLane(url, inParts)
       return name
     })
-    return this.#template
+    this.#templates.set(name, made)
+    return made
   }
 
   async #startServer(name: string): Promise<LaneServer> {

@@ -32,6 +32,8 @@ export interface LaneOptions {
   readonly standbys?: readonly Role[]
   /** Whether API and worker reach the server through PgBouncer, in session mode. */
   readonly pooled?: boolean
+  /** Whether statements are executed in parts, as on Citus. */
+  readonly inParts?: boolean
   /** Whether the server has a synchronous standby. */
   readonly replicated?: boolean
   /** Whether the worker has to ask the lane's name server for the address of the provider. */

@@ -7,13 +7,12 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { providerAt, type Provider } from '../simulate/provider.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
 import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
 import { ApiRelay } from './api-relay.ts'
-import { makeDatabase } from './lane-database.ts'
+import { makeDatabase, migrateLane } from './lane-database.ts'
 import type { LaneOptions } from './lane-options.ts'
 import { watchMoves } from './moves.ts'
 import { needPages } from './need-pages.ts'
@@ -117,7 +116,7 @@ export class Lane {
 
   static async start(options: LaneOptions): Promise<Lane> {
     const databaseUrl = await makeDatabase(options)
-    if (options.template === undefined) await migrateDatabase(databaseUrl)
+    if (options.template === undefined) await migrateLane(databaseUrl, options.inParts)
     const folder = join(options.folder, options.name)
     await mkdir(folder, { recursive: true })
     const secret = () => randomBytes(16).toString('hex')

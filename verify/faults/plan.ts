@@ -1,7 +1,15 @@
 // Plans the runs: every counted point with every fault that applies there, or a sample drawn by the
 // seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
-import { isConcurrent, labelOf, POOLED, REPLICATED, type Case, type Label } from './case.ts'
+import {
+  IN_PARTS,
+  isConcurrent,
+  labelOf,
+  POOLED,
+  REPLICATED,
+  type Case,
+  type Label,
+} from './case.ts'
 import { durableStates } from './durable-states.ts'
 import type { Fault } from './fault.ts'
 import { faultNamed, faults } from './faults.ts'
@@ -94,6 +102,7 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
  */
 export const VARIANTS: readonly string[] = [
   POOLED,
+  ...IN_PARTS,
   REPLICATED,
   'payment.create.declined',
   'payment.create.manual',
@@ -107,6 +116,7 @@ export const VARIANTS: readonly string[] = [
 /** Variants whose provider calls are those of the operation itself. */
 const OF_THE_SAME_CALLS: readonly string[] = [
   POOLED,
+  ...IN_PARTS,
   REPLICATED,
   'payment.create.declined',
   'payment.create.manual',

@@ -5,7 +5,7 @@ import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture
 import { captureTogether, payTogether } from './batches.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
-import { POOLED, REPLICATED, type Case } from './case.ts'
+import { IN_PARTS, POOLED, REPLICATED, type Case } from './case.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
@@ -22,9 +22,16 @@ import type { Merchant } from './merchant.ts'
 /** Operations whose requests the invariants of every run know by kind. */
 const OWN_SCENARIOS = ['payment.capture', 'payment.cancel', 'refund.create']
 
+const refund: Scenario = {
+  name: 'refund.create',
+  prepare: (merchant) => makePayment(merchant, AUTOMATIC),
+  act: (merchant, id) => merchant.refund(id, 1_000),
+}
+
 export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: POOLED, needs: { pooled: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
+  { name: IN_PARTS[0], needs: { inParts: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: REPLICATED, needs: { replicated: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: 'payment.create.declined', act: (merchant) => merchant.pay(DECLINED) },
   { name: 'payment.create.manual', act: (merchant) => merchant.pay(MANUAL) },
@@ -44,11 +51,8 @@ export const scenarios: readonly Scenario[] = [
     prepare: (merchant) => makePayment(merchant, MANUAL),
     act: (merchant, id) => merchant.cancel(id),
   },
-  {
-    name: 'refund.create',
-    prepare: (merchant) => makePayment(merchant, AUTOMATIC),
-    act: (merchant, id) => merchant.refund(id, 1_000),
-  },
+  refund,
+  { ...refund, name: IN_PARTS[1], needs: { inParts: true } },
   payTogether,
   captureTogether,
   follow,

@@ -106,9 +106,12 @@ export class StatementNames {
 const COMMENT = /--.*$/gm
 const CACHED_TEXTS = 1_000
 
-/** Names a statement that the table does not know: its verb and its first table. */
+/**
+ * Names a statement that the table does not know: its verb and its first table. A part of a statement
+ * reads the rows of earlier parts as a recordset.
+ */
 function describe(plain: string): string {
   const [, verb = 'run', table = 'nothing'] =
-    /\b(insert into|update|delete from|from) ([a-z_."]+)/.exec(plain) ?? []
+    /\b(insert into|update|delete from|from) (?!jsonb_to_recordset)([a-z_."]+)/.exec(plain) ?? []
   return `${verb === 'from' ? 'select' : verb.split(' ')[0]}-${table.replaceAll('"', '')}`
 }

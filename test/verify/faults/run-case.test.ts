@@ -68,6 +68,22 @@ test.each([
   expect(result.recoveryMs).toBeLessThan(30_000)
 })
 
+test('recovers from faults between the parts of a statement', async () => {
+  const inParts = await environment.startLane({ inParts: true })
+  const place = { lane: inParts, bystander: await Bystander.create(inParts, signal), signal }
+  const labels = [
+    'payment.create.in-parts:SIGKILL@worker/insert-ledger_postings/Bind#1/before',
+    'refund.create.in-parts:reset@api/insert-refunds/CommandComplete#1/before',
+  ]
+
+  for (const label of labels) {
+    const { result } = await runCase(place, readLabel(label))
+    expect(result).toMatchObject({ case: label, violations: [], struck: 1 })
+    expect(hasPassed(result)).toBe(true)
+  }
+  await inParts.remove()
+})
+
 test.each(['api', 'worker'] as const)(
   'a run fails when the %s ends by itself, even if its successor completes the work',
   async (role) => {

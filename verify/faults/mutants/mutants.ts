@@ -11,6 +11,7 @@ import { mutantsOfLateCalls } from './of-late-calls.ts'
 import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
 import { mutantsOfNeighbours } from './of-neighbours.ts'
+import { mutantsOfParts } from './of-parts.ts'
 import { mutantsOfSecrets } from './of-secrets.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -23,6 +24,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfBatches,
   ...mutantsOfMoney,
   ...mutantsOfHolds,
+  ...mutantsOfParts,
   ...mutantsOfSecrets,
   ...mutantsOfNeighbours,
 ]
