@@ -20,13 +20,28 @@ export interface DatabaseFacts {
   /** The state of each standby; null when the role may not see it. */
   readonly standbys: readonly (string | null)[]
   readonly connections: number
+  /** The other nodes of Citus; empty without it. */
+  readonly nodes: readonly NodeFacts[]
 }
+
+/** What decides whether a server loses commits with its machine. */
+export interface DurabilityFacts extends Pick<DatabaseFacts, 'standbys'> {
+  readonly settings: Pick<DatabaseFacts['settings'], (typeof durableSettings)[number]>
+}
+
+export interface NodeFacts {
+  /** Its host and port. */
+  readonly node: string
+  /** Null when it does not answer. */
+  readonly facts: DurabilityFacts | null
+}
+
+/** A commit survives the end of the server if these are on. */
+export const durableSettings = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 
 /** Settings of PostgreSQL; a server of an older version lacks some. */
 export const settingNames = [
-  'fsync',
-  'full_page_writes',
-  'synchronous_commit',
+  ...durableSettings,
   'statement_timeout',
   'idle_in_transaction_session_timeout',
   'idle_session_timeout',
@@ -51,6 +66,7 @@ export function judgeDatabase(facts: DatabaseFacts, needs: DatabaseNeeds): Check
     judgeRowSecurity(facts),
     judgeDurability(facts, needs),
     judgeStandbys(facts),
+    ...facts.nodes.flatMap((node) => judgeNode(node, needs)),
     judgeIsolation(facts),
     judgeTimeouts(facts),
     judgeConnections(facts, needs),
@@ -101,12 +117,21 @@ function judgeRowSecurity({ unprotectedTables }: DatabaseFacts): Check {
   )
 }
 
-function judgeDurability({ settings }: DatabaseFacts, { mayLoseCommits }: DatabaseNeeds): Check {
+function judgeNode({ node, facts }: NodeFacts, needs: DatabaseNeeds): Check[] {
+  if (facts === null) {
+    const advice = 'Its tenants get 503 until it does. Start it, or promote its standby.'
+    return [warning(`node ${node}`, 'does not answer', advice)]
+  }
+  const checks = [judgeDurability(facts, needs), judgeStandbys(facts)]
+  return checks.map((check) => ({ ...check, name: `${check.name} of ${node}` }))
+}
+
+function judgeDurability(
+  { settings }: Pick<DurabilityFacts, 'settings'>,
+  { mayLoseCommits }: DatabaseNeeds,
+): Check {
   const name = 'durability'
-  const shown = (['fsync', 'full_page_writes', 'synchronous_commit'] as const).map(
-    (setting) => `${setting} ${settings[setting]}`,
-  )
-  const found = shown.join(', ')
+  const found = durableSettings.map((setting) => `${setting} ${settings[setting]}`).join(', ')
   const isDurable =
     settings.fsync === 'on' &&
     settings.full_page_writes === 'on' &&
@@ -118,7 +143,7 @@ function judgeDurability({ settings }: DatabaseFacts, { mayLoseCommits }: Databa
   return mayLoseCommits ? warning(name, found, advice) : failure(name, found, advice)
 }
 
-function judgeStandbys({ standbys }: DatabaseFacts): Check {
+function judgeStandbys({ standbys }: Pick<DurabilityFacts, 'standbys'>): Check {
   const name = 'standbys'
   const hidden = standbys.filter((state) => state === null).length
   if (standbys.length === 0) {

@@ -26,6 +26,7 @@ const SOUND: DatabaseFacts = {
   },
   standbys: ['sync', 'async'],
   connections: 10,
+  nodes: [],
 }
 const NEEDS = { mayLoseCommits: false, connections: 15 }
 
@@ -35,6 +36,13 @@ function judge(facts: Partial<DatabaseFacts>, needs = NEEDS): string[] {
     .filter(({ verdict }) => verdict !== 'ok')
     .map(({ name, verdict }) => `${name}: ${verdict}`)
 }
+
+const withNode = (settings: Partial<DatabaseFacts['settings']>, standbys = ['sync']) => ({
+  nodes: [
+    { node: 'b:5432', facts: { settings: { ...SOUND.settings, ...settings }, standbys } },
+    { node: 'c:5432', facts: SOUND },
+  ],
+})
 
 const withSettings = (settings: Partial<DatabaseFacts['settings']>) => ({
   settings: { ...SOUND.settings, ...settings },
@@ -53,6 +61,8 @@ describe('a failure', () => {
     ['fsync', withSettings({ fsync: 'off' }), 'durability: failure'],
     ['full_page_writes', withSettings({ full_page_writes: 'off' }), 'durability: failure'],
     ['commits', withSettings({ synchronous_commit: 'local' }), 'durability: failure'],
+    ['fsync of a node', withNode({ fsync: 'off' }), 'durability of b:5432: failure'],
+    ['commits of a node', withNode({ synchronous_commit: 'off' }), 'durability of b:5432: failure'],
     [
       'serializable transactions',
       withSettings({ default_transaction_isolation: 'serializable' }),
@@ -74,6 +84,12 @@ describe('a warning', () => {
     ['no standby', { standbys: [] }, 'standbys: warning'],
     ['standbys that are all asynchronous', { standbys: ['async'] }, 'standbys: warning'],
     ['standbys that may not be seen', { standbys: [null] }, 'standbys: warning'],
+    ['a node without a standby', withNode({}, []), 'standbys of b:5432: warning'],
+    [
+      'a node that does not answer',
+      { nodes: [{ node: 'b:5432', facts: null }] },
+      'node b:5432: warning',
+    ],
     [
       'a timeout for idle sessions',
       withSettings({ idle_session_timeout: '10min' }),
