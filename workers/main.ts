@@ -1,8 +1,9 @@
 // The worker process: fetches jobs from pg-boss and handles them until it is told to stop.
 import type { Logger } from 'pino'
 import { requireSafeDatabase } from '../src/db/operators/safe-database.ts'
-import { PgBoss } from 'pg-boss'
+import { PgBoss, type BackendProfile } from 'pg-boss'
 import { queueGroups, readConfig, type Config, type QueueGroup } from '../src/config.ts'
+import { jobBackend } from '../src/db/migrations/distribution.ts'
 import { readHealthFigures } from '../src/db/operators/health-figures.ts'
 import { openJobStore, type JobStore } from '../src/db/queue/job-store.ts'
 import { ensureQueues, JOB_SCHEMA } from '../src/db/queue/queues.ts'
@@ -72,7 +73,7 @@ await runProcess('worker', async () => {
     role: config.DATABASE_SERVICE_ROLE,
     failed: base.observe.storeFailed,
   })
-  const boss = createBoss(jobs, config, log)
+  const boss = createBoss(jobs, await jobBackend(base.store.sql), config, log)
   await boss.start()
   // The queues keep the settings of the process that wrote them last: of one that works on them.
   await ensureQueues(boss, config, new Set([...ordered, ...shared].map(({ queue }) => queue)))
@@ -146,12 +147,13 @@ function serveWorkerMetrics(
   return serveMetrics(metrics, port, config, log)
 }
 
-function createBoss(jobs: JobStore, config: Config, log: Logger): PgBoss {
+function createBoss(jobs: JobStore, backend: BackendProfile, config: Config, log: Logger): PgBoss {
   // A job of a crashed worker is found within a quarter of a lease after it expires.
   const superviseSeconds = Math.max(1, Math.round(config.LEASE_MS / 4_000))
   const boss = new PgBoss({
     db: jobs,
     schema: JOB_SCHEMA,
+    backend,
     migrate: false,
     // Without a worker for maintenance nothing would fetch these jobs.
     schedule: config.WORKER_QUEUES.includes('maintenance'),

@@ -71,6 +71,7 @@ export const forwarders: Readonly<Record<string, string>> = {
   reserveIntent: '`reserveEach`',
   reserveWithResource: '`reserveEach`',
   requireSafeDatabase: '`readDatabaseFacts`',
+  jobBackend: '`isDistributed`',
   withFragments: 'the statements of its callers',
 }
 

@@ -16,6 +16,11 @@ export async function isDistributed(sql: Sql): Promise<boolean> {
   return row?.exists === true
 }
 
+/** How pg-boss has to treat the database. Its tables stay on the coordinator of Citus. */
+export async function jobBackend(sql: Sql): Promise<'postgres' | 'citus'> {
+  return (await isDistributed(sql)) ? 'citus' : 'postgres'
+}
+
 /**
  * Distributes the tables that are not distributed yet, in one transaction. It copies their rows.
  *

@@ -2,7 +2,7 @@
 // the service role. It may run at any time, in several processes at once, and again after a crash.
 import { setTimeout as wait } from 'node:timers/promises'
 import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
-import { PgBoss } from 'pg-boss'
+import { PgBoss, type BackendProfile } from 'pg-boss'
 import postgres from 'postgres'
 import { readConfig, SERVICE_ROLE } from '../../config.ts'
 import { migrationsFolder } from './applied-migrations.ts'
@@ -11,7 +11,7 @@ import { seesEveryTenant } from '../connection/row-security.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
-import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
+import { distributeTables, grantRightsOnNodes, isDistributed, jobBackend } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
 
@@ -60,7 +60,7 @@ export async function migrateDatabase(
     await requireOwnerRights(store.sql, role)
     await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
     await applyMigrations(store.sql, folder)
-    await migrateJobs(url)
+    await migrateJobs(url, await jobBackend(store.sql))
     await whenUnlocked(() => indexJobs(store.sql))
     const distribute = citus || (await isDistributed(store.sql))
     if (distribute) await distributeTables(store.sql)
@@ -126,13 +126,19 @@ async function indexJobs(sql: Sql): Promise<void> {
   })
 }
 
-async function migrateJobs(url: string): Promise<void> {
+async function migrateJobs(url: string, backend: BackendProfile): Promise<void> {
   const jobs = openJobStore({
     url,
     applicationName: 'atomic-payments migrate',
     timeoutMs: MIGRATION_TIMEOUT_MS,
   })
-  const boss = new PgBoss({ db: jobs, schema: JOB_SCHEMA, supervise: false, schedule: false })
+  const boss = new PgBoss({
+    db: jobs,
+    schema: JOB_SCHEMA,
+    backend,
+    supervise: false,
+    schedule: false,
+  })
   try {
     await boss.start()
     await ensureQueues(boss, readConfig())
