@@ -2,8 +2,10 @@
 // statements are executed in parts, on one node.
 import postgres from 'postgres'
 import { SERVICE_ROLE } from '../../src/config.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
+import { until } from './until.ts'
 
 const ROLE_IN_PARTS = 'test_parts_service'
 
@@ -19,6 +21,9 @@ export async function executeInParts(ownerUrl: string): Promise<void> {
         language sql as '';
       create function run_command_on_placements(name regclass, command text) returns void
         language sql as '';
+      create function run_command_on_workers(command text)
+        returns table (nodename text, nodeport integer, success boolean, result text)
+        language sql as 'select null::text, null::int, null::bool, null::text where false';
     `)
   } finally {
     await sql.end()
@@ -40,42 +45,101 @@ export async function executeInParts(ownerUrl: string): Promise<void> {
  */
 export const citusUrl = (): string | undefined => process.env['CITUS_URL']
 
-/** Creates a database with distributed tables, and returns its URL and a function that drops it. */
-export async function createCitusDatabase(
-  name: string,
-): Promise<{ url: string; drop: () => Promise<void> }> {
+/** Whether the databases of a test file are on Citus. */
+export const isOnCitus = (): boolean =>
+  citusUrl() !== undefined && process.env['TEST_IN_PARTS'] === 'true'
+
+/** No superuser, as with a managed Citus. */
+const OWNER = 'test_citus_owner'
+
+interface CitusDatabase {
+  /** As its owner. */
+  readonly url: string
+  readonly adminUrl: string
+  drop(): Promise<void>
+}
+
+/** Creates a database with distributed tables. */
+export async function createCitusDatabase(name: string): Promise<CitusDatabase> {
   const coordinator = new URL(citusUrl() ?? '')
-  const workers = await execute(
-    coordinator,
-    (sql) => sql<{ host: string; port: number }[]>`
-      select nodename as host, nodeport as port from pg_dist_node where groupid <> 0
-    `,
-  )
-  const nodes = [coordinator, ...workers.map((node) => at(coordinator, node))]
+  const nodes = await listNodes()
   for (const node of nodes) {
     await execute(node, async (sql) => {
       await sql`set citus.enable_create_database_propagation = off`
-      await sql.unsafe(`create database ${name}`)
+      await sql`set citus.enable_create_role_propagation = off`
+      await sql`set citus.enable_alter_role_set_propagation = off`
+      await sql.unsafe(`
+        do $$ begin
+          if to_regrole('${OWNER}') is null then create role ${OWNER} login createrole; end if;
+        end $$
+      `)
+      // Test files read the rows of every tenant.
+      await sql.unsafe(`alter role ${OWNER} set ${TENANTS_SETTING} = '${EVERY_TENANT}'`)
+      await sql.unsafe(`create database ${name} owner ${OWNER}`)
     })
     await execute(database(node, name), (sql) => sql`create extension citus`)
   }
-  const url = database(coordinator, name)
-  await execute(url, async (sql) => {
-    const { hostname, port } = coordinator
+  const admin = database(coordinator, name)
+  await execute(admin, async (sql) => {
+    const [{ hostname, port }, ...workers] = nodes
     await sql`select citus_set_coordinator_host(${hostname}, ${Number(port)})`
-    for (const { host, port: at } of workers) await sql`select citus_add_node(${host}, ${at})`
+    for (const worker of workers) {
+      await sql`select citus_add_node(${worker.hostname}, ${Number(worker.port)})`
+    }
   })
+  const url = Object.assign(new URL(admin), { username: OWNER })
   await migrateDatabase(url.href, { citus: true })
   const drop = async () => {
     for (const node of nodes) {
       await execute(node, (sql) => sql.unsafe(`drop database if exists ${name} with (force)`))
     }
   }
-  return { url: url.href, drop }
+  return { url: url.href, adminUrl: admin.href, drop }
 }
 
-const at = (url: URL, { host, port }: { host: string; port: number }): URL =>
-  Object.assign(new URL(url), { hostname: host, port: String(port) })
+/** The URLs of the coordinator and the other nodes, as a superuser. */
+export async function listNodes(): Promise<[URL, ...URL[]]> {
+  const coordinator = new URL(citusUrl() ?? '')
+  const workers = await execute(
+    coordinator,
+    (sql) => sql<{ hostname: string; port: string }[]>`
+      select nodename as hostname, nodeport::text as port from pg_dist_node where groupid <> 0
+    `,
+  )
+  return [coordinator, ...workers.map((worker) => Object.assign(new URL(coordinator), worker))]
+}
+
+/**
+ * Runs in the folder of a node's data, and starts the node as it was started before. It must not keep
+ * the connection that it inherits.
+ */
+const KILL_AND_START = `
+  for fd in /proc/$$/fd/*; do
+    fd=\${fd##*/}
+    if [ $fd -gt 2 ]; then eval "exec $fd>&-"; fi
+  done
+  kill -9 $(head -n 1 postmaster.pid)
+  sleep 3
+  eval set -- $(cat postmaster.opts)
+  bin=$(dirname "$1")
+  shift
+  until "$bin/pg_ctl" start -w -D . -o "$*" -l started-again.log; do sleep 0.2; done
+`
+
+/** Kills the server of a node, which starts again after three seconds. */
+export async function killNode(node: URL): Promise<void> {
+  const before = await execute(node, readStart)
+  const program = `setsid bash -c '${KILL_AND_START}' > /dev/null 2>&1 &`
+  await execute(node, (sql) =>
+    sql.unsafe(`copy (select 1) to program $program$${program}$program$`),
+  )
+  await until(async () => (await execute(node, readStart).catch(() => before)) !== before)
+}
+
+async function readStart(sql: postgres.Sql): Promise<string | undefined> {
+  const [row] = await sql<{ at: string }[]>`select pg_postmaster_start_time()::text as at`
+  return row?.at
+}
 
 const database = (url: URL, name: string): URL => Object.assign(new URL(url), { pathname: name })
 
@@ -83,10 +147,11 @@ async function execute<Result>(
   url: URL,
   work: (sql: postgres.Sql) => PromiseLike<Result>,
 ): Promise<Result> {
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} })
+  const sql = postgres(url.href, { max: 1, connect_timeout: 5, onnotice: () => {} })
   try {
     return await work(sql)
   } finally {
-    await sql.end()
+    // The server may be gone.
+    await sql.end({ timeout: 1 })
   }
 }

@@ -30,8 +30,7 @@ export async function createTestDatabase({
 } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   if (inParts && citusUrl() !== undefined) {
-    const { url, drop } = await createCitusDatabase(name)
-    return { url, adminUrl: url, drop }
+    return await createCitusDatabase(name)
   }
   await copyTemplate(name)
   const urlOf = (cluster: string) => Object.assign(new URL(cluster), { pathname: name }).href

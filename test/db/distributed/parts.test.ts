@@ -87,6 +87,12 @@ const nameOf = (part: Tree): string | undefined => {
   return names.at(-1)?.String?.sval
 }
 
+/** Citus crashes at such a change. */
+const movesRows = ({ UpdateStmt: update }: Tree): boolean => {
+  const { targetList = [] } = (update ?? {}) as { targetList?: { ResTarget?: { name?: string } }[] }
+  return targetList.some(({ ResTarget }) => ResTarget?.name === 'tenant_id')
+}
+
 /** What Citus refuses about a part; empty if nothing. */
 function refusals({ text }: Sent): string[] {
   const [statement] = parseSync(text).stmts ?? []
@@ -109,6 +115,7 @@ function refusals({ text }: Sent): string[] {
     ...(changes.length > 1 ? ['changes in a common table expression'] : []),
     ...(withoutColumns.length > 0 ? ['selects no columns'] : []),
     ...(isChange ? unstable.map((name) => `${name} in a change`) : []),
+    ...(changes.some(movesRows) ? ['changes the tenant of a row'] : []),
     ...('InsertStmt' in (changes[0] ?? {}) && !text.includes('VALUES') ? ['inserts a query'] : []),
   ]
 }

@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../http/admin/dead-letters.test.ts'

@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../http/admin/operations.test.ts'

@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../reconciliation/traffic.test.ts'

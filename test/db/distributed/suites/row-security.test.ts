@@ -1,0 +1,2 @@
+import './in-parts.ts'
+import '../../../db/connection/row-security.test.ts'
