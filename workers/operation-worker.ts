@@ -4,7 +4,7 @@ import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import { readLastError } from '../src/db/operators/operation-overviews.ts'
 import type { OperationJob } from '../src/db/queue/queues.ts'
-import type { FetchedJob } from '../src/db/queue/turns.ts'
+import { mayBecomeVisible, type FetchedJob } from '../src/db/queue/turns.ts'
 import { LeaseLostError } from '../src/engine/lease.ts'
 import { runOperation } from '../src/engine/run-phases.ts'
 import { continueTrace } from '../src/tracing/spans.ts'
@@ -37,9 +37,8 @@ export async function workOnOperation(
         return { id, status: 'completed' }
       case 'gave_up':
         return { id, status: 'deadletter', output: await explainGivingUp(engine, parsed.data) }
-      // With distributed tables, the job may be visible before the operation. The next try sees both.
       case 'absent':
-        if (job.retryCount > 0) return { id, status: 'completed' }
+        if (!mayBecomeVisible(job)) return { id, status: 'completed' }
         return { id, status: 'failed', output: { reason: result } }
       case 'retry':
       case 'leased':

@@ -3,7 +3,7 @@
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
 import type { WebhookJob } from '../src/db/queue/queues.ts'
-import type { FetchedJob } from '../src/db/queue/turns.ts'
+import { mayBecomeVisible, type FetchedJob } from '../src/db/queue/turns.ts'
 import { findDelivery } from '../src/db/webhooks/webhook-deliveries.ts'
 import { deliverWebhook, type WebhookParts } from '../src/webhooks/deliver-webhook.ts'
 
@@ -22,8 +22,7 @@ export async function workOnWebhook(
   if (!parsed.success) return { id, status: 'deadletter', output: { reason: 'malformed job' } }
   try {
     const result = await deliverWebhook(webhooks, parsed.data)
-    // With distributed tables, the job may be visible before the delivery. The next try sees both.
-    if (result === 'absent' && job.retryCount === 0) {
+    if (result === 'absent' && mayBecomeVisible(job)) {
       return { id, status: 'failed', output: { reason: result } }
     }
     if (result !== 'gave_up') return { id, status: 'completed' }

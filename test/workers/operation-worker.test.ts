@@ -49,12 +49,12 @@ test('a job whose operation is not there yet is tried again, and then completed'
   const parts = { engine: t.engine } as WorkerParts
   const data = { tenantId: t.tenantId, operationId: '01890a5d-ac96-774b-bcce-b302099a8057' }
 
-  expect(await workOnOperation(parts, { id: 'job', data, retryCount: 0 })).toEqual({
+  expect(await workOnOperation(parts, { id: 'job', data, retryCount: 7 })).toEqual({
     id: 'job',
     status: 'failed',
     output: { reason: 'absent' },
   })
-  expect(await workOnOperation(parts, { id: 'job', data, retryCount: 1 })).toEqual({
+  expect(await workOnOperation(parts, { id: 'job', data, retryCount: 8 })).toEqual({
     id: 'job',
     status: 'completed',
   })

@@ -27,6 +27,18 @@ export interface FetchedJob {
   readonly lane: string
 }
 
+/** Their pauses double from JOB_RETRY_DELAY_SECONDS: by default they take more than a minute together. */
+const TRIES_BEFORE_VISIBLE = 8
+
+/**
+ * Whether the row that a job names may still become visible. With distributed tables the coordinator
+ * commits the job first. If it crashes before the node has committed the row, Citus does that within a
+ * minute (`citus.recover_2pc_interval`).
+ */
+export function mayBecomeVisible({ retryCount }: Pick<FetchedJob, 'retryCount'>): boolean {
+  return retryCount < TRIES_BEFORE_VISIBLE
+}
+
 /** What a process may fetch. */
 export interface Room {
   /** The tenant after which the next turn starts. */
