@@ -199,5 +199,6 @@ async function endSessions(): Promise<void> {
   await direct.sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()
+      and backend_type = 'client backend'
   `
 }
