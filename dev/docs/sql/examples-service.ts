@@ -1,8 +1,7 @@
 // Examples of the statements of the service itself: migrations, queues, operators and reconciliation.
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
-import { isDistributed } from '../../../src/db/migrations/distribution.ts'
-import { readTables } from '../../../src/db/distributed/tables.ts'
+import { isDistributed, readTables } from '../../../src/db/distributed/tables.ts'
 import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
 import {

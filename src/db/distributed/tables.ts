@@ -7,15 +7,20 @@ export interface Tables {
   readonly columns: ReadonlyMap<string, readonly string[]>
 }
 
-/** Whether the tables of a database are distributed. */
-export async function readTables(sql: Sql): Promise<Tables | undefined> {
+/** Whether the tables of this database were distributed. Needs no right on the schema. */
+export async function isDistributed(sql: Sql): Promise<boolean> {
   const [recorded] = await sql<{ exists: boolean }[]>`
     select exists (
       select from pg_class where relname = 'distributed_tables'
         and relnamespace = (select oid from pg_namespace where nspname = 'drizzle')
     ) as exists
   `
-  if (!recorded?.exists) return undefined
+  return recorded?.exists === true
+}
+
+/** Which tables of a database are distributed; undefined if none is. */
+export async function readTables(sql: Sql): Promise<Tables | undefined> {
+  if (!(await isDistributed(sql))) return undefined
   const distributed = await sql<{ name: string }[]>`select name from drizzle.distributed_tables`
   const tables = await sql<{ name: string; columns: string[] }[]>`
     select relname as name, array_agg(attname::text order by attnum) as columns

@@ -8,19 +8,6 @@ import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
 /** The calls that distribute, in one file. */
 const DISTRIBUTE = fileURLToPath(new URL('distribute.sql', import.meta.url))
 
-/** Whether the tables of this database were distributed. */
-export async function isDistributed(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ exists: boolean }[]>`
-    select to_regclass('drizzle.distributed_tables') is not null as exists
-  `
-  return row?.exists === true
-}
-
-/** How pg-boss has to treat the database. Its tables stay on the coordinator of Citus. */
-export async function jobBackend(sql: Sql): Promise<'postgres' | 'citus'> {
-  return (await isDistributed(sql)) ? 'citus' : 'postgres'
-}
-
 /**
  * Distributes the tables that are not distributed yet, in one transaction. It copies their rows.
  *

@@ -3,9 +3,16 @@
 // creates the queues.
 import type { PgBoss, Queue } from 'pg-boss'
 import type { Config } from '../../config.ts'
+import type { Sql } from '../connection/client.ts'
+import { isDistributed } from '../distributed/tables.ts'
 
 /** The schema of pg-boss's tables. */
 export const JOB_SCHEMA = 'pgboss'
+
+/** How pg-boss has to treat the database. Its tables stay on the coordinator of Citus. */
+export async function jobBackend(sql: Sql): Promise<'postgres' | 'citus'> {
+  return (await isDistributed(sql)) ? 'citus' : 'postgres'
+}
 
 export const OPERATIONS_QUEUE = 'operations'
 export const OPERATIONS_DEAD_LETTERS = 'operations.dead'
