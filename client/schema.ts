@@ -900,6 +900,85 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Retrieve the session */
+        get: operations["getSession"];
+        put?: never;
+        /**
+         * Log in
+         * @description Exchanges an operator key for the cookie of a session. The cookie authenticates requests to `/admin`, too. The session ends when it is idle for too long, after twelve hours, and when the key is removed from the settings.
+         */
+        post: operations["logIn"];
+        /**
+         * Log out
+         * @description Ends the session, in every process.
+         */
+        delete: operations["logOut"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open the console
+         * @description Returns the HTML page of the console.
+         */
+        get: operations["getConsole"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/app/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Retrieve a file of the console */
+        get: operations["getConsoleFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/packages/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Retrieve a package of the console */
+        get: operations["getConsolePackage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/provider/webhooks": {
         parameters: {
             query?: never;
@@ -914,6 +993,26 @@ export interface paths {
          * @description Receives a webhook of the payment provider. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.
          */
         post: operations["receiveProviderEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find the pages of the service
+         * @description Returns an HTML page for browsers with links to the console and to this document. Other clients get the problem of a path that does not exist.
+         */
+        get: operations["getStart"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1738,6 +1837,10 @@ export interface components {
         ResolveFinding: {
             /** @description What was done about the finding. It is stored with the finding and in the audit trail. */
             note: string;
+        };
+        LogIn: {
+            /** @description The operator key of the person who logs in. */
+            key: string;
         };
         /**
          * @description An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.
@@ -3963,7 +4066,7 @@ export interface components {
         };
         /**
          * The operator key is missing or not valid
-         * @description This route is for operators. Send an operator key as `Authorization: Bearer adm_...`. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.
+         * @description This route is for operators. Send an operator key as `Authorization: Bearer adm_...`, or log in to the console. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.
          * @example {
          *       "type": "/problems/operator-key-invalid",
          *       "title": "The operator key is missing or not valid",
@@ -3988,6 +4091,96 @@ export interface components {
                 type: "authentication_error";
                 /** @constant */
                 code: "operator_key_invalid";
+                message: string;
+            };
+        };
+        /**
+         * The session has ended
+         * @description There is no session, or it was idle for too long, is older than twelve hours, was logged out, or the key of its operator was replaced. Nothing was changed. Log in to the console again.
+         * @example {
+         *       "type": "/problems/session-ended",
+         *       "title": "The session has ended",
+         *       "status": 401,
+         *       "error": {
+         *         "type": "authentication_error",
+         *         "code": "session_ended",
+         *         "message": "The session has ended"
+         *       }
+         *     }
+         */
+        SessionEndedProblem: {
+            /** @constant */
+            type: "/problems/session-ended";
+            /** @constant */
+            title: "The session has ended";
+            /** @constant */
+            status: 401;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "authentication_error";
+                /** @constant */
+                code: "session_ended";
+                message: string;
+            };
+        };
+        /**
+         * The role of the operator does not allow this
+         * @description The operator is a viewer, who may read everything and change nothing. Nothing was changed. Ask an operator with the role `operator`.
+         * @example {
+         *       "type": "/problems/operator-role-insufficient",
+         *       "title": "The role of the operator does not allow this",
+         *       "status": 403,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "operator_role_insufficient",
+         *         "message": "The role of the operator does not allow this"
+         *       }
+         *     }
+         */
+        OperatorRoleInsufficientProblem: {
+            /** @constant */
+            type: "/problems/operator-role-insufficient";
+            /** @constant */
+            title: "The role of the operator does not allow this";
+            /** @constant */
+            status: 403;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "operator_role_insufficient";
+                message: string;
+            };
+        };
+        /**
+         * The CSRF token is missing or not valid
+         * @description A request by session that changes something needs the header `X-CSRF-Token` with the `csrf_token` of the session. Nothing was changed. Read the session again.
+         * @example {
+         *       "type": "/problems/csrf-token-invalid",
+         *       "title": "The CSRF token is missing or not valid",
+         *       "status": 403,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "csrf_token_invalid",
+         *         "message": "The CSRF token is missing or not valid"
+         *       }
+         *     }
+         */
+        CsrfTokenInvalidProblem: {
+            /** @constant */
+            type: "/problems/csrf-token-invalid";
+            /** @constant */
+            title: "The CSRF token is missing or not valid";
+            /** @constant */
+            status: 403;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "csrf_token_invalid";
                 message: string;
             };
         };
@@ -5860,6 +6053,36 @@ export interface components {
              */
             happened_at: string;
         };
+        /** @description The session of an operator in the console. */
+        ConsoleSession: {
+            /** @constant */
+            object: "console_session";
+            /**
+             * @description The name of the operator.
+             * @example alice
+             */
+            operator: string;
+            /**
+             * @description A `viewer` may read everything and change nothing.
+             * @enum {string}
+             */
+            role: "operator" | "viewer";
+            /** @description The value of the header `X-CSRF-Token` in every request that changes something. */
+            csrf_token: string;
+            /** @description Whether every resolution of an unknown outcome needs two operators. */
+            dual_control: boolean;
+            /**
+             * @description The session ends after so many seconds without a request.
+             * @example 1800
+             */
+            idle_seconds: number;
+            /**
+             * Format: date-time
+             * @description When the session ends in any case.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expires_at: string;
+        };
         Received: {
             /** @constant */
             received: true;
@@ -6631,8 +6854,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Unauthorized: `operator-key-invalid`. */
-        "Admin-OperatorKeyInvalid": {
+        /** @description Unauthorized: `operator-key-invalid`, `session-ended`. */
+        "Admin-OperatorKeyInvalidOrSessionEnded": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
@@ -6640,7 +6863,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"];
+                "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"] | components["schemas"]["SessionEndedProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6666,6 +6889,19 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Forbidden: `operator-role-insufficient`, `csrf-token-invalid`. */
+        "Admin-OperatorRoleInsufficientOrCsrfTokenInvalid": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["OperatorRoleInsufficientProblem"] | components["schemas"]["CsrfTokenInvalidProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -6832,6 +7068,207 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
+        /** @description Not Found: `route-not-found`. */
+        "Console-RouteNotFound": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        "Console-BadRequest": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Payload Too Large: `body-too-large`. */
+        "Console-BodyTooLarge": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
+        "Console-UnsupportedContentTypeOrUnsupportedContentEncoding": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
+        "Console-UnprocessableEntity": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unauthorized: `operator-key-invalid`. */
+        "Console-OperatorKeyInvalid": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Too Many Requests: `too-many-invalid-keys`. */
+        "Console-TooManyInvalidKeys": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
+        "Console-StoreUnavailableOrOverloaded": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Internal Server Error: `internal-error`. */
+        "Console-InternalError": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unauthorized: `session-ended`. */
+        "Session-SessionEnded": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["SessionEndedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Not Found: `route-not-found`. */
+        "Session-RouteNotFound": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
+        "Session-StoreUnavailableOrOverloaded": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Internal Server Error: `internal-error`. */
+        "Session-InternalError": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InternalErrorProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Forbidden: `csrf-token-invalid`. */
+        "Session-CsrfTokenInvalid": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Service Unavailable: `overloaded`. */
+        "Console-Overloaded": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["OverloadedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Not Found: `route-not-found`, `resource-not-found`. */
+        "Console-RouteNotFoundOrResourceNotFound": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
         /** @description Bad Request: `webhook-signature-invalid`, `webhook-too-old`, `webhook-malformed`, `malformed-json`, `malformed-request`. */
         "Open-BadRequest": {
             headers: {
@@ -6943,6 +7380,16 @@ export interface components {
          * @example /v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h
          */
         Location: string;
+        /**
+         * @description The cookie of a session. By https it is `Secure` and its name begins with `__Host-`.
+         * @example atomic_console=3w...; Path=/; HttpOnly; SameSite=Strict
+         */
+        "Set-Cookie": string;
+        /**
+         * @description The version of the file, for `If-None-Match`.
+         * @example "1bz0Jk..."
+         */
+        ETag: string;
         /**
          * @description The number of seconds to wait before sending the same request again.
          * @example 1
@@ -8688,7 +9135,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -8728,7 +9175,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -8761,7 +9209,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantLimits"];
                 };
             };
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -8797,7 +9245,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -8839,7 +9287,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -8878,7 +9327,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -8920,7 +9369,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             409: components["responses"]["Admin-CustomerOfAnotherTenant"];
             413: components["responses"]["Admin-BodyTooLarge"];
@@ -8964,7 +9414,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             409: components["responses"]["Admin-ApiKeyEnded"];
             413: components["responses"]["Admin-BodyTooLarge"];
@@ -9001,7 +9452,8 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9042,7 +9494,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -9072,7 +9524,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperationWithTimeline"];
                 };
             };
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -9107,7 +9559,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             409: components["responses"]["Admin-NothingToResume"];
             413: components["responses"]["Admin-BodyTooLarge"];
@@ -9164,7 +9617,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             409: components["responses"]["Admin-Conflict"];
             413: components["responses"]["Admin-BodyTooLarge"];
@@ -9201,7 +9655,8 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             409: components["responses"]["Admin-OperationNotCompleted"];
             413: components["responses"]["Admin-BodyTooLarge"];
@@ -9239,7 +9694,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -9276,7 +9731,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9312,7 +9768,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -9350,7 +9806,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFound"];
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9389,7 +9846,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -9424,7 +9881,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
@@ -9464,7 +9921,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             409: components["responses"]["Admin-FindingNotOpen"];
             413: components["responses"]["Admin-BodyTooLarge"];
@@ -9503,10 +9961,215 @@ export interface operations {
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalid"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSession"];
+                };
+            };
+            401: components["responses"]["Session-SessionEnded"];
+            404: components["responses"]["Session-RouteNotFound"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    logIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "adm_..."
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogIn"];
+            };
+        };
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSession"];
+                };
+            };
+            400: components["responses"]["Console-BadRequest"];
+            401: components["responses"]["Console-OperatorKeyInvalid"];
+            404: components["responses"]["Console-RouteNotFound"];
+            413: components["responses"]["Console-BodyTooLarge"];
+            415: components["responses"]["Console-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Console-UnprocessableEntity"];
+            429: components["responses"]["Console-TooManyInvalidKeys"];
+            500: components["responses"]["Console-InternalError"];
+            503: components["responses"]["Console-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    logOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session has ended. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalid"];
+            404: components["responses"]["Session-RouteNotFound"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getConsole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["Console-RouteNotFound"];
+            500: components["responses"]["Console-InternalError"];
+            503: components["responses"]["Console-Overloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getConsoleFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the file. */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": string;
+                    "text/javascript": string;
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description The file has not changed. */
+            304: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["Console-RouteNotFoundOrResourceNotFound"];
+            500: components["responses"]["Console-InternalError"];
+            503: components["responses"]["Console-Overloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getConsolePackage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the file. */
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": string;
+                    "text/javascript": string;
+                };
+            };
+            /** @description The file has not changed. */
+            304: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["Console-RouteNotFoundOrResourceNotFound"];
+            500: components["responses"]["Console-InternalError"];
+            503: components["responses"]["Console-Overloaded"];
             default: components["responses"]["Unserved"];
         };
     };
@@ -9551,6 +10214,32 @@ export interface operations {
             415: components["responses"]["Open-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             500: components["responses"]["Open-InternalError"];
             503: components["responses"]["Open-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getStart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["Open-RouteNotFound"];
+            500: components["responses"]["Open-InternalError"];
+            503: components["responses"]["Open-Overloaded"];
             default: components["responses"]["Unserved"];
         };
     };

@@ -7,6 +7,9 @@ import { z } from 'zod'
 /** The name in the audit trail for an operator key without a name. */
 const NAMELESS_OPERATOR = 'admin'
 
+/** What an operator may do: a viewer reads only. */
+type OperatorRole = 'operator' | 'viewer'
+
 /** In findings and runs these names stand for the service itself, so no operator may have them. */
 const RESERVED_NAMES = ['reconciler', 'schedule']
 
@@ -78,22 +81,25 @@ export const delaysSeconds = z
     error: 'must be above zero and in ascending order',
   })
 
-const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})=)?(adm_[A-Za-z0-9_]{24,200})$/
+const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})(?::(operator|viewer))?=)?(adm_[A-Za-z0-9_]{24,200})$/
 
 /**
- * One key without a name, or keys with the names of their operators: `alice=adm_...,bob=adm_...`. An
- * operator whose key is rotated has two keys, and is one person.
+ * One key without a name, or keys with the names and roles of their operators:
+ * `alice=adm_...,bob:viewer=adm_...`. An operator whose key is rotated has two keys, and is one person
+ * with one role.
  */
 export const operatorKeys = z
   .string()
   .refine((text) => text.split(',').every((part) => OPERATOR.test(part)), {
-    error: 'must be adm_ and 24 to 200 letters, digits or _, or a list name=adm_...,name=adm_...',
+    error:
+      'must be adm_ and 24 to 200 letters, digits or _, or a list name=adm_...,name:viewer=adm_...',
     abort: true,
   })
   .transform((text) =>
     text.split(',').map((part) => {
-      const [, name, key = ''] = OPERATOR.exec(part) ?? []
-      return { name: name ?? NAMELESS_OPERATOR, named: name !== undefined, key }
+      const [, name, role = 'operator', key = ''] = OPERATOR.exec(part) ?? []
+      const named = name !== undefined
+      return { name: name ?? NAMELESS_OPERATOR, role: role as OperatorRole, named, key }
     }),
   )
   .refine((operators) => operators.length === 1 || operators.every(({ named }) => named), {
@@ -105,11 +111,23 @@ export const operatorKeys = z
   .refine((operators) => new Set(operators.map(({ key }) => key)).size === operators.length, {
     error: 'must have each key once',
   })
-  .transform((operators) => operators.map(({ name, key }) => ({ name, key })))
+  .refine((operators) => !operators.some((one) => hasOtherRole(operators, one)), {
+    error: 'must have the same role for each key of an operator',
+  })
+  .transform((operators) => operators.map(({ name, role, key }) => ({ name, role, key })))
 
-/** How many people the operator keys belong to. */
-export function countOperators(keys: readonly { readonly name: string }[] = []): number {
-  return new Set(keys.map(({ name }) => name)).size
+interface NamedRole {
+  readonly name: string
+  readonly role: OperatorRole
+}
+
+function hasOtherRole(operators: readonly NamedRole[], { name, role }: NamedRole): boolean {
+  return operators.some((other) => other.name === name && other.role !== role)
+}
+
+/** How many people may change something with these operator keys. */
+export function countOperators(keys: readonly NamedRole[] = []): number {
+  return new Set(keys.filter(({ role }) => role === 'operator').map(({ name }) => name)).size
 }
 
 /** An object without readable bytes, so that no log can contain the key. */

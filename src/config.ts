@@ -34,6 +34,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or http
 const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
+const MONTH_SECONDS = 30 * DAY_SECONDS
 
 /** Roles belong to a cluster: two databases with two owners need two names. */
 export const SERVICE_ROLE = 'atomic_payments_service'
@@ -93,18 +94,15 @@ const environmentSchema = z
 
     ADMIN_API_KEY: operatorKeys.optional(),
     ADMIN_DUAL_CONTROL: z.stringbool().default(false),
+    CONSOLE: z.enum(['on', 'off']).default('off'),
+    CONSOLE_IDLE_SECONDS: z.coerce.number().int().min(60).max(43_200).default(1_800),
     DASHBOARD_PORT: port.default(3200),
 
     LEASE_MS: milliseconds.min(100).default(20_000),
     CALL_ATTEMPTS: count.default(3),
     CALL_RETRY_DELAY_MS: milliseconds.default(200),
     JOB_RETRY_LIMIT: z.coerce.number().int().min(0).max(1_000).default(10),
-    PROVIDER_OUTAGE_SECONDS: z.coerce
-      .number()
-      .int()
-      .min(0)
-      .max(30 * DAY_SECONDS)
-      .default(DAY_SECONDS),
+    PROVIDER_OUTAGE_SECONDS: z.coerce.number().int().min(0).max(MONTH_SECONDS).default(DAY_SECONDS),
     JOB_RETRY_DELAY_SECONDS: z.coerce.number().int().min(1).max(3_600).default(1),
     JOB_RETRY_DELAY_MAX_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
     WORKER_QUEUES: allOrSome(queueGroups).prefault('all'),
@@ -125,7 +123,7 @@ const environmentSchema = z
       .number()
       .int()
       .min(0)
-      .max(30 * DAY_SECONDS)
+      .max(MONTH_SECONDS)
       .default(DAY_SECONDS),
 
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
@@ -197,7 +195,11 @@ const environmentSchema = z
   })
   .refine((env) => !env.ADMIN_DUAL_CONTROL || countOperators(env.ADMIN_API_KEY) >= 2, {
     path: ['ADMIN_DUAL_CONTROL'],
-    error: 'needs at least two operators with names in ADMIN_API_KEY',
+    error: 'needs at least two operators with names in ADMIN_API_KEY, besides viewers',
+  })
+  .refine((env) => env.CONSOLE === 'off' || env.ADMIN_API_KEY !== undefined, {
+    path: ['CONSOLE'],
+    error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],

@@ -83,26 +83,57 @@ describe('readConfig', () => {
       ADMIN_DUAL_CONTROL: 'true',
     })
 
-    expect(nameless.ADMIN_API_KEY).toEqual([{ name: 'admin', key: `adm_${HUNTER}` }])
+    expect(nameless.ADMIN_API_KEY).toEqual([
+      { name: 'admin', role: 'operator', key: `adm_${HUNTER}` },
+    ])
     expect(named.ADMIN_API_KEY).toEqual([
-      { name: 'alice', key: `adm_${HUNTER}1` },
-      { name: 'bob', key: `adm_${HUNTER}2` },
+      { name: 'alice', role: 'operator', key: `adm_${HUNTER}1` },
+      { name: 'bob', role: 'operator', key: `adm_${HUNTER}2` },
     ])
   })
 
   test.each([
     ['one operator', `alice=adm_${HUNTER}`],
     ['two keys of one operator', twoKeys('alice=', 'alice=')],
+    ['an operator and a viewer', twoKeys('alice=', 'bob:viewer=')],
   ])('dual control needs two operators, not %s', (_, keys) => {
     const environment = { ADMIN_DUAL_CONTROL: 'true', ADMIN_API_KEY: keys }
 
     expect(errorOf(environment)).toContain('ADMIN_DUAL_CONTROL: needs at least two operators')
   })
 
+  test('reads the roles of operators', () => {
+    const { ADMIN_API_KEY } = readConfig({
+      ADMIN_API_KEY: twoKeys('alice:operator=', 'bob:viewer='),
+    })
+
+    expect(ADMIN_API_KEY?.map(({ name, role }) => [name, role])).toEqual([
+      ['alice', 'operator'],
+      ['bob', 'viewer'],
+    ])
+  })
+
+  test.each([
+    ['two roles of one operator', twoKeys('bob=', 'bob:viewer='), 'must have the same role'],
+    ['an unknown role', twoKeys('alice=', 'bob:owner='), 'must be adm_'],
+    ['a role without a name', twoKeys('alice=', ':viewer='), 'must be adm_'],
+  ])('refuses %s', (_, keys, reason) => {
+    const error = errorOf({ ADMIN_API_KEY: keys })
+
+    expect(error).toContain(`ADMIN_API_KEY: ${reason}`)
+    expect(error).not.toContain(HUNTER)
+  })
+
+  test('the console needs operators', () => {
+    expect(errorOf({ CONSOLE: 'on' })).toContain('CONSOLE: needs ADMIN_API_KEY')
+    const { CONSOLE } = readConfig({ CONSOLE: 'on', ADMIN_API_KEY: `adm_${HUNTER}` })
+    expect(CONSOLE).toBe('on')
+  })
+
   test('accepts two keys of one operator, while they are rotated', () => {
     expect(readConfig({ ADMIN_API_KEY: twoKeys('bob=', 'bob=') }).ADMIN_API_KEY).toEqual([
-      { name: 'bob', key: `adm_${HUNTER}1` },
-      { name: 'bob', key: `adm_${HUNTER}2` },
+      { name: 'bob', role: 'operator', key: `adm_${HUNTER}1` },
+      { name: 'bob', role: 'operator', key: `adm_${HUNTER}2` },
     ])
   })
 

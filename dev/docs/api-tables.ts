@@ -39,7 +39,8 @@ function showRequest({ method, path, endpoint, contract }: Request): string[] {
 
 function showScope(endpoint: Endpoint): string {
   if (endpoint.access === 'tenant') return code(endpoint.scope)
-  return endpoint.access === 'admin' ? 'operator' : 'none'
+  if (endpoint.access === 'admin') return 'operator'
+  return endpoint.access === 'session' ? 'session' : 'none'
 }
 
 /** Every problem type, by status. */

@@ -1,6 +1,7 @@
 // Renders docs/sql.md: each statement of src/db as PostgreSQL gets it, by folder and function.
 import type { Example } from './sql/example.ts'
 import { connectionExamples } from './sql/examples-connection.ts'
+import { consoleExamples } from './sql/examples-console.ts'
 import { idempotencyExamples, operationExamples } from './sql/examples-operations.ts'
 import {
   encryptionExamples,
@@ -42,6 +43,7 @@ export const examples: readonly Example[] = [
   ...migrationExamples,
   ...operationExamples,
   ...operatorExamples,
+  ...consoleExamples,
   ...paymentExamples,
   ...disputeExamples,
   ...queueExamples,

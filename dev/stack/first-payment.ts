@@ -32,9 +32,10 @@ These URLs open in a browser:
 
   all charges            ${charges}
   the API reference      ${apiUrl}/docs
+  the console            ${apiUrl}/console
 
 API key of the demo tenant: ${apiKey}
-Operator key for ${apiUrl}/admin/operations: ${adminKey ?? 'see ADMIN_API_KEY'}
+Operator key for the console and ${apiUrl}/admin/operations: ${adminKey ?? 'see ADMIN_API_KEY'}
 
 Every process that is killed is restarted, and its payments are completed. Try it: the process ids
 are in the log above. Ctrl-C stops everything. README.md and ARCHITECTURE.md explain how it works.

@@ -173,7 +173,8 @@ export class Stack {
       WORKER_QUEUES: 'payments,maintenance',
       METRICS_PORT: portAfter(this.#config.METRICS_PORT, 1),
     })
-    const api = this.#startProcess('api', 'src/start/api.ts', { ...settings, PORT: String(port) })
+    const own = { CONSOLE: 'on', PORT: String(port) }
+    const api = this.#startProcess('api', 'src/start/api.ts', { ...settings, ...own })
     await Promise.all([worker, api])
   }
 

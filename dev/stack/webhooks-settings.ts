@@ -9,6 +9,7 @@ export const WEBHOOKS_SETTINGS = {
   STRIPE_WEBHOOK_SECRET: '',
   DEMO_API_KEY: '',
   ADMIN_API_KEY: '',
-  // It would need the operators of ADMIN_API_KEY.
+  // They would need the operators of ADMIN_API_KEY.
   ADMIN_DUAL_CONTROL: '',
+  CONSOLE: '',
 }

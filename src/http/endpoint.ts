@@ -10,6 +10,7 @@ import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
 import type { Answer } from './responses/answer.ts'
+import type { OpenSession } from './operators/operator.ts'
 import type { Places } from './limits/concurrency.ts'
 import type { InvalidKeysLimit } from './limits/invalid-keys.ts'
 import type { KeysLimit } from './limits/keys-limit.ts'
@@ -68,6 +69,8 @@ export interface ApiParts {
     | 'TRUST_PROXY'
     | 'ADMIN_API_KEY'
     | 'ADMIN_DUAL_CONTROL'
+    | 'CONSOLE'
+    | 'CONSOLE_IDLE_SECONDS'
     | 'LEASE_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
     | 'MAX_ACTIVE_KEYS'
@@ -97,6 +100,18 @@ export type TenantEndpoint = (
 
 /** An endpoint for the named operator; operators may act on the resources of all tenants. */
 export type AdminEndpoint = (parts: ApiParts, request: Request, operator: string) => Promise<Answer>
+
+/** An endpoint for the browser of an operator who is logged in to the console. */
+export type SessionEndpoint = (
+  parts: ApiParts,
+  request: Request,
+  session: OpenSession,
+) => Promise<Answer>
+
+/** Whether the request changes nothing, whatever its route is. */
+export function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
 
 /**
  * Returns the value of each header line with this name. Node's `headers` joins or drops repeated

@@ -2,6 +2,7 @@
 // answers against.
 import { adminContracts } from '../http/admin/contract.ts'
 import type { Contract, Contracts } from '../http/contracts/contract.ts'
+import { consoleContracts } from '../http/console/contract.ts'
 import { disputeContracts } from '../http/disputes/contract.ts'
 import { eventContracts } from '../http/events/contract.ts'
 import { keyContracts } from '../http/idempotency-keys/contract.ts'
@@ -29,6 +30,7 @@ export const contracts: Contracts = {
   ...keyContracts,
   ...tenantContracts,
   ...adminContracts,
+  ...consoleContracts,
   ...serviceContracts,
 }
 

@@ -18,19 +18,29 @@ export const securitySchemes = {
     scheme: 'bearer',
     description: 'The operator key of a person who runs the service, `adm_...`.',
   },
+  consoleSession: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'atomic_console',
+    description:
+      'The session of an operator in the console. By https the name of the cookie is `__Host-atomic_console`. A request that changes something also needs the header `X-CSRF-Token` with the `csrf_token` of the session. A request with `X-Background: true` does not extend the session.',
+  },
 } as const
 
 function securityOf(endpoint: Endpoint): Record<string, string[]>[] {
   if (endpoint.access === 'tenant') return [{ tenantKey: [endpoint.scope] }]
-  return endpoint.access === 'admin' ? [{ operatorKey: [] }] : []
+  if (endpoint.access === 'admin') return [{ operatorKey: [] }, { consoleSession: [] }]
+  return endpoint.access === 'session' ? [{ consoleSession: [] }] : []
 }
 
 export function describeOperation(
+  method: string,
   endpoint: Endpoint,
   contract: Contract,
   shared: SharedResponses,
 ): ZodOpenApiOperationObject {
   const { access } = endpoint
+  const isRead = method === 'get'
   const { operationId, tag, summary, description, body } = contract
   return {
     operationId,
@@ -40,7 +50,7 @@ export function describeOperation(
     security: securityOf(endpoint),
     requestParams: describeParameters(contract),
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
-    responses: describeResponses({ access, contract }, shared),
+    responses: describeResponses({ access, isRead, contract }, shared),
   }
 }
 

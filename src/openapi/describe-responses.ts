@@ -7,12 +7,12 @@ import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract, Success } from '../http/contracts/contract.ts'
 import type { ResponseHeader } from '../http/contracts/response-headers.ts'
 import { pascalCase, problemSchema, stripeErrorSchema } from '../http/contracts/problem-schema.ts'
-import { problemsAnywhere, problemsOf, type Access } from './problems-of.ts'
-
-interface EndpointContract {
-  readonly access: Access
-  readonly contract: Contract
-}
+import {
+  problemsAnywhere,
+  problemsOf,
+  type Access,
+  type ContractedEndpoint,
+} from './problems-of.ts'
 
 /** The name of the response to requests that reach no endpoint. */
 export const UNSERVED = 'Unserved'
@@ -28,11 +28,11 @@ const CHALLENGED = [401, 403]
 const RETRIED_LATER = [409, 429, 500, 503]
 
 export function describeResponses(
-  endpoint: EndpointContract,
+  endpoint: ContractedEndpoint,
   shared: SharedResponses,
 ): ZodOpenApiResponsesObject {
-  const { access, contract } = endpoint
-  const types = [...problemsOf(access, contract)]
+  const { contract } = endpoint
+  const types = [...problemsOf(endpoint)]
   const statuses = [...new Set(types.map((type) => problems[type].status))]
   const failures = statuses.map((status) => {
     const typesOfStatus = types.filter((type) => problems[type].status === status)
@@ -50,7 +50,7 @@ export function describeResponses(
 }
 
 function describeSuccess(
-  { access, contract }: EndpointContract,
+  { access, contract }: ContractedEndpoint,
   success: Success,
 ): ZodOpenApiResponseObject {
   const { description, schema, texts = [], headers = [] } = success
@@ -77,7 +77,7 @@ function describeSuccess(
  */
 function share(
   shared: SharedResponses,
-  { access, contract }: EndpointContract,
+  { access, contract }: ContractedEndpoint,
   status: number,
   types: readonly ProblemType[],
 ): ZodOpenApiResponseObject | { $ref: string } {

@@ -80,7 +80,7 @@ function describePaths(shared: SharedResponses): ZodOpenApiPathsObject {
   for (const { method, path, endpoint } of endpoints.toSorted((a, b) => place(a) - place(b))) {
     const contract = contractOf(method.toUpperCase(), path)
     const item = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
-    item[method] = describeOperation(endpoint, contract, shared)
+    item[method] = describeOperation(method, endpoint, contract, shared)
   }
   return paths
 }

@@ -31,8 +31,16 @@ const accessProblems: Record<Access, readonly ProblemType[]> = {
     'too-many-concurrent-requests',
     'store-unavailable',
   ],
-  admin: ['operator-key-invalid', 'route-not-found', 'store-unavailable'],
+  admin: ['operator-key-invalid', 'session-ended', 'route-not-found', 'store-unavailable'],
+  session: ['session-ended', 'route-not-found', 'store-unavailable'],
+  console: ['route-not-found'],
   open: [],
+}
+
+/** Problems of requests that change something. */
+const changeProblems: Partial<Record<Access, readonly ProblemType[]>> = {
+  admin: ['operator-role-insufficient', 'csrf-token-invalid'],
+  session: ['csrf-token-invalid'],
 }
 
 const bodyProblems: readonly ProblemType[] = [
@@ -76,19 +84,27 @@ const foreignProblems: readonly ProblemType[] = [
 /** Health checks are not limited, so they are never answered with `overloaded`. */
 const PROBES = ['getHealth', 'getReadiness']
 
-export function problemsOf(access: Access, contract: Contract): ReadonlySet<ProblemType> {
-  const own = ownProblemsOf(access, contract)
+/** An endpoint, as far as its problems follow from it. */
+export interface ContractedEndpoint {
+  readonly access: Access
+  readonly isRead: boolean
+  readonly contract: Contract
+}
+
+export function problemsOf(endpoint: ContractedEndpoint): ReadonlySet<ProblemType> {
+  const own = ownProblemsOf(endpoint)
   const statuses = new Set<number>(own.map((type) => problems[type].status))
   // A response for a status replaces the default response, so it must list these problems, too.
   const general = problemsAnywhere.filter((type) => statuses.has(problems[type].status))
   return new Set([...own, ...general])
 }
 
-function ownProblemsOf(access: Access, contract: Contract): ProblemType[] {
+function ownProblemsOf({ access, isRead, contract }: ContractedEndpoint): ProblemType[] {
   const { keyed, body, path, isList, refusesQuery, operationId, problems: others = [] } = contract
   const isProbe = PROBES.includes(operationId)
   return [
     ...accessProblems[access],
+    ...(isRead ? [] : (changeProblems[access] ?? [])),
     ...(keyed === undefined ? [] : keyProblems),
     ...(keyed === 'foreign' ? foreignProblems : []),
     ...(body === undefined || access === 'open' ? [] : bodyProblems),

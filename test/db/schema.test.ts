@@ -181,6 +181,11 @@ const legalRows = {
   provider_accounts: () => ({ provider: randomUUID(), account: 'acct_1 test' }),
   provider_customers: () => ({ tenant_id: tenantId, provider: 'stripe', id: randomUUID() }),
   admin_actions: () => ({ id: randomUUID(), actor: 'ada', action: 'resume', details: '{}' }),
+  console_sessions: () => ({
+    token_hash: randomBytes(32),
+    operator: 'ada',
+    key_proof: randomBytes(32),
+  }),
 }
 type Table = keyof typeof legalRows
 
@@ -1112,6 +1117,7 @@ describe('a row of one tenant', () => {
           'reconciliation_runs'::regclass, 'reconciliation_seen'::regclass,
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
           'finished_key_burials'::regclass, 'provider_accounts'::regclass,
+          'console_sessions'::regclass,
           -- Counts of requests, in the format of a package; no table refers to them.
           'rate_limits'::regclass
         )

@@ -56,7 +56,8 @@ describe('the page', () => {
     expect(nginxExample).toContain(`client_max_body_size ${EVENT_MAX_BYTES / 1_024 ** 2}m;`)
     expect(caddyExample).toContain(`max_size ${EVENT_MAX_BYTES / 1_024 ** 2}MiB`)
     for (const example of [nginxExample, caddyExample]) {
-      for (const path of ['/admin', '/healthz', '/readyz']) expect(example).toContain(path)
+      const inside = ['/admin', '/console', '/healthz', '/readyz']
+      for (const path of inside) expect(example).toContain(path)
       expect(example).not.toMatch(/946\d|non_idempotent|lb_try_duration|gzip|encode/)
     }
   })
@@ -145,16 +146,22 @@ describe('behind nginx', () => {
     expect([answer.status, typeOf(answer)]).toEqual([413, 'body-too-large'])
   })
 
-  testBehindNginx('only operators reach /admin, and no client the health checks', async () => {
-    const outside = ['/admin/tenants', '//admin/tenants', '/%61dmin/tenants', '/x/../admin/tenants']
-    for (const path of outside) {
-      const { status, headers } = await send('GET', path)
-      expect([path, status, headers['content-type']]).toEqual([path, 403, 'text/html'])
-    }
-    for (const path of ['/healthz', '/readyz', '/metrics'])
-      expect([path, (await send('GET', path)).status]).toEqual([path, 404])
-    expect((await fetch(`${service.apiUrl}/admin/tenants`)).status).toBe(401)
-  })
+  testBehindNginx(
+    'only operators reach /admin and /console, and no client the health checks',
+    async () => {
+      const outside = [
+        ...['/admin/tenants', '//admin/tenants', '/%61dmin/tenants', '/x/../admin/tenants'],
+        ...['/console', '/console/session', '//console/session', '/x/../console/session'],
+      ]
+      for (const path of outside) {
+        const { status, headers } = await send('GET', path)
+        expect([path, status, headers['content-type']]).toEqual([path, 403, 'text/html'])
+      }
+      for (const path of ['/healthz', '/readyz', '/metrics'])
+        expect([path, (await send('GET', path)).status]).toEqual([path, 404])
+      expect((await fetch(`${service.apiUrl}/admin/tenants`)).status).toBe(401)
+    },
+  )
 
   testBehindNginx('a client cannot choose its address, and so gets no more guesses', async () => {
     const guess = (address: string) =>

@@ -110,7 +110,13 @@ describe('the document', () => {
     const { access } = route?.[method.toLowerCase() as 'get' | 'post' | 'delete'] ?? {}
 
     expect(schemes).toEqual(
-      { tenant: ['tenantKey'], admin: ['operatorKey'], open: [] }[access ?? 'open'],
+      {
+        tenant: ['tenantKey'],
+        admin: ['operatorKey', 'consoleSession'],
+        session: ['consoleSession'],
+        console: [],
+        open: [],
+      }[access ?? 'open'],
     )
   })
 })

@@ -80,9 +80,16 @@ ajv.addSchema(document, 'openapi')
 
 export const operations: readonly Operation[] = Object.entries(
   document['paths'] as Record<string, Record<string, Json>>,
-).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, described]) => readOperation(path, method, described)),
 )
+  .filter(([path]) => !isOfConsole(path))
+  .flatMap(([path, item]) =>
+    Object.entries(item).map(([method, described]) => readOperation(path, method, described)),
+  )
+
+/** The console is for browsers, and it is switched off in the service under test. */
+function isOfConsole(path: string): boolean {
+  return path.startsWith('/console')
+}
 
 /** @throws Error if openapi.yaml has no operation with this id. */
 export function operationNamed(id: string): Operation {

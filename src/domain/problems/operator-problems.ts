@@ -6,9 +6,26 @@ export const operatorProblems = {
     status: 401,
     title: 'The operator key is missing or not valid',
     meaning:
-      'This route is for operators. Send an operator key as `Authorization: Bearer adm_...`. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.',
+      'This route is for operators. Send an operator key as `Authorization: Bearer adm_...`, or log in to the console. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.',
     stripeType: 'authentication_error',
   },
+  'operator-role-insufficient': invalid(
+    403,
+    'The role of the operator does not allow this',
+    'The operator is a viewer, who may read everything and change nothing. Nothing was changed. Ask an operator with the role `operator`.',
+  ),
+  'session-ended': {
+    status: 401,
+    title: 'The session has ended',
+    meaning:
+      'There is no session, or it was idle for too long, is older than twelve hours, was logged out, or the key of its operator was replaced. Nothing was changed. Log in to the console again.',
+    stripeType: 'authentication_error',
+  },
+  'csrf-token-invalid': invalid(
+    403,
+    'The CSRF token is missing or not valid',
+    'A request by session that changes something needs the header `X-CSRF-Token` with the `csrf_token` of the session. Nothing was changed. Read the session again.',
+  ),
   'nothing-to-resume': invalid(
     409,
     'There is nothing to resume',

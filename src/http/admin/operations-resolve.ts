@@ -141,9 +141,11 @@ function propose(
   body: Resolution,
   operator: string,
 ): CommandResult {
-  const hasAnother = settings.ADMIN_API_KEY?.some(({ name }) => name !== operator)
+  const hasAnother = settings.ADMIN_API_KEY?.some(
+    ({ name, role }) => name !== operator && role === 'operator',
+  )
   if (hasAnother !== true) {
-    const detail = 'ADMIN_API_KEY has only one operator.'
+    const detail = 'ADMIN_API_KEY has only one operator, besides viewers.'
     throw new ProblemError('second-operator-needed', { detail })
   }
   return {

@@ -16,6 +16,8 @@ export const tags = {
     'Look up what an idempotency key was used for, and what the service guarantees for keys.',
   Operators:
     'For the people who run the service. These endpoints work across tenants and exist only when the service is configured with operator keys.',
+  Console:
+    'The web console of operators, and the session of a browser in it. These endpoints exist only when the console is switched on.',
   Provider: 'Called by the payment provider.',
   Service: 'Health checks and the documentation of this API.',
 } as const

@@ -21,6 +21,17 @@ export const responseHeaders = {
     schema: z.string(),
     example: '/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h',
   },
+  'Set-Cookie': {
+    description:
+      'The cookie of a session. By https it is `Secure` and its name begins with `__Host-`.',
+    schema: z.string(),
+    example: 'atomic_console=3w...; Path=/; HttpOnly; SameSite=Strict',
+  },
+  ETag: {
+    description: 'The version of the file, for `If-None-Match`.',
+    schema: z.string(),
+    example: '"1bz0Jk..."',
+  },
   'Retry-After': {
     description: 'The number of seconds to wait before sending the same request again.',
     schema: z.string().regex(/^\d+$/),

@@ -23,6 +23,13 @@ const RETRY_AFTER_SECONDS = 1
 
 export const retryAfter = { 'retry-after': String(RETRY_AFTER_SECONDS) }
 
+const NOT_MODIFIED = 304
+
+/** The length of a 304 would be that of the file which it leaves out (RFC 9110, section 8.6). */
+function lengthOf({ status, body }: Answer): Record<string, string> {
+  return status === NOT_MODIFIED ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+}
+
 /** Answers with a resource, or a list, as JSON. */
 export function showJson(value: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, headers: jsonType, body: JSON.stringify(value) }
@@ -65,7 +72,7 @@ export function sendAnswer(response: Response, answer: Answer): void {
     'cache-control': 'no-store',
     ...(response.locals['headers'] as Answer['headers']),
     ...answer.headers,
-    'content-length': String(Buffer.byteLength(answer.body)),
+    ...lengthOf(answer),
   })
   // Node sends a text together with the headers. It does not copy bytes, which matters for slow
   // clients.

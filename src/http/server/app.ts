@@ -12,9 +12,11 @@ import {
   sendAnswer,
   type Answer,
 } from '../responses/answer.ts'
-import { authenticateOperator } from '../admin/operators-authenticate.ts'
+import { authenticateSession } from '../console/session-authenticate.ts'
+import { authenticateOperator } from '../operators/operators-authenticate.ts'
+import { authorizeOperator } from '../operators/operators-authorize.ts'
 import { authenticate, requireScope } from './authenticate.ts'
-import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { flavorHeaders } from '../responses/flavor-headers.ts'
 import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
@@ -23,7 +25,7 @@ import { refusals } from '../observer.ts'
 import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
-import { routes, type Endpoint, type Route } from './routes.ts'
+import { isServed, routes, type Endpoint, type Route } from './routes.ts'
 
 export function createApp(parts: ApiParts): Express {
   const app = express()
@@ -37,8 +39,7 @@ export function createApp(parts: ApiParts): Express {
   app.use(traceRequest(), logRequest(parts), limitConcurrency(parts.limits.places))
   const serve = serveEndpoints(parts)
   for (const route of routes) {
-    // Without operator keys in the settings, the operators' routes do not exist.
-    if (isForOperators(route) && parts.settings.ADMIN_API_KEY === undefined) continue
+    if (!isServed(route, parts.settings)) continue
     if (route.get !== undefined) app.get(route.path, serve(route.get))
     if (route.post !== undefined) app.post(route.path, serve(route.post))
     if (route.delete !== undefined) app.delete(route.path, serve(route.delete))
@@ -70,11 +71,19 @@ async function answerOf(
   request: Request,
   response: Response,
 ): Promise<Answer> {
-  if (route.access === 'open') return await route.endpoint(parts, request)
+  if (route.access === 'open' || route.access === 'console') {
+    return await route.endpoint(parts, request)
+  }
+  if (route.access === 'session') {
+    const session = await authenticateSession(parts, request)
+    response.locals['caller'] = { operator: session.operator.name }
+    return await route.endpoint(parts, request, session)
+  }
   if (route.access === 'admin') {
-    const operator = authenticateOperator(parts, request)
-    response.locals['caller'] = { operator }
-    return await route.endpoint(parts, request, operator)
+    const operator = await authenticateOperator(parts, request)
+    response.locals['caller'] = { operator: operator.name }
+    await authorizeOperator(parts, request, operator)
+    return await route.endpoint(parts, request, operator.name)
   }
   const apiKey = await authenticate(parts, request)
   const { tenantId } = apiKey
@@ -116,8 +125,8 @@ function makeCaller(parts: ApiParts, { tenantId, keyId, limits }: AuthenticatedK
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */
-function isKeyed({ access }: Endpoint, { method }: Request): boolean {
-  return access === 'tenant' && method !== 'GET' && method !== 'HEAD'
+function isKeyed({ access }: Endpoint, request: Request): boolean {
+  return access === 'tenant' && !isRead(request)
 }
 
 function send({ settings }: ApiParts, request: Request, response: Response, answer: Answer): void {
@@ -132,12 +141,11 @@ function send({ settings }: ApiParts, request: Request, response: Response, answ
  */
 function limitRate(
   { limits, settings }: ApiParts,
-  { method }: Request,
+  request: Request,
   response: Response,
   tenantId: string,
 ): void {
-  const isLookup = method === 'GET' || method === 'HEAD'
-  const standing = isLookup
+  const standing = isRead(request)
     ? limits.rate.count(tenantId, 'reads', settings.RATE_LIMIT_READS)
     : limits.rate.count(tenantId, 'writes', settings.RATE_LIMIT_WRITES)
   if (standing === undefined) return
@@ -145,10 +153,6 @@ function limitRate(
   if (!standing.exceeded) return
   const headers = { 'retry-after': String(standing.resetSeconds) }
   throw new ProblemError('rate-limited', { headers })
-}
-
-function isForOperators({ get, post, delete: remove }: Route): boolean {
-  return (get ?? post ?? remove)?.access === 'admin'
 }
 
 function allowedMethods({ get, post, delete: remove }: Route): string {

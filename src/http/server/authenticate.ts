@@ -51,8 +51,14 @@ export function requireScope({ scopes }: AuthenticatedKey, needed: Scope): void 
   if (allowsScope(scopes, needed)) return
   throw new ProblemError('scope-missing', {
     detail: `This request needs an API key with the scope ${needed}.`,
-    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${needed}"` },
+    headers: insufficientScope(needed),
   })
+}
+
+/** The challenge to a request whose key is valid, but not for this request (RFC 6750 section 3.1). */
+export function insufficientScope(needed?: Scope): Record<string, string> {
+  const scope = needed === undefined ? '' : `, scope="${needed}"`
+  return { 'www-authenticate': `${REALM}, error="insufficient_scope"${scope}` }
 }
 
 /** Returns the bearer token; undefined when the header is repeated or has another form. */

@@ -1,5 +1,6 @@
 // The table of all routes of the API. `tenant` routes need an API key with a scope, `admin` routes
-// need an operator key and exist only when the settings have one, and `open` routes need no key.
+// need an operator key or a session of the console, `session` routes need a session, and `open` and
+// `console` routes need neither.
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
 import { getTenantLimits } from '../tenants/tenant-limits-get.ts'
@@ -19,7 +20,17 @@ import { resolveOperation } from '../admin/operations-resolve.ts'
 import { resumeOperationEndpoint } from '../admin/operations-resume.ts'
 import { createWebhookEndpoint } from '../webhooks/webhook-endpoints-create.ts'
 import { deleteWebhookEndpoint } from '../webhooks/webhook-endpoints-delete.ts'
-import type { AdminEndpoint, OpenEndpoint, TenantEndpoint } from '../endpoint.ts'
+import type {
+  AdminEndpoint,
+  ApiParts,
+  OpenEndpoint,
+  SessionEndpoint,
+  TenantEndpoint,
+} from '../endpoint.ts'
+import { getConsole } from '../console/page-get.ts'
+import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
+import { getSession, logIn, logOut } from '../console/sessions.ts'
+import { getStart } from '../service/start-get.ts'
 import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
 import { getEvent, listEvents } from '../events/events-get.ts'
 import { getIdempotencyKey } from '../idempotency-keys/idempotency-keys-get.ts'
@@ -55,6 +66,8 @@ export type Endpoint =
   | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
   | { readonly access: 'tenant'; readonly scope: Scope; readonly endpoint: TenantEndpoint }
   | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
+  | { readonly access: 'session'; readonly endpoint: SessionEndpoint }
+  | { readonly access: 'console'; readonly endpoint: OpenEndpoint }
 
 const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', endpoint })
 const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
@@ -63,6 +76,8 @@ const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
   endpoint,
 })
 const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
+const session = (endpoint: SessionEndpoint): Endpoint => ({ access: 'session', endpoint })
+const consoleOnly = (endpoint: OpenEndpoint): Endpoint => ({ access: 'console', endpoint })
 
 const ownRoutes: readonly Route[] = [
   { path: '/v1/payments', get: tenant(listPayments, 'payments:read') },
@@ -133,6 +148,16 @@ const ownRoutes: readonly Route[] = [
   { path: '/admin/keys/:id/rotate', post: admin(rotateApiKey) },
   { path: '/admin/keys/:id', delete: admin(revokeApiKey) },
   { path: '/admin/actions', get: admin(listActions) },
+  {
+    path: '/console/session',
+    post: consoleOnly(logIn),
+    get: session(getSession),
+    delete: session(logOut),
+  },
+  { path: '/console', get: consoleOnly(getConsole) },
+  { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },
+  { path: '/console/packages/:file', get: consoleOnly(getConsolePackage) },
+  { path: '/', get: open(getStart) },
   { path: '/provider/webhooks', post: open(receiveProviderEvent) },
   { path: POLICY_PATH, get: open(getIdempotencyPolicy) },
   { path: '/openapi.yaml', get: open(getOpenapi) },
@@ -142,6 +167,16 @@ const ownRoutes: readonly Route[] = [
   { path: '/healthz', get: open(getHealth) },
   { path: '/readyz', get: open(getReadiness) },
 ]
+
+/** Whether the settings have what the route is for: operators, or the console. */
+export function isServed(
+  { get, post, delete: remove }: Route,
+  { ADMIN_API_KEY, CONSOLE }: ApiParts['settings'],
+): boolean {
+  const access = (get ?? post ?? remove)?.access
+  if (access === 'admin') return ADMIN_API_KEY !== undefined
+  return CONSOLE === 'on' || (access !== 'console' && access !== 'session')
+}
 
 /**
  * The routes above, with the POST of the operation at the same path; then the remaining operations.

@@ -62,6 +62,15 @@ export const serviceContracts: Contracts = {
       'store-unavailable',
     ],
   },
+  'GET /': {
+    operationId: 'getStart',
+    tag: 'Service',
+    summary: 'Find the pages of the service',
+    description:
+      'Returns an HTML page for browsers with links to the console and to this document. Other clients get the problem of a path that does not exist.',
+    answers: { 200: { description: 'The page.', texts: html } },
+    problems: ['route-not-found'],
+  },
   'GET /healthz': {
     operationId: 'getHealth',
     tag: 'Service',

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Answer } from '../responses/answer.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
+import { readOnce } from './read-once.ts'
 
 const packages = createRequire(import.meta.url)
 
@@ -80,18 +81,4 @@ function text(type: string, body: string | Buffer): Answer {
     'cross-origin-opener-policy': 'same-origin',
   }
   return { status: 200, headers, body }
-}
-
-/** Reads at the first call and keeps the result; a failure is not kept. */
-function readOnce(read: () => Promise<Buffer>): () => Promise<Buffer> {
-  let content: Promise<Buffer> | undefined
-  return async () => {
-    content ??= read()
-    try {
-      return await content
-    } catch (error) {
-      content = undefined
-      throw error
-    }
-  }
 }

@@ -5,15 +5,7 @@ import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
-
-const VARY = { vary: 'accept' }
-
-const pageHeaders = {
-  ...VARY,
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-}
+import { pageHeaders, VARY } from './html.ts'
 
 export const getProblem: OpenEndpoint = async ({ settings }, request) => {
   const type = String(request.params['type'])

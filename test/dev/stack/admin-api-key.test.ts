@@ -19,6 +19,6 @@ test('generates and stores a private key when ADMIN_API_KEY is unset', async () 
 
 test('generates no key when ADMIN_API_KEY is set', async () => {
   const folder = await makeTemporaryFolder()
-  const ADMIN_API_KEY = [{ name: 'alice', key: 'adm_1' }]
+  const ADMIN_API_KEY = [{ name: 'alice', role: 'operator' as const, key: 'adm_1' }]
   expect(await readAdminApiKey({ DATA_DIR: folder, ADMIN_API_KEY })).toBeUndefined()
 })

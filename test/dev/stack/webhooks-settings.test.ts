@@ -12,8 +12,8 @@ test('the process for webhooks has no secret of the API, of payments or of opera
   expect(WEBHOOKS_SETTINGS).toMatchObject(Object.fromEntries(secrets.map((name) => [name, ''])))
 })
 
-test('it accepts an environment with dual control of operators that it does not know', () => {
-  const environment = { ADMIN_API_KEY: OPERATORS, ADMIN_DUAL_CONTROL: 'true' }
+test('it accepts an environment with dual control and a console of operators that it does not know', () => {
+  const environment = { ADMIN_API_KEY: OPERATORS, ADMIN_DUAL_CONTROL: 'true', CONSOLE: 'on' }
 
   const config = readConfig({ ...environment, ...WEBHOOKS_SETTINGS })
 

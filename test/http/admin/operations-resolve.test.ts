@@ -358,7 +358,7 @@ describe('the verdict', () => {
     )
 
     expectProblem(answer, 'second-operator-needed')
-    expect(answer.json['detail']).toBe('ADMIN_API_KEY has only one operator.')
+    expect(answer.json['detail']).toBe('ADMIN_API_KEY has only one operator, besides viewers.')
   })
 
   test('refuses `unverified` for what happened', async () => {

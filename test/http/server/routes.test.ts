@@ -6,8 +6,11 @@ import { fetchApi } from '../../support/documented.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem } from '../payments.ts'
 
-/** The only mutating route without a key: a provider event is unique by its id. */
+/** A provider event is unique by its id. */
 const WITHOUT_KEY = '/provider/webhooks'
+
+/** A repeated log-in opens another session, which ends by itself. A repeated log-out changes nothing. */
+const SESSION = '/console/session'
 
 /**
  * Operators have no tenant, and idempotency keys belong to tenants. Each operator request is
@@ -24,12 +27,12 @@ const mutating = routes.flatMap(({ path, post, delete: remove }) => [
 
 describe('every route that changes something', () => {
   test('is for a tenant or an operator, except the one for the provider', () => {
-    const open = mutating.filter(([, , access]) => access === 'open')
-    expect(open.map(([, path]) => path)).toEqual([WITHOUT_KEY])
+    const open = mutating.filter(([, , access]) => access === 'open' || access === 'console')
+    expect(open.map(([, path]) => path)).toEqual([SESSION, WITHOUT_KEY])
   })
 
   const keyed = mutating.filter(
-    ([, path, access]) => path !== WITHOUT_KEY && access !== KEYLESS_ACCESS,
+    ([, path = '', access]) => ![WITHOUT_KEY, SESSION].includes(path) && access !== KEYLESS_ACCESS,
   )
 
   test('is below /admin if and only if it is for operators', () => {

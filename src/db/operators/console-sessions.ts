@@ -1,0 +1,100 @@
+// Stores the sessions of operators in the console. A session ends when it is idle for too long, when
+// it is too old, or when it is deleted.
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+
+export interface NewConsoleSession {
+  readonly tokenHash: Buffer
+  readonly operator: string
+  readonly keyProof: Buffer
+}
+
+export interface ConsoleSession extends NewConsoleSession {
+  readonly createdAt: Date
+  /** Whether `touchConsoleSession` has something to write. */
+  readonly isSeenLongAgo: boolean
+}
+
+/** How long a session lasts. */
+export interface SessionLimits {
+  readonly idleSeconds: number
+  readonly maxSeconds: number
+}
+
+/** Requests within this time are not written, so that a page with many requests writes once. */
+const SEEN_SECONDS = 5
+
+/** Inserts a session. Returns when it was created. */
+export async function insertConsoleSession(
+  tx: Transaction,
+  { tokenHash, operator, keyProof }: NewConsoleSession,
+): Promise<Date> {
+  const [row] = await tx<{ created_at: string }[]>`
+    insert into console_sessions (token_hash, operator, key_proof)
+    values (${tokenHash}, ${operator}, ${keyProof})
+    returning created_at
+  `
+  if (row === undefined) throw new Error('an insert returned no row')
+  return new Date(row.created_at)
+}
+
+interface SessionRow {
+  operator: string
+  key_proof: Buffer
+  created_at: string
+  is_seen_long_ago: boolean
+}
+
+/** Finds a session that has not ended. */
+export async function findConsoleSession(
+  sql: Sql,
+  tokenHash: Buffer,
+  limits: SessionLimits,
+): Promise<ConsoleSession | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    select operator, key_proof, created_at, ${isSeenLongAgo(sql)} as is_seen_long_ago
+    from console_sessions
+    where token_hash = ${tokenHash} and not ${hasEnded(sql, limits)}
+  `
+  return (
+    row && {
+      tokenHash,
+      operator: row.operator,
+      keyProof: row.key_proof,
+      createdAt: new Date(row.created_at),
+      isSeenLongAgo: row.is_seen_long_ago,
+    }
+  )
+}
+
+/** Records that the operator is there, unless that was recorded a moment ago. */
+export async function touchConsoleSession(sql: Sql, tokenHash: Buffer): Promise<void> {
+  await sql`
+    update console_sessions set seen_at = now()
+    where token_hash = ${tokenHash} and ${isSeenLongAgo(sql)}
+  `
+}
+
+/** Deletes a session. Returns whether it was there. */
+export async function deleteConsoleSession(tx: Transaction, tokenHash: Buffer): Promise<boolean> {
+  const { count } = await tx`delete from console_sessions where token_hash = ${tokenHash}`
+  return count > 0
+}
+
+/** Deletes the sessions that have ended. There are few, because operators are few. */
+export async function deleteEndedConsoleSessions(
+  tx: Transaction,
+  limits: SessionLimits,
+): Promise<void> {
+  await tx`delete from console_sessions where ${hasEnded(tx, limits)}`
+}
+
+function hasEnded(sql: Sql | Transaction, { idleSeconds, maxSeconds }: SessionLimits): Fragment {
+  return sql`(
+    seen_at <= now() - ${idleSeconds} * interval '1 second'
+    or created_at <= now() - ${maxSeconds} * interval '1 second'
+  )`
+}
+
+function isSeenLongAgo(sql: Sql): Fragment {
+  return sql`seen_at < now() - ${SEEN_SECONDS} * interval '1 second'`
+}

@@ -1,0 +1,83 @@
+// Reads the scripts and styles of the console: our own from the folder console/, and those of
+// packages from node_modules. There is no build step: a browser runs them as they are.
+import { hash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface ConsoleFile {
+  readonly type: string
+  readonly body: Buffer
+  readonly etag: string
+}
+
+export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
+
+const FOLDER = fileURLToPath(new URL('../../../console/', import.meta.url))
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+}
+
+const packages = createRequire(import.meta.url)
+
+/**
+ * The files of packages by the names under which they are served. Each is found from the entry of its
+ * package, because a package need not export its other files.
+ */
+const PACKAGE_FILES = {
+  'preact.js': { entry: 'preact', file: 'preact.mjs' },
+  'preact-hooks.js': { entry: 'preact/hooks', file: 'hooks.mjs' },
+  'htm.js': { entry: 'htm', file: 'htm.module.js' },
+  'uplot.js': { entry: 'uplot', file: 'uPlot.esm.js' },
+  'uplot.css': { entry: 'uplot', file: 'uPlot.min.css' },
+} as const
+
+/** What scripts import by the names of packages, and where a browser finds it. */
+const PATHS: Readonly<Record<string, string>> = {
+  preact: '/console/packages/preact.js',
+  'preact/hooks': '/console/packages/preact-hooks.js',
+  htm: '/console/packages/htm.js',
+  uplot: '/console/packages/uplot.js',
+}
+
+/** Lists the folder once: what is not in the list is not served, whatever the path looks like. */
+export async function readConsoleFolder(): Promise<ConsoleFiles> {
+  const names = (await readdir(FOLDER)).filter((name) => Object.hasOwn(TYPES, extname(name)))
+  return await readFiles(names.map((name) => [name, join(FOLDER, name)]))
+}
+
+export async function readConsolePackages(): Promise<ConsoleFiles> {
+  const places = Object.entries(PACKAGE_FILES).map(
+    ([name, { entry, file }]) => [name, join(dirname(packages.resolve(entry)), file)] as const,
+  )
+  return await readFiles(places)
+}
+
+async function readFiles(places: readonly (readonly [string, string])[]): Promise<ConsoleFiles> {
+  const files = places.map(async ([name, path]) => {
+    const type = TYPES[extname(name)] ?? ''
+    const text = await readFile(path, 'utf8')
+    const body = Buffer.from(type === TYPES['.js'] ? withPaths(text) : text)
+    return [name, { type, body, etag: `"${hash('sha256', body, 'base64url')}"` }] as const
+  })
+  return new Map(await Promise.all(files))
+}
+
+const IMPORTED = /(?<=\b(?:from|import)\s*\(?\s*)(["'])([a-z/]+)\1/g
+
+/**
+ * Replaces the names of packages in imports by paths. The browser could do it with an import map,
+ * which is an inline script, and the Content-Security-Policy forbids those. Also removes the
+ * references to source maps, which are not served.
+ */
+function withPaths(script: string): string {
+  return script
+    .replaceAll(IMPORTED, (found, quote: string, name: string) =>
+      Object.hasOwn(PATHS, name) ? `${quote}${PATHS[name] ?? ''}${quote}` : found,
+    )
+    .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, '')
+}
