@@ -979,6 +979,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/webhook-endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints of tenants
+         * @description Returns the webhook endpoints of all tenants, newest first, without their secrets.
+         */
+        get: operations["listTenantWebhookEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/webhook-endpoints/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook endpoint of a tenant
+         * @description Returns a webhook endpoint of any tenant, without its secret.
+         */
+        get: operations["getTenantWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/webhook-endpoints/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay failed webhooks of a tenant
+         * @description Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to 500 deliveries.
+         */
+        post: operations["replayTenantWebhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/webhook-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook deliveries of tenants
+         * @description Returns the deliveries of events to the endpoints of all tenants, newest first.
+         */
+        get: operations["listTenantWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/webhook-deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook delivery of a tenant
+         * @description Returns a delivery of any tenant, with its attempts.
+         */
+        get: operations["getTenantWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/webhook-deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeliver a webhook of a tenant
+         * @description Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.
+         */
+        post: operations["redeliverTenantWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/provider/webhooks": {
         parameters: {
             query?: never;
@@ -6083,6 +6203,138 @@ export interface components {
              */
             expires_at: string;
         };
+        TenantWebhookEndpointList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["TenantWebhookEndpoint"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+            has_more: boolean;
+        };
+        TenantWebhookEndpoint: {
+            /**
+             * @description The id of the webhook endpoint.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /** @description The URL that events are sent to. */
+            url: string;
+            /** @description Free text, for people. */
+            description: string | null;
+            /** @description The types of events that are sent. `*` stands for every type. */
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
+            /**
+             * @description The status of the endpoint. No events are sent to a disabled one.
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
+            disabled_reason: ("gone" | "failing" | "requested") | null;
+            paused_until: string | null;
+            /**
+             * Format: date-time
+             * @description When the webhook endpoint was created.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description The tenant.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+        };
+        TenantWebhookReplay: {
+            /** @constant */
+            object: "webhook_replay";
+            /**
+             * @description The webhook endpoint.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            endpoint: string;
+            /**
+             * Format: date-time
+             * @description The time of the request.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            since: string;
+            /** @description How many deliveries are pending again. */
+            deliveries: number;
+            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
+            has_more: boolean;
+            /**
+             * @description The tenant.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+        };
+        TenantWebhookDeliveryList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["TenantWebhookDelivery"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+            has_more: boolean;
+        };
+        TenantWebhookDelivery: {
+            /**
+             * @description The id of the delivery.
+             * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_delivery";
+            /**
+             * @description The event that is delivered.
+             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            event: string;
+            /**
+             * @description The type of the event.
+             * @example payment.succeeded
+             */
+            event_type: string;
+            /**
+             * @description The webhook endpoint that the event is sent to.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            endpoint: string;
+            /**
+             * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
+             * @enum {string}
+             */
+            status: "pending" | "succeeded" | "failed";
+            next_attempt_at: string | null;
+            /** @description The attempts so far, oldest first. */
+            attempts: {
+                /** @description The number of the attempt. */
+                number: number;
+                /**
+                 * Format: date-time
+                 * @description When the attempt began.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                started_at: string;
+                /** @description The duration of the attempt, in milliseconds. */
+                latency_ms: number;
+                /** @description The HTTP status that the endpoint answered with. */
+                http_status: number | null;
+                /** @description Why there was no answer. Null when there was one. */
+                error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
+            }[];
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description The tenant.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+        };
         Received: {
             /** @constant */
             received: true;
@@ -7266,6 +7518,19 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Conflict: `webhook-endpoint-disabled`. */
+        "Admin-WebhookEndpointDisabled": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -10170,6 +10435,223 @@ export interface operations {
             404: components["responses"]["Console-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Console-InternalError"];
             503: components["responses"]["Console-Overloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    listTenantWebhookEndpoints: {
+        parameters: {
+            query?: {
+                tenant?: string;
+                status?: "enabled" | "disabled" | "paused";
+                /** @description The maximum number of entries to return, from 1 to 100. */
+                limit?: components["parameters"]["Limit"];
+                starting_after?: string;
+                ending_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhook endpoints. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantWebhookEndpointList"];
+                };
+            };
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getTenantWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook endpoint. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantWebhookEndpoint"];
+                };
+            };
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    replayTenantWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the webhook endpoint. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "2026-01-31T12:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhooks"];
+            };
+        };
+        responses: {
+            /** @description The deliveries are pending again. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantWebhookReplay"];
+                };
+            };
+            400: components["responses"]["Admin-BadRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            409: components["responses"]["Admin-WebhookEndpointDisabled"];
+            413: components["responses"]["Admin-BodyTooLarge"];
+            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Admin-UnprocessableEntity"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    listTenantWebhookDeliveries: {
+        parameters: {
+            query?: {
+                tenant?: string;
+                endpoint?: string;
+                event?: string;
+                status?: "pending" | "succeeded" | "failed";
+                /** @description The maximum number of entries to return, from 1 to 100. */
+                limit?: components["parameters"]["Limit"];
+                starting_after?: string;
+                ending_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantWebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getTenantWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the delivery. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantWebhookDelivery"];
+                };
+            };
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    redeliverTenantWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the delivery. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The delivery, which is pending again. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantWebhookDelivery"];
+                };
+            };
+            400: components["responses"]["Admin-BadRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            409: components["responses"]["Admin-WebhookEndpointDisabled"];
+            413: components["responses"]["Admin-BodyTooLarge"];
+            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Admin-UnprocessableEntity"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
     };

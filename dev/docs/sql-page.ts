@@ -68,6 +68,7 @@ export const forwarders: Readonly<Record<string, string>> = {
   grantRightsOnNodes: 'the rights of the role on the other nodes of Citus',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
+  readPageOfTenants: 'the statements of a list of all tenants',
   requireOwnerRights: '`readOwnerRights`',
   requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',
   reserveIntent: '`reserveEach`',

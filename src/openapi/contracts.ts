@@ -11,6 +11,7 @@ import { paymentContracts } from '../http/payments/contract.ts'
 import { refundContracts } from '../http/refunds/contract.ts'
 import { serviceContracts } from '../http/service/contract.ts'
 import { tenantContracts } from '../http/tenants/contract.ts'
+import { operatorWebhookContracts } from '../http/webhooks/operators/contract.ts'
 import { webhookContracts } from '../http/webhooks/contract.ts'
 import { operationEndpoints } from '../operations/index.ts'
 
@@ -31,6 +32,7 @@ export const contracts: Contracts = {
   ...tenantContracts,
   ...adminContracts,
   ...consoleContracts,
+  ...operatorWebhookContracts,
   ...serviceContracts,
 }
 

@@ -82,7 +82,7 @@ export async function findUnexpectedActions(
       and (
         actor <> 'admin' or details - 'refused' <> '{}'::jsonb
         or not coalesce(details ->> 'refused' = any(${types}), false)
-        or subject !~ '^(op|tnt|key|fnd)_[0-9a-z]{26}$'
+        or subject !~ '^(op|tnt|key|fnd|we|wd)_[0-9a-z]{26}$'
       )
     limit 3
   `

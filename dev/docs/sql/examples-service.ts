@@ -19,6 +19,12 @@ import {
   readLastError,
 } from '../../../src/db/operators/operation-overviews.ts'
 import {
+  findDeliveryOfTenants,
+  findEndpointOfTenants,
+  listDeliveriesOfTenants,
+  listEndpointsOfTenants,
+} from '../../../src/db/operators/webhook-overviews.ts'
+import {
   findOldestDeadLetters,
   listDeadLetters,
   requeueProviderEventUnlessApplied,
@@ -170,6 +176,19 @@ export const operatorExamples: readonly Example[] = [
   example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
   example(findLastResolution, (sql) => findLastResolution(sql, ID)),
   example(readHealthFigures, (sql) => readHealthFigures(sql), { answers: [[], [{ queues: [] }]] }),
+  example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE), {
+    variant: `The view \`paused\`. ${LATER_PAGE} With the filter by tenant, \`tenant\` is that one.`,
+  }),
+  example(
+    listDeliveriesOfTenants,
+    (sql) => {
+      const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
+      return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
+    },
+    { variant: FILTERED },
+  ),
+  example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
+  example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
   example(
     listOperationOverviews,
     (sql) => {

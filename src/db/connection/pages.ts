@@ -1,6 +1,7 @@
 // Reads pages of lists, newest first. Ids are UUIDv7, so that they sort by time. One row more than
 // the limit is read, to know whether more rows follow in the direction of paging.
 import type { Fragment, Sql } from './client.ts'
+import { seesEveryTenant } from './row-security.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
@@ -49,11 +50,16 @@ async function hasEntry(sql: Sql, entries: Fragment, id: string): Promise<boolea
   return count > 0
 }
 
-function pageOf(sql: Sql, { limit, startingAfter, endingBefore }: PageRequest): Fragment {
+function pageOf(sql: Sql, request: PageRequest): Fragment {
+  const { startingAfter, endingBefore } = request
   const older = startingAfter === undefined ? sql`` : sql`and id < ${startingAfter}`
   const newer = endingBefore === undefined ? sql`` : sql`and id > ${endingBefore}`
+  return sql`${older} ${newer} ${firstOf(sql, request)}`
+}
+
+function firstOf(sql: Sql, { limit, endingBefore }: PageRequest): Fragment {
   const order = endingBefore === undefined ? sql`desc` : sql`asc`
-  return sql`${older} ${newer} order by id ${order} limit ${limit + 1}`
+  return sql`order by id ${order} limit ${limit + 1}`
 }
 
 function toPage<Row, Item>(
@@ -65,3 +71,77 @@ function toPage<Row, Item>(
   const newestFirst = endingBefore === undefined ? items : items.toReversed()
   return { items: newestFirst, hasMore: rows.length > limit }
 }
+
+/** The statement parts of a list of all tenants, of a table with the primary key (tenant_id, id). */
+export interface ListOfTenants<Row, Item> {
+  readonly table: string
+  /** The select list. It names the table `entry`. */
+  readonly columns: Fragment
+  /** Further conditions on `entry`, each with its `and`. */
+  readonly conditions: Fragment
+  readonly fromRow: (row: Row) => Item
+}
+
+/**
+ * Reads a page of a list of all tenants, or of one. The primary key gives the newest entries of each
+ * tenant, of which the newest are the page: there are far fewer tenants than entries. Undefined when
+ * no entry of this list has the cursor's id.
+ */
+export async function readPageOfTenants<Row extends { readonly id: string }, Item>(
+  sql: Sql,
+  list: ListOfTenants<Row, Item>,
+  tenantId: string | undefined,
+  request: PageRequest,
+): Promise<Page<Item> | undefined> {
+  const cursor = request.startingAfter ?? request.endingBefore
+  const [rows, isCursorKnown] = await Promise.all([
+    selectPageOfTenants(sql, list, tenantId, request),
+    cursor === undefined || hasEntryOfTenants(sql, list, tenantId, cursor),
+  ])
+  // Citus returns the rows of a page in any order.
+  const direction = request.endingBefore === undefined ? -1 : 1
+  const sorted = rows.toSorted((one, other) => (one.id < other.id ? -direction : direction))
+  return isCursorKnown ? toPage(sorted, request, list.fromRow) : undefined
+}
+
+function selectPageOfTenants<Row extends { readonly id: string }, Item>(
+  sql: Sql,
+  { table, columns, conditions }: ListOfTenants<Row, Item>,
+  tenantId: string | undefined,
+  request: PageRequest,
+) {
+  return sql<Row[]>`
+    with tenant (owner) as (${selectTenants(sql, tenantId)}),
+    newest (owner, named) as (
+      select owner, found.id
+      from tenant cross join lateral (
+        select entry.id from ${sql(table)} as entry
+        where entry.tenant_id = owner ${conditions} ${pageOf(sql, request)}
+      ) as found
+      ${firstOf(sql, request)}
+    )
+    select ${columns}
+    from newest
+    join ${sql(table)} as entry on entry.tenant_id = owner and entry.id = named
+    where ${seesEveryTenant(sql)}
+  `
+}
+
+async function hasEntryOfTenants<Row, Item>(
+  sql: Sql,
+  { table, conditions }: ListOfTenants<Row, Item>,
+  tenantId: string | undefined,
+  id: string,
+): Promise<boolean> {
+  const { count } = await sql`
+    with tenant (owner) as (${selectTenants(sql, tenantId)})
+    select entry.id
+    from tenant
+    join ${sql(table)} as entry on entry.tenant_id = owner and entry.id = ${id} ${conditions}
+    where ${seesEveryTenant(sql)}
+  `
+  return count > 0
+}
+
+const selectTenants = (sql: Sql, tenantId: string | undefined): Fragment =>
+  sql`select id from tenants ${tenantId === undefined ? sql`` : sql`where id = ${tenantId}`}`

@@ -15,7 +15,7 @@ import { seesTenant } from '../connection/row-security.ts'
 import { insertEventOfEndpoint } from '../events/event-records.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
-interface EndpointRow {
+export interface EndpointRow {
   tenant_id: string
   id: string
   url: string
@@ -27,12 +27,13 @@ interface EndpointRow {
   created_at: string
 }
 
-const shownColumns = (sql: Sql | Transaction): Fragment => sql`
+/** The columns of an endpoint that the API may show, without a secret. */
+export const endpointColumns = (sql: Sql | Transaction): Fragment => sql`
   tenant_id, id, url, description, event_types, status, disabled_reason,
   case when paused_until > now() then paused_until end as paused_until, created_at
 `
 
-function endpointFromRow(row: EndpointRow): WebhookEndpoint {
+export function endpointFromRow(row: EndpointRow): WebhookEndpoint {
   return {
     tenantId: row.tenant_id,
     id: row.id,
@@ -90,7 +91,7 @@ function insertIfSlotFree(tx: Transaction, endpoint: NewEndpoint) {
         ${endpoint.description}::text, ${[...endpoint.eventTypes]}::text[], ${secret}::text
       from place
       on conflict (tenant_id, slot) do nothing
-      returning ${shownColumns(tx)}
+      returning ${endpointColumns(tx)}
     )
     select made.* from place left join made on true where ${seesTenant(tx, endpoint.tenantId)}
   `
@@ -103,7 +104,7 @@ export async function findEndpoint(
   id: string,
 ): Promise<WebhookEndpoint | undefined> {
   const [row] = await sql<EndpointRow[]>`
-    select ${shownColumns(sql)} from webhook_endpoints
+    select ${endpointColumns(sql)} from webhook_endpoints
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return row && endpointFromRow(row)
@@ -116,7 +117,7 @@ export async function listEndpoints(
   request: PageRequest,
 ): Promise<Page<WebhookEndpoint> | undefined> {
   const list = {
-    columns: shownColumns(sql),
+    columns: endpointColumns(sql),
     entries: sql`
       from webhook_endpoints
       where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and status <> 'deleted'
@@ -163,7 +164,7 @@ export async function updateEndpoint(
       consecutive_failures = case when ${isSameReceiver} then consecutive_failures else 0 end,
       paused_until = case when ${isSameReceiver} then paused_until end
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-    returning ${shownColumns(tx)}
+    returning ${endpointColumns(tx)}
   `
   return row && endpointFromRow(row)
 }
@@ -183,7 +184,7 @@ export async function rotateSecret(
       previous_secret = secret,
       previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour'
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-    returning ${shownColumns(tx)}
+    returning ${endpointColumns(tx)}
   `
   return row && endpointFromRow(row)
 }

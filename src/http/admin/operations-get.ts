@@ -6,7 +6,7 @@ import {
   type OperationOverview,
 } from '../../db/operators/operation-overviews.ts'
 import { type AdminEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
-import { oneOfFilter, paymentFilter } from '../requests/list-filters.ts'
+import { oneOfFilter, paymentFilter, tenantFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 import {
@@ -19,7 +19,6 @@ import { presentResolution } from './operations-verdict.ts'
 import { findLastResolution } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
-import { parseTenantId } from '../../domain/tenants/tenant.ts'
 import type { Filter } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
@@ -34,7 +33,7 @@ const knownFilters = {
     'unknown, pending, processing, failed_retryable, stuck or dead',
     operationViews,
   ),
-  tenant: { expected: 'the id of one tenant', parse: parseTenantId },
+  tenant: tenantFilter,
   payment: paymentFilter,
   // As it is stored: without quotes.
   idempotency_key: matching(

@@ -2,11 +2,17 @@
 // that no SQL statement receives a value that Postgres would refuse.
 import { z } from 'zod'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
+import { parseTenantId } from '../../domain/tenants/tenant.ts'
 import type { Filter } from './list-query.ts'
 
 export const paymentFilter: Filter<string> = {
   expected: 'the id of one payment',
   parse: parsePaymentId,
+}
+
+export const tenantFilter: Filter<string> = {
+  expected: 'the id of one tenant',
+  parse: parseTenantId,
 }
 
 /** A filter by one of the names; `expected` describes them in the error. */

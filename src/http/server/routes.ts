@@ -44,6 +44,16 @@ import { getPayment, getPaymentTimeline, listPayments } from '../payments/paymen
 import { getProblem } from '../service/problems-get.ts'
 import { getDispute, listDisputes } from '../disputes/disputes-get.ts'
 import { getRefund, listPaymentRefunds } from '../refunds/refunds-get.ts'
+import {
+  getDeliveryEndpoint,
+  listDeliveriesEndpoint,
+  redeliverEndpoint,
+} from '../webhooks/operators/deliveries.ts'
+import {
+  getEndpointEndpoint,
+  listEndpointsEndpoint,
+  replayEndpoint,
+} from '../webhooks/operators/endpoints.ts'
 import { getWebhookDelivery, listWebhookDeliveries } from '../webhooks/webhook-deliveries-get.ts'
 import { getWebhookEndpoint, listWebhookEndpoints } from '../webhooks/webhook-endpoints-get.ts'
 import { getHealth, getReadiness } from '../service/health-get.ts'
@@ -147,6 +157,12 @@ const ownRoutes: readonly Route[] = [
   },
   { path: '/admin/keys/:id/rotate', post: admin(rotateApiKey) },
   { path: '/admin/keys/:id', delete: admin(revokeApiKey) },
+  { path: '/admin/webhook-endpoints', get: admin(listEndpointsEndpoint) },
+  { path: '/admin/webhook-endpoints/:id', get: admin(getEndpointEndpoint) },
+  { path: '/admin/webhook-endpoints/:id/replay', post: admin(replayEndpoint) },
+  { path: '/admin/webhook-deliveries', get: admin(listDeliveriesEndpoint) },
+  { path: '/admin/webhook-deliveries/:id', get: admin(getDeliveryEndpoint) },
+  { path: '/admin/webhook-deliveries/:id/redeliver', post: admin(redeliverEndpoint) },
   { path: '/admin/actions', get: admin(listActions) },
   {
     path: '/console/session',

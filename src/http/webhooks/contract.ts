@@ -122,7 +122,7 @@ export const webhookContracts: Contracts = {
     path: endpointInPath,
     keyed: 'local',
     body: {
-      schema: replayWebhooksBody.meta({ id: 'ReplayWebhooks' }),
+      schema: replayWebhooksBody,
       example: { since: '2026-01-31T12:00:00Z' },
     },
     answers: {

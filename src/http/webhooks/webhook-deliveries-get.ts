@@ -14,14 +14,14 @@ import { showPage } from '../responses/page-answer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 
-const knownFilters = {
+export const deliveryFilters = {
   endpoint: { expected: 'the id of one webhook endpoint', parse: parseEndpointId },
   event: { expected: 'the id of one event', parse: parseEventId },
   status: oneOfFilter('pending, succeeded or failed', deliveryStatuses),
 }
 
 export const listWebhookDeliveries: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, knownFilters)
+  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, deliveryFilters)
   const { endpoint: endpointId, event: eventId, status } = filters
   const filter = { endpointId, eventId, status }
   return showPage(await listDeliveries(store.sql, tenantId, filter, page), presentDelivery)

@@ -10,13 +10,15 @@ import { validateBody } from '../requests/validate-body.ts'
 import { jsonType } from '../responses/answer.ts'
 import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
 
-export const replayWebhooksBody = z.strictObject({
-  since: z.iso.datetime({ offset: true }).meta({
-    description:
-      'Only deliveries of events that happened at this time or later. A time in RFC 3339.',
-    examples: ['2026-01-31T12:00:00Z'],
-  }),
-})
+export const replayWebhooksBody = z
+  .strictObject({
+    since: z.iso.datetime({ offset: true }).meta({
+      description:
+        'Only deliveries of events that happened at this time or later. A time in RFC 3339.',
+      examples: ['2026-01-31T12:00:00Z'],
+    }),
+  })
+  .meta({ id: 'ReplayWebhooks' })
 
 export const replayWebhooks = keyedLocally({
   operation: 'webhook_endpoint.replay',
@@ -28,14 +30,26 @@ export const replayWebhooks = keyedLocally({
   async work(tx, { id, since }, tenantId) {
     const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
     if (endpoint.status !== 'enabled') throw new ProblemError('webhook-endpoint-disabled')
-    const replayed = await replayFailedDeliveries(tx, endpoint, since, REPLAY_MAX)
-    const replay = {
-      object: 'webhook_replay',
-      endpoint: showEndpointId(id),
-      since: since.toISOString(),
-      deliveries: replayed,
-      has_more: replayed === REPLAY_MAX,
-    }
+    const deliveries = await replayFailedDeliveries(tx, endpoint, since, REPLAY_MAX)
+    const replay = presentReplay({ id, since, deliveries })
     return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
   },
 })
+
+interface Replay {
+  /** The id of the endpoint. */
+  readonly id: string
+  readonly since: Date
+  /** How many deliveries were started again. */
+  readonly deliveries: number
+}
+
+export function presentReplay({ id, since, deliveries }: Replay): Record<string, unknown> {
+  return {
+    object: 'webhook_replay',
+    endpoint: showEndpointId(id),
+    since: since.toISOString(),
+    deliveries,
+    has_more: deliveries === REPLAY_MAX,
+  }
+}

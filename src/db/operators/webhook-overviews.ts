@@ -1,0 +1,96 @@
+// Reads webhook endpoints and deliveries of all tenants for operators. Tenants never see their
+// results.
+import type { WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
+import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { readPageOfTenants, type Page, type PageRequest } from '../connection/pages.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
+import {
+  deliveryColumns,
+  deliveryFromRow,
+  meetsDeliveryFilters,
+  type DeliveryFilters,
+  type DeliveryRow,
+} from '../webhooks/webhook-deliveries.ts'
+import {
+  endpointColumns,
+  endpointFromRow,
+  type EndpointRow,
+} from '../webhooks/webhook-endpoints.ts'
+
+/** A selection of endpoints: those of one status; `paused`, which are left alone after failures. */
+export const endpointViews = ['enabled', 'disabled', 'paused'] as const
+type EndpointView = (typeof endpointViews)[number]
+
+const conditionOf = (sql: Sql, view: EndpointView | undefined): Fragment => {
+  switch (view) {
+    case 'enabled':
+      return sql`and entry.status = 'enabled'`
+    case 'disabled':
+      return sql`and entry.status = 'disabled'`
+    case 'paused':
+      return sql`and entry.status = 'enabled' and entry.paused_until > now()`
+    case undefined:
+      return sql`and entry.status <> 'deleted'`
+  }
+}
+
+/** Lists the endpoints of all tenants, newest first. Undefined when none has the cursor's id. */
+export async function listEndpointsOfTenants(
+  sql: Sql,
+  { tenant, view }: { tenant?: string | undefined; view?: EndpointView | undefined },
+  request: PageRequest,
+): Promise<Page<WebhookEndpoint> | undefined> {
+  const list = {
+    table: 'webhook_endpoints',
+    columns: endpointColumns(sql),
+    conditions: conditionOf(sql, view),
+    fromRow: endpointFromRow,
+  }
+  return await readPageOfTenants<EndpointRow, WebhookEndpoint>(sql, list, tenant, request)
+}
+
+/** Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. */
+export async function listDeliveriesOfTenants(
+  sql: Sql,
+  { tenant, ...filters }: DeliveryFilters & { readonly tenant?: string | undefined },
+  request: PageRequest,
+): Promise<Page<WebhookDelivery> | undefined> {
+  const list = {
+    table: 'webhook_deliveries',
+    columns: deliveryColumns(sql),
+    conditions: meetsDeliveryFilters(sql, filters),
+    fromRow: deliveryFromRow,
+  }
+  return await readPageOfTenants<DeliveryRow, WebhookDelivery>(sql, list, tenant, request)
+}
+
+/** Finds an endpoint of any tenant that is not deleted, by the primary key of each tenant. */
+export async function findEndpointOfTenants(
+  sql: Sql | Transaction,
+  id: string,
+): Promise<WebhookEndpoint | undefined> {
+  const [row] = await sql<EndpointRow[]>`
+    with tenant (owner) as (select id from tenants)
+    select ${endpointColumns(sql)}
+    from tenant
+    join webhook_endpoints as entry on entry.tenant_id = owner and entry.id = ${id}
+    where ${seesEveryTenant(sql)} and entry.status <> 'deleted'
+  `
+  return row && endpointFromRow(row)
+}
+
+/** Finds a delivery of any tenant, with its last attempts. */
+export async function findDeliveryOfTenants(
+  sql: Sql | Transaction,
+  id: string,
+): Promise<WebhookDelivery | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    with tenant (owner) as (select id from tenants)
+    select ${deliveryColumns(sql)}
+    from tenant
+    join webhook_deliveries as entry on entry.tenant_id = owner and entry.id = ${id}
+    where ${seesEveryTenant(sql)}
+  `
+  return row && deliveryFromRow(row)
+}

@@ -1,0 +1,88 @@
+// The plans of the operators' lists of webhook deliveries. What they return is tested over HTTP.
+import { randomUUIDv7 } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { listDeliveriesOfTenants } from '../../../src/db/operators/webhook-overviews.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { explain, rowsRead } from '../../support/explain.ts'
+import { openTestStore } from '../reservations.ts'
+import type { Store } from '../../../src/db/connection/client.ts'
+
+const TENANTS = 3
+const DELIVERIES = 30_000
+
+let database: TestDatabase
+let store: Store
+let sql: Sql
+let first: { tenant_id: string; endpoint_id: string; event_id: string; id: string }
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.adminUrl)
+  ;({ sql } = store)
+  for (let tenant = 0; tenant < TENANTS; tenant += 1) await fillTenant()
+  await sql`analyze tenants`
+  await sql`analyze webhook_deliveries`
+  await sql`analyze events`
+  const [row] = await sql<(typeof first)[]>`select * from webhook_deliveries order by id limit 1`
+  first = row as typeof first
+})
+
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+async function fillTenant(): Promise<void> {
+  const [tenant, endpoint] = [randomUUIDv7(), randomUUIDv7()]
+  await sql`insert into tenants (id, name) values (${tenant}, 'Shop')`
+  await sql`
+    insert into webhook_endpoints (tenant_id, id, slot, url, event_types, secret)
+    values (${tenant}, ${endpoint}, 1, 'https://shop.example/', '{"*"}', 's')
+  `
+  await sql`
+    with event as (
+      insert into events (tenant_id, id, type, endpoint_id, object)
+      select ${tenant}, gen_random_uuid(), 'webhook_endpoint.test', ${endpoint}, '{}'
+      from generate_series(1, ${DELIVERIES}::int)
+      returning tenant_id, id
+    )
+    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, status)
+    select tenant_id, gen_random_uuid(), id, ${endpoint}, 'succeeded' from event
+  `
+}
+
+const LIMIT = 50
+/** Each page is read once by its ids, of each tenant, and then with all columns. */
+const PAGE_ROWS = (TENANTS + 1) * (LIMIT + 1)
+
+test.each<[string, () => object, object]>([
+  ['all tenants', () => ({}), {}],
+  [
+    'all tenants, a later page',
+    () => ({}),
+    { startingAfter: 'c0000000-0000-7000-8000-000000000000' },
+  ],
+  ['all tenants, backwards', () => ({}), { endingBefore: 'c0000000-0000-7000-8000-000000000000' }],
+  ['one tenant', () => ({ tenant: first.tenant_id }), {}],
+  ['one endpoint', () => ({ endpointId: first.endpoint_id }), {}],
+  ['one event', () => ({ eventId: first.event_id }), {}],
+  ['a status that is frequent', () => ({ status: 'succeeded' }), {}],
+])('a page of %s reads only its rows', async (_, filters, cursor) => {
+  const nodes = await explain(sql, /with tenant/, (explaining) =>
+    listDeliveriesOfTenants(explaining, filters(), { limit: LIMIT, ...cursor }),
+  )
+
+  expect(nodes.length).toBeGreaterThan(0)
+  const scans = nodes.filter((node) => node['Relation Name'] === 'webhook_deliveries')
+  expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, 'webhook_deliveries')).toBeLessThanOrEqual(PAGE_ROWS)
+})
+
+test('the search for a status that no delivery has reads them once', async () => {
+  const nodes = await explain(sql, /with tenant/, (explaining) =>
+    listDeliveriesOfTenants(explaining, { status: 'failed' }, { limit: LIMIT }),
+  )
+
+  expect(rowsRead(nodes, 'webhook_deliveries')).toBeLessThanOrEqual(TENANTS * DELIVERIES)
+})

@@ -1,0 +1,225 @@
+// Webhook endpoints of all tenants, for operators: the list, one endpoint, and a replay.
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Sql } from '../../../../src/db/connection/client.ts'
+import { WEBHOOKS_QUEUE } from '../../../../src/db/queue/queues.ts'
+import { showId } from '../../../../src/domain/resource-id.ts'
+import type { ProblemType } from '../../../../src/domain/problems/problems.ts'
+import { startAdminApi, type AdminApi } from '../../../support/admin.ts'
+import { expectProblem } from '../../payments.ts'
+import {
+  makeDelivery,
+  makeEndpoint,
+  makeTenantOf,
+  SIGNING_SECRET,
+  type MadeEndpoint,
+} from './tenant-webhooks.ts'
+
+const ENDPOINTS = '/admin/webhook-endpoints'
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+let api: AdminApi
+let sql: Sql
+let own: MadeEndpoint
+let others: MadeEndpoint
+let disabled: MadeEndpoint
+let paused: MadeEndpoint
+let deleted: MadeEndpoint
+
+beforeAll(async () => {
+  api = await startAdminApi()
+  sql = api.t.engine.store.sql
+  const other = await makeTenantOf(sql)
+  own = await makeEndpoint(sql, api.t.tenantId)
+  others = await makeEndpoint(sql, other)
+  disabled = await makeEndpoint(sql, other, 'disabled')
+  paused = await makeEndpoint(sql, api.t.tenantId, 'paused')
+  deleted = await makeEndpoint(sql, other, 'deleted')
+})
+
+afterAll(() => api.stop())
+
+/** The ids of a list. */
+async function listed(query: string): Promise<unknown[]> {
+  const { status, json } = await api.get(`${ENDPOINTS}${query}`)
+  expect(status).toBe(200)
+  return (json['data'] as { id: unknown }[]).map(({ id }) => id)
+}
+
+describe('GET /admin/webhook-endpoints', () => {
+  test('lists the endpoints of all tenants, newest first, each with its tenant', async () => {
+    const { json } = await api.get(ENDPOINTS)
+
+    expect(json).toMatchObject({
+      object: 'list',
+      has_more: false,
+      data: [
+        { id: paused.id, tenant: own.tenant, status: 'enabled' },
+        { id: disabled.id, tenant: others.tenant, status: 'disabled' },
+        { id: others.id, tenant: others.tenant },
+        { id: own.id, tenant: own.tenant, url: 'https://shop.example/hooks' },
+      ],
+    })
+  })
+
+  test('shows no secret', async () => {
+    const texts = await Promise.all([api.get(ENDPOINTS), api.get(`${ENDPOINTS}/${own.id}`)])
+
+    expect(texts.map(({ text }) => text).join()).not.toContain(SIGNING_SECRET)
+  })
+
+  test('filters by tenant and by status', async () => {
+    expect(await listed(`?tenant=${own.tenant}`)).toEqual([paused.id, own.id])
+    expect(await listed('?status=disabled')).toEqual([disabled.id])
+    expect(await listed('?status=paused')).toEqual([paused.id])
+    expect(await listed('?status=enabled')).toEqual([paused.id, others.id, own.id])
+    expect(await listed(`?status=disabled&tenant=${own.tenant}`)).toEqual([])
+    expect(await listed(`?tenant=${showId('tnt', UNKNOWN)}`)).toEqual([])
+  })
+
+  test('pages in both directions', async () => {
+    const { json: first } = await api.get(`${ENDPOINTS}?limit=2`)
+    expect(first).toMatchObject({ has_more: true, data: [{ id: paused.id }, { id: disabled.id }] })
+    const { json: second } = await api.get(`${ENDPOINTS}?limit=2&starting_after=${disabled.id}`)
+    expect(second).toMatchObject({ has_more: false, data: [{ id: others.id }, { id: own.id }] })
+    const { json: back } = await api.get(`${ENDPOINTS}?limit=1&ending_before=${others.id}`)
+    expect(back).toMatchObject({ has_more: true, data: [{ id: disabled.id }] })
+  })
+
+  test('answers the same for a cursor of another tenant and for an unknown one', async () => {
+    const query = (cursor: string) => `${ENDPOINTS}?tenant=${own.tenant}&starting_after=${cursor}`
+    const ofOther = await api.get(query(others.id))
+    const unknown = await api.get(query(showId('we', UNKNOWN)))
+
+    expectProblem(ofOther, 'invalid-query')
+    expect(ofOther.json['detail']).toBe(unknown.json['detail'])
+  })
+
+  test.each([
+    'tenant=shop',
+    'tenant=',
+    'status=deleted',
+    'status=enabled&status=paused',
+    'limit=0',
+    'limit=101',
+    'starting_after=we_1',
+    'event=evt_1',
+  ])('refuses %s', async (query) => {
+    expectProblem(await api.get(`${ENDPOINTS}?${query}`), 'invalid-query')
+  })
+})
+
+describe('GET /admin/webhook-endpoints/:id', () => {
+  test('returns an endpoint of any tenant', async () => {
+    const { status, json } = await api.get(`${ENDPOINTS}/${disabled.id}`)
+
+    expect(status).toBe(200)
+    expect(json).toEqual({
+      id: disabled.id,
+      object: 'webhook_endpoint',
+      url: 'https://shop.example/hooks',
+      description: null,
+      event_types: ['*'],
+      status: 'disabled',
+      disabled_reason: 'failing',
+      paused_until: null,
+      created_at: expect.any(String),
+      tenant: disabled.tenant,
+    })
+  })
+
+  test('answers 404 for a deleted endpoint, an unknown id, and what is no id', async () => {
+    for (const id of [deleted.id, showId('we', UNKNOWN), showId('wd', own.uuid), 'x']) {
+      expectProblem(await api.get(`${ENDPOINTS}/${id}`), 'resource-not-found')
+    }
+  })
+})
+
+describe('POST /admin/webhook-endpoints/:id/replay', () => {
+  const statusesOf = async ({ uuid }: MadeEndpoint) =>
+    (await sql`select status from webhook_deliveries where endpoint_id = ${uuid} order by id`).map(
+      ({ status }) => status as string,
+    )
+  const jobs = async () => {
+    const [row] = await sql`
+      select count(*)::int as jobs from pgboss.job where name = ${WEBHOOKS_QUEUE}
+    `
+    return row?.['jobs'] as number
+  }
+
+  test('starts what has failed since the moment again, and is in the audit trail', async () => {
+    const endpoint = await makeEndpoint(sql, api.t.tenantId)
+    await makeDelivery(sql, endpoint, 'failed')
+    await makeDelivery(sql, endpoint, 'failed')
+    await makeDelivery(sql, endpoint, 'succeeded')
+    await makeDelivery(sql, others, 'failed')
+    const before = await jobs()
+    const since = new Date(Date.now() - 60_000).toISOString()
+    const { status, json } = await api.post(`${ENDPOINTS}/${endpoint.id}/replay`, { since }, 'bob')
+
+    expect(status).toBe(202)
+    expect(json).toEqual({
+      object: 'webhook_replay',
+      endpoint: endpoint.id,
+      since,
+      deliveries: 2,
+      has_more: false,
+      tenant: endpoint.tenant,
+    })
+    expect(await statusesOf(endpoint)).toEqual(['pending', 'pending', 'succeeded'])
+    expect(await statusesOf(others)).toEqual(['failed'])
+    expect(await jobs()).toBe(before + 2)
+    expect(await api.trailOf(endpoint.id)).toEqual([
+      {
+        actor: 'bob',
+        action: 'webhook_endpoint.replay',
+        details: { tenant: endpoint.tenant, since, deliveries: 2 },
+      },
+    ])
+  })
+
+  test('leaves what failed before the moment alone', async () => {
+    const endpoint = await makeEndpoint(sql, api.t.tenantId)
+    await makeDelivery(sql, endpoint, 'failed')
+    const since = new Date(Date.now() + 60_000).toISOString()
+    const { json } = await api.post(`${ENDPOINTS}/${endpoint.id}/replay`, { since })
+
+    expect(json).toMatchObject({ deliveries: 0, has_more: false })
+    expect(await statusesOf(endpoint)).toEqual(['failed'])
+  })
+
+  const since = '2026-01-31T12:00:00Z'
+
+  test.each<[string, () => string, unknown, ProblemType]>([
+    ['a disabled endpoint', () => disabled.id, { since }, 'webhook-endpoint-disabled'],
+    ['a deleted endpoint', () => deleted.id, { since }, 'resource-not-found'],
+    ['an unknown endpoint', () => showId('we', UNKNOWN), { since }, 'resource-not-found'],
+    ['no moment', () => own.id, {}, 'invalid-field'],
+    ['no body', () => own.id, undefined, 'invalid-field'],
+    ['a date without a time', () => own.id, { since: '2026-01-31' }, 'invalid-field'],
+    ['a number', () => own.id, { since: 1_769_860_800 }, 'invalid-field'],
+    ['an unknown field', () => own.id, { since, until: since }, 'unknown-field'],
+    ['what is not JSON', () => own.id, '{"since"', 'malformed-json'],
+  ])('refuses %s, records that, and starts nothing', async (_, idOf, body, type) => {
+    const before = [await jobs(), (await api.trailOf(idOf())).length] as const
+
+    expectProblem(await api.post(`${ENDPOINTS}/${idOf()}/replay`, body), type)
+
+    const trail = await api.trailOf(idOf())
+    expect([await jobs(), trail.length]).toEqual([before[0], before[1] + 1])
+    expect(trail.at(-1)).toEqual({
+      actor: 'alice',
+      action: 'webhook_endpoint.replay',
+      details: { refused: type },
+    })
+  })
+
+  test('records an id that is none without quoting it', async () => {
+    const before = (await api.trailOf(null)).length
+
+    expectProblem(await api.post(`${ENDPOINTS}/secret/replay`, { since }), 'resource-not-found')
+
+    const trail = await api.trailOf(null)
+    expect(trail).toHaveLength(before + 1)
+    expect(JSON.stringify(trail)).not.toContain('secret')
+  })
+})
