@@ -656,6 +656,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the overview
+         * @description Returns what the service does now: the figures of the alerts, rates, takeovers, and the processes that run. All viewers of an API process share one reading, which is at most a second old.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/operations": {
         parameters: {
             query?: never;
@@ -5649,6 +5669,174 @@ export interface components {
              */
             replaces: string;
         };
+        /**
+         * @example {
+         *       "object": "overview",
+         *       "at": "2026-01-31T12:00:00.000Z",
+         *       "rates": {
+         *         "accepted_per_second": 12.4,
+         *         "completed_per_second": 12.1,
+         *         "window_seconds": 10
+         *       },
+         *       "recovery": {
+         *         "takeovers": 2,
+         *         "p50_seconds": 21.3,
+         *         "max_seconds": 24.9,
+         *         "window_seconds": 3600
+         *       },
+         *       "unfinished": {
+         *         "pending": 3,
+         *         "processing": 2
+         *       },
+         *       "unknown": 1,
+         *       "oldest_unfinished_seconds": 1.2,
+         *       "oldest_unknown_seconds": 64.5,
+         *       "findings_open": 0,
+         *       "queues": {
+         *         "operations": 3
+         *       },
+         *       "dead_letters": {
+         *         "operations.dead": 0
+         *       },
+         *       "waiting_by_tenant": [],
+         *       "disputes": {
+         *         "needs_response": 1
+         *       },
+         *       "endpoints": {
+         *         "paused": 0,
+         *         "disabled": 1
+         *       },
+         *       "processes": [],
+         *       "circuits": []
+         *     }
+         */
+        Overview: {
+            /** @constant */
+            object: "overview";
+            /**
+             * Format: date-time
+             * @description The time of the figures, by the clock of the database.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            at: string;
+            /** @description Averages of the last seconds, of operations that call the provider. At most 20,000 lines of the timelines of each tenant are counted. */
+            rates: {
+                /** @description Operations that were accepted. */
+                accepted_per_second: number;
+                /** @description Operations that got their final response. */
+                completed_per_second: number;
+                /** @constant */
+                window_seconds: 10;
+            };
+            /** @description Takeovers of the last hour: a worker continued an operation after an earlier one had stopped without recording how, because it crashed, stalled, lost its lease or shut down. The seconds are those during which the timeline of the operation stood still: from the last line of the earlier lease epochs to the first line of the new one. They include the rest of the lease, the wait in the queue and the call of the new worker. At most the 500 newest lines of lease epochs after the first are looked at. */
+            recovery: {
+                /** @description The number of takeovers. */
+                takeovers: number;
+                p50_seconds: number | null;
+                max_seconds: number | null;
+                /** @constant */
+                window_seconds: 3600;
+            };
+            /** @description Counted up to 10000 together. */
+            unfinished: {
+                /** @description Operations that wait for a worker. */
+                pending: number;
+                /** @description Operations that a worker owns. */
+                processing: number;
+            };
+            /** @description Operations whose outcome is unknown, counted up to 10000. */
+            unknown: number;
+            /** @description The age of the oldest unfinished operation; 0 without one. */
+            oldest_unfinished_seconds: number;
+            /** @description How long the oldest unknown outcome has been unknown; 0 without one. */
+            oldest_unknown_seconds: number;
+            /** @description Open findings, counted up to 10000. */
+            findings_open: number;
+            /** @description The due jobs of each queue that no worker has fetched. */
+            queues: {
+                [key: string]: number;
+            };
+            /** @description The jobs in each queue of dead letters. */
+            dead_letters: {
+                [key: string]: number;
+            };
+            /** @description The ten tenants with the most unfinished operations, counted among the 10000 oldest, most first. */
+            waiting_by_tenant: {
+                /**
+                 * @description The tenant.
+                 * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                tenant: string;
+                /** @description Its name. */
+                name: string;
+                /** @description Its unfinished operations. */
+                operations: number;
+            }[];
+            /** @description The disputes that are not closed, by status. */
+            disputes: {
+                [key: string]: number;
+            };
+            endpoints: {
+                /** @description Webhook endpoints that are left alone after repeated failures. */
+                paused: number;
+                /** @description Disabled webhook endpoints. */
+                disabled: number;
+            };
+            /** @description The processes that reported themselves in the last hour, those that did last first; 100 at most. */
+            processes: {
+                /**
+                 * Format: uuid
+                 * @description The id that the process made when it started.
+                 */
+                id: string;
+                /** @enum {string} */
+                kind: "api" | "worker";
+                /** @description The name of its machine or container. */
+                host: string;
+                /** @description The groups of queues that a worker works on. Empty for an API process. */
+                queues: string[];
+                /** @description The version of the service. */
+                version: string;
+                /**
+                 * Format: date-time
+                 * @description When it started.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                started_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it last reported itself. It does so every 10 seconds.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                seen_at: string;
+                /** @description Whether it reported itself in the last 30 seconds. A process that shuts down is not listed; one that was killed stays for an hour. */
+                alive: boolean;
+            }[];
+            /** @description The circuit breakers of the processes that are alive, as these last reported. */
+            circuits: {
+                /**
+                 * @description `provider`: calls of a worker to the provider. `store_reads`, `store_reservations`: statements of an API process. Circuits of webhook endpoints are counted in `endpoints.paused`.
+                 * @enum {string}
+                 */
+                kind: "provider" | "store_reads" | "store_reservations";
+                /**
+                 * @description `open`: after repeated failures nothing is tried, except by single calls.
+                 * @enum {string}
+                 */
+                state: "closed" | "open";
+                /**
+                 * Format: uuid
+                 * @description The process whose circuit it is.
+                 */
+                process: string;
+                /**
+                 * Format: date-time
+                 * @description Since when, to a second or so. The start of the process if it never changed.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                since: string;
+            }[];
+        };
         OperationList: {
             /** @constant */
             object: "list";
@@ -9723,6 +9911,34 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

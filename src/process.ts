@@ -1,6 +1,7 @@
 // The common start and shutdown of every process of this service. A failed start is reported in
 // plain words. A process shuts down gracefully on a signal, or when the launcher that started it
 // exits.
+import { readFileSync } from 'node:fs'
 import { ConfigError } from './config.ts'
 
 /**
@@ -51,4 +52,10 @@ export function stopOnSignal(timeoutMs: number, stop: (reason: string) => Promis
 /** Tells the launcher, if there is one, that this process is ready. */
 export function announceReady(): void {
   if (process.connected) process.send?.({ type: 'ready' })
+}
+
+/** The version of the service, from package.json. */
+export function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
 }

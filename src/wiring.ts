@@ -27,6 +27,7 @@ import type { Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { createResolver, type Resolve } from './names/resolver.ts'
 import { operations } from './operations/index.ts'
+import { createOverviewReader } from './db/operators/overview.ts'
 import { recordFirstAccount } from './db/operators/provider-accounts.ts'
 import { guardAccount } from './provider/guard-account.ts'
 import { guardProvider } from './provider/guard-provider.ts'
@@ -58,6 +59,7 @@ export function wireApi(
       ...wireTenantLimits(config, store, log, observe),
       places: createPlaces(config.MAX_CONCURRENT_REQUESTS, (tenantId) => watch.waiting(tenantId)),
     },
+    readOverview: createOverviewReader(store.sql, () => systemClock.monotonicMs()),
     wakeWorkers: createJobWaker(store.sql, warnNotWoken),
     wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),
     // The API never calls the provider, so it only needs its name.

@@ -1,5 +1,6 @@
 // The worker process: fetches jobs from pg-boss and handles them until it is told to stop.
 import type { Logger } from 'pino'
+import { startReporting, type ProcessReporter } from '../src/db/operators/process-reporter.ts'
 import { requireSafeDatabase } from '../src/db/operators/safe-database.ts'
 import { PgBoss, type BackendProfile } from 'pg-boss'
 import { queueGroups, readConfig, type Config, type QueueGroup } from '../src/config.ts'
@@ -7,13 +8,14 @@ import { readHealthFigures } from '../src/db/operators/health-figures.ts'
 import { openJobStore, type JobStore } from '../src/db/queue/job-store.ts'
 import { ensureQueues, jobBackend, JOB_SCHEMA } from '../src/db/queue/queues.ts'
 import { createLog } from '../src/log.ts'
+import { workerCircuits } from '../src/metrics/circuits.ts'
 import { createMetrics, type Metrics } from '../src/metrics/metrics.ts'
 import { engineObserver } from '../src/metrics/observers.ts'
 import { serveMetrics, type MetricsServer } from '../src/metrics/serve-metrics.ts'
 import { exportStoreGauges } from '../src/metrics/store-gauges.ts'
 import { beforeDue, createShutdown, type Shutdown } from '../src/engine/shutdown.ts'
 import { systemClock } from '../src/engine/clock.ts'
-import { announceReady, runProcess, stopOnSignal } from '../src/process.ts'
+import { announceReady, readVersion, runProcess, stopOnSignal } from '../src/process.ts'
 import { startTracing, type Tracing } from '../src/tracing/start-tracing.ts'
 import {
   requireDatabaseUrl,
@@ -58,7 +60,8 @@ await runProcess('worker', async () => {
   const log = createLog(name, config.LOG_LEVEL)
   const tracing = await startTracing('worker', config, log)
   const metrics = createMetrics()
-  const base = wireWorkerBase(config, log, engineObserver(metrics), name)
+  const circuits = workerCircuits(!worksOnlyOnWebhooks(config))
+  const base = wireWorkerBase(config, log, engineObserver(metrics, circuits), name)
   await requireSafeDatabase(config, base.store)
   const shutdown = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
   const stopping = new AbortController()
@@ -83,11 +86,17 @@ await runProcess('worker', async () => {
   }
   const sharedWorkers = await startSharedWorkers(boss, jobs, log, shared)
   const ticking = await startMaintenance(boss, config, parts)
+  const reporter = startReporting({
+    sql: base.store.sql,
+    log,
+    process: { kind: 'worker', queues: config.WORKER_QUEUES, version: readVersion() },
+    circuits: circuits.read,
+  })
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, (reason) => {
     shutdown.begin()
     stopping.abort(new Error('the worker stops'))
     log.info({ reason }, 'stopping; completing the phases in progress')
-    const running = { boss, jobs, sharedWorkers, ticking, metricsServer, tracing }
+    const running = { boss, jobs, sharedWorkers, ticking, reporter, metricsServer, tracing }
     return stop(running, base, shutdown, config)
   })
   log.info({ concurrency: config.WORKER_CONCURRENCY }, 'working')
@@ -192,12 +201,13 @@ interface Running {
   readonly jobs: JobStore
   readonly sharedWorkers: SharedWorkers
   readonly ticking: Ticker | undefined
+  readonly reporter: ProcessReporter
   readonly metricsServer: MetricsServer
   readonly tracing: Tracing
 }
 
 async function stop(
-  { boss, jobs, sharedWorkers, ticking, metricsServer, tracing }: Running,
+  { boss, jobs, sharedWorkers, ticking, reporter, metricsServer, tracing }: Running,
   { store, log }: WorkerBase,
   shutdown: Shutdown,
   config: Config,
@@ -209,6 +219,7 @@ async function stop(
     sharedWorkers.stop(GIVE_BACK_SHARE * config.SHUTDOWN_TIMEOUT_MS),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
+  await reporter.stop()
   await Promise.all([store.close(), jobs.close(), metricsServer.stop(), tracing.stop()])
   log.info('stopped')
 }

@@ -10,9 +10,9 @@ import {
   disputeExamples,
   paymentExamples,
 } from './sql/examples-resources.ts'
+import { operatorExamples } from './sql/examples-operators.ts'
 import {
   migrationExamples,
-  operatorExamples,
   queueExamples,
   reconciliationExamples,
   retentionExamples,
@@ -57,6 +57,8 @@ export const examples: readonly Example[] = [
 export const forwarders: Readonly<Record<string, string>> = {
   batchClaims: '`claimEachIfUnowned`, for claims that are requested together',
   createApiKeyCache: '`authenticateKey`',
+  createOverviewReader:
+    '`readWithinLimits`, and in its transaction `selectHealthFigures` and the statements of activity-figures.ts and `listProcesses`',
   createTenant: '`begin`, `insertTenant`, `insertApiKey`, `commit`',
   distributeTables: 'the file `src/db/migrations/distribute.sql`, in one transaction',
   endSessions: 'nothing; it closes the connections of a pool',
@@ -68,6 +70,7 @@ export const forwarders: Readonly<Record<string, string>> = {
   grantRightsOnNodes: 'the rights of the role on the other nodes of Citus',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
+  readHealthFigures: '`readWithinLimits`, and in its transaction `selectHealthFigures`',
   readPageOfTenants: 'the statements of a list of all tenants',
   requireOwnerRights: '`readOwnerRights`',
   requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { FindKey, Reserve } from '../db/idempotency/batch-reservations.ts'
 import { withinMs } from '../db/connection/deadline.ts'
+import type { Overview } from '../db/operators/overview.ts'
 import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
@@ -39,6 +40,8 @@ export interface ApiParts {
   readonly reserve: Reserve
   readonly findKey: FindKey
   readonly watch: IdleWatch
+  /** Reads the overview of operators, at most once a second. */
+  readonly readOverview: () => Promise<Overview>
   /** Wakes the workers; call it after the transaction that enqueued a job was committed. */
   readonly wakeWorkers: () => void
   /** Wakes the workers that apply the provider's events. */

@@ -8,6 +8,7 @@ import {
 } from '../http/observer.ts'
 import { storeErrorKinds } from '../db/connection/store-errors.ts'
 import { observedEvents, type EngineObserver } from '../engine/observer.ts'
+import type { ApiCircuits, WorkerCircuits } from './circuits.ts'
 import type { Metrics } from './metrics.ts'
 import { createTenantLabels } from './tenant-labels.ts'
 
@@ -23,7 +24,7 @@ const DUPLICATES: ReadonlySet<ReservationResult> = new Set([
 /** The methods that routes have. Others are labelled `other`, to limit the number of series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE'])
 
-export function apiObserver(metrics: Metrics): ApiObserver {
+export function apiObserver(metrics: Metrics, circuits?: ApiCircuits): ApiObserver {
   const labelOf = createTenantLabels()
   // A rate needs a zero before the first event.
   for (const result of reservationResults) metrics.count('reservations_total', { result }, 0)
@@ -47,13 +48,18 @@ export function apiObserver(metrics: Metrics): ApiObserver {
       metrics.time('http_request_duration_seconds', labels, seconds)
     },
     refused: (reason) => metrics.count('refusals_total', { reason }),
-    turned: (circuit, isOpen) => metrics.set('circuit_open', { circuit }, Number(isOpen)),
+    turned(circuit, isOpen) {
+      metrics.set('circuit_open', { circuit }, Number(isOpen))
+      circuits?.turned(circuit, isOpen)
+    },
   }
 }
 
-export function engineObserver(metrics: Metrics): EngineObserver {
-  const turnedProvider = (isOpen: boolean) =>
+export function engineObserver(metrics: Metrics, circuits?: WorkerCircuits): EngineObserver {
+  const turnedProvider = (isOpen: boolean) => {
     metrics.set('circuit_open', { circuit: 'provider' }, Number(isOpen))
+    circuits?.turned('provider', isOpen)
+  }
   turnedProvider(false)
   for (const type of observedEvents) metrics.count('events_total', { type }, 0)
   return {

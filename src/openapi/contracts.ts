@@ -7,6 +7,7 @@ import { disputeContracts } from '../http/disputes/contract.ts'
 import { eventContracts } from '../http/events/contract.ts'
 import { keyContracts } from '../http/idempotency-keys/contract.ts'
 import { ledgerContracts } from '../http/ledger/contract.ts'
+import { overviewContracts } from '../http/overview/contract.ts'
 import { paymentContracts } from '../http/payments/contract.ts'
 import { refundContracts } from '../http/refunds/contract.ts'
 import { serviceContracts } from '../http/service/contract.ts'
@@ -30,6 +31,7 @@ export const contracts: Contracts = {
   ...webhookContracts,
   ...keyContracts,
   ...tenantContracts,
+  ...overviewContracts,
   ...adminContracts,
   ...consoleContracts,
   ...operatorWebhookContracts,

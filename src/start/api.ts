@@ -6,13 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '../http/server/app.ts'
 import { readConfig, type Config } from '../config.ts'
 import { isStoreUnavailable } from '../db/connection/store-errors.ts'
+import { startReporting } from '../db/operators/process-reporter.ts'
 import { requireSafeDatabase } from '../db/operators/safe-database.ts'
 import { createApiServer } from '../http/limits/api-server.ts'
 import { createLog } from '../log.ts'
+import { apiCircuits } from '../metrics/circuits.ts'
 import { createMetrics } from '../metrics/metrics.ts'
 import { apiObserver } from '../metrics/observers.ts'
 import { serveMetrics } from '../metrics/serve-metrics.ts'
-import { announceReady, runProcess, stopOnSignal } from '../process.ts'
+import { announceReady, readVersion, runProcess, stopOnSignal } from '../process.ts'
 import { startTracing } from '../tracing/start-tracing.ts'
 import { wireApi } from '../wiring.ts'
 
@@ -30,13 +32,21 @@ await runProcess('api', async () => {
   const tracing = await startTracing('api', config, log)
   const metrics = createMetrics()
   metrics.exportProcess()
+  const circuits = apiCircuits()
   const stopping = new AbortController()
-  const parts = { ...wireApi(config, log, apiObserver(metrics)), stopping: stopping.signal }
+  const observe = apiObserver(metrics, circuits)
+  const parts = { ...wireApi(config, log, observe), stopping: stopping.signal }
   const metricsServer = await serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
   const server = createApiServer(createApp(parts), parts)
   await checkDatabase(config, parts)
   const unanswered = keepUnanswered(server)
   await listen(server, config.PORT, config.HOST)
+  const reporter = startReporting({
+    sql: parts.store.sql,
+    log,
+    process: { kind: 'api', queues: [], version: readVersion() },
+    circuits: circuits.read,
+  })
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async (reason) => {
@@ -58,6 +68,7 @@ await runProcess('api', async () => {
     }, IDLE_SWEEP_MS)
     await closed
     clearInterval(sweep)
+    await reporter.stop()
     await Promise.all([parts.store.close(), metricsServer.stop(), tracing.stop()])
     log.info('stopped')
   })

@@ -186,6 +186,15 @@ const legalRows = {
     operator: 'ada',
     key_proof: randomBytes(32),
   }),
+  service_processes: () => ({
+    id: randomUUID(),
+    kind: 'api',
+    host: 'node-1',
+    queues: [],
+    version: '1.0.0',
+    circuits: '[]',
+    started_at: INSTANT,
+  }),
 }
 type Table = keyof typeof legalRows
 
@@ -345,6 +354,7 @@ describe('inserts a valid row:', () => {
     ['a resolved finding', 'reconciliation_findings', resolved],
     ['a movement that is unknown', 'reconciliation_findings', { kind: 'unknown_movement' }],
     ['an action of an operator', 'admin_actions', {}],
+    ['a process', 'service_processes', {}],
     ['a key that failed', 'idempotency_keys', { status: 'failed_retryable' }],
     ['a phase without a call', 'phase_runs', { reached: 'finished' }],
     ['a phase with a call', 'phase_runs', withCall],
@@ -416,6 +426,7 @@ describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, st
 describe('a check constraint refuses', () => {
   const illegal: [string, string, Table, Row][] = [
     ['payments_status', 'an invalid status', 'payments', { status: 'paid' }],
+    ['service_processes_kind', 'a process of another kind', 'service_processes', { kind: 'cron' }],
     [
       'payments_step',
       'a new payment with status requires_capture',
@@ -1118,6 +1129,7 @@ describe('a row of one tenant', () => {
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
           'finished_key_burials'::regclass, 'provider_accounts'::regclass,
           'console_sessions'::regclass,
+          'service_processes'::regclass,
           -- Counts of requests, in the format of a package; no table refers to them.
           'rate_limits'::regclass
         )

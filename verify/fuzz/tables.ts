@@ -20,6 +20,10 @@ export const exceptions: readonly Exception[] = [
     reason: 'Each operator command adds a row; these rows are checked one by one.',
   },
   {
+    table: /^public\.service_processes$/,
+    reason: 'Each process reports itself there.',
+  },
+  {
     table: /^pgboss\.(job|job_common|j[0-9a-f]{56})$/,
     where: `name not in ('maintenance', '__pgboss__send-it')`,
     reason: 'Scheduled maintenance adds jobs, independent of requests.',

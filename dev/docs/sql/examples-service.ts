@@ -1,29 +1,9 @@
-// Examples of the statements of the service itself: migrations, queues, operators and reconciliation.
+// Examples of the statements of the service itself: migrations, queues, retention and reconciliation.
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
 import { isDistributed, readTables } from '../../../src/db/distributed/tables.ts'
 import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
-import {
-  appendAdminAction,
-  findLastProposal,
-  findLastResolution,
-  listAdminActions,
-} from '../../../src/db/operators/admin-actions.ts'
-import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
-import { readHealthFigures } from '../../../src/db/operators/health-figures.ts'
-import {
-  findOperationOverview,
-  listOperationOverviews,
-  lockIfUnknown,
-  readLastError,
-} from '../../../src/db/operators/operation-overviews.ts'
-import {
-  findDeliveryOfTenants,
-  findEndpointOfTenants,
-  listDeliveriesOfTenants,
-  listEndpointsOfTenants,
-} from '../../../src/db/operators/webhook-overviews.ts'
 import {
   findOldestDeadLetters,
   listDeadLetters,
@@ -91,7 +71,7 @@ import {
 } from '../../../src/db/retention/old-records.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
-import { finding, ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
+import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
 const request = { ...run, requestedBy: 'alice' }
@@ -161,48 +141,6 @@ export const retentionExamples: readonly Example[] = [
     answers: [[], [{ ids: [ID] }], []],
     variant: 'The responses of the operations that the last statement finds are dropped.',
   }),
-]
-
-export const operatorExamples: readonly Example[] = [
-  example(recordFirstAccount, (sql) => recordFirstAccount(sql, 'stripe', 'acct_1 live'), {
-    answers: [[{ account: 'acct_1 live' }]],
-  }),
-  example(appendAdminAction, (sql) =>
-    appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
-  ),
-  example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE), {
-    variant: FILTERED,
-  }),
-  example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
-  example(findLastResolution, (sql) => findLastResolution(sql, ID)),
-  example(readHealthFigures, (sql) => readHealthFigures(sql), { answers: [[], [{ queues: [] }]] }),
-  example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE), {
-    variant: `The view \`paused\`. ${LATER_PAGE} With the filter by tenant, \`tenant\` is that one.`,
-  }),
-  example(
-    listDeliveriesOfTenants,
-    (sql) => {
-      const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
-      return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
-    },
-    { variant: FILTERED },
-  ),
-  example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
-  example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
-  example(
-    listOperationOverviews,
-    (sql) => {
-      const providerObject = { provider: PROVIDER, id: 'pi_1' }
-      const names = { payment: ID, key: KEY, providerObject }
-      return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
-    },
-    {
-      variant: `The view \`stuck\`, with all filters. The views differ in the conditions on \`status\`. ${LATER_PAGE}`,
-    },
-  ),
-  example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
-  example(readLastError, (sql) => readLastError(sql, REF)),
-  example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),
 ]
 
 export const reconciliationExamples: readonly Example[] = [

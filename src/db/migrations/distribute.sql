@@ -3,7 +3,7 @@
 --
 -- Rows of a tenant are together on one node. What has no tenant in its unique constraint is on every
 -- node (a reference table). Everything else stays on the coordinator: jobs, the inbox of provider
--- events, findings, the audit log, sessions of the console.
+-- events, findings, the audit log, sessions of the console, which processes run.
 create table if not exists drizzle.distributed_tables (name text primary key);
 
 -- Stays empty. A transaction that changes it commits in two phases: rows of tenants on their node, and

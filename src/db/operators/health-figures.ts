@@ -49,20 +49,36 @@ const STATEMENT_LIMIT_MS = 1_000
 const STORE_LIMIT_MS = 2_000
 
 /**
- * Reads the figures.
+ * Reads figures in one transaction.
  *
  * @throws StoreTimeoutError or the driver's error when the store does not answer within two
  *   seconds.
  */
-export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
-  const row = await withinMs(
+export async function readWithinLimits<Figures>(
+  sql: Sql,
+  read: (tx: Transaction) => Promise<Figures>,
+): Promise<Figures> {
+  return await withinMs(
     STORE_LIMIT_MS,
     inTransaction(sql, async (tx) => {
       await tx`select set_config('statement_timeout', ${String(STATEMENT_LIMIT_MS)}, true)`
-      const [figures] = await tx<FiguresRow[]>`${healthFigures(tx)}`
-      return figures
+      return await read(tx)
     }),
   )
+}
+
+/**
+ * Reads the figures.
+ *
+ * @throws as `readWithinLimits`.
+ */
+export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
+  return await readWithinLimits(sql, selectHealthFigures)
+}
+
+/** Reads the figures in a transaction with limits. */
+export async function selectHealthFigures(tx: Transaction): Promise<HealthFigures> {
+  const [row] = await tx<FiguresRow[]>`${healthFigures(tx)}`
   if (row === undefined) throw new Error('a select without a table returned no row')
   const countJobs = (deadLetters: boolean) =>
     Object.fromEntries(

@@ -49,6 +49,10 @@ export const phaseRuns = pgTable(
     uniqueIndex('phase_runs_reached_once')
       .on(table.tenantId, table.operationId, table.reached)
       .where(sql`reached is not null`),
+    // Takeovers and retries, which are few. An operation that goes well has one lease epoch.
+    index('phase_runs_later_epochs')
+      .on(table.id)
+      .where(sql`lease_epoch > 1`),
     check('phase_runs_outcome', sql`outcome in ('done', 'declined', 'not_executed', 'unknown')`),
     check(
       'phase_runs_call',

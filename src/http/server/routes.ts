@@ -40,6 +40,7 @@ import {
   listLedgerBalances,
   listLedgerTransactions,
 } from '../ledger/ledger-get.ts'
+import { getOverview } from '../overview/overview-get.ts'
 import { getPayment, getPaymentTimeline, listPayments } from '../payments/payments-get.ts'
 import { getProblem } from '../service/problems-get.ts'
 import { getDispute, listDisputes } from '../disputes/disputes-get.ts'
@@ -132,6 +133,7 @@ const ownRoutes: readonly Route[] = [
     post: tenant(redeliverWebhook, 'webhooks:write'),
   },
   { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey, 'payments:read') },
+  { path: '/admin/overview', get: admin(getOverview) },
   { path: '/admin/operations', get: admin(listOperations) },
   { path: '/admin/operations/:id', get: admin(getOperation) },
   { path: '/admin/operations/:id/resume', post: admin(resumeOperationEndpoint) },

@@ -28,6 +28,7 @@ const TABLES_WITHOUT_TENANT = [
   'rate_limits',
   'reconciliation_runs',
   'reconciliation_seen',
+  'service_processes',
 ]
 
 let database: TestDatabase

@@ -1,0 +1,94 @@
+// Examples of the statements for operators: the audit trail, figures, and lists of all tenants.
+import {
+  appendAdminAction,
+  findLastProposal,
+  findLastResolution,
+  listAdminActions,
+} from '../../../src/db/operators/admin-actions.ts'
+import {
+  countRecentOperations,
+  listTakeovers,
+  listWaitingTenants,
+} from '../../../src/db/operators/activity-figures.ts'
+import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
+import { readWithinLimits, selectHealthFigures } from '../../../src/db/operators/health-figures.ts'
+import {
+  findOperationOverview,
+  listOperationOverviews,
+  lockIfUnknown,
+  readLastError,
+} from '../../../src/db/operators/operation-overviews.ts'
+import {
+  deleteProcess,
+  deleteSilentProcesses,
+  listProcesses,
+  recordProcess,
+} from '../../../src/db/operators/service-processes.ts'
+import {
+  findDeliveryOfTenants,
+  findEndpointOfTenants,
+  listDeliveriesOfTenants,
+  listEndpointsOfTenants,
+} from '../../../src/db/operators/webhook-overviews.ts'
+import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
+import { ID, KEY, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
+
+const PROCESS = {
+  id: ID,
+  kind: 'worker',
+  host: 'node-1',
+  queues: ['payments'],
+  version: '1.0.0',
+  uptimeSeconds: 60,
+  circuits: [{ kind: 'provider', state: 'closed', seconds: 60 }],
+} as const
+
+export const operatorExamples: readonly Example[] = [
+  example(recordFirstAccount, (sql) => recordFirstAccount(sql, 'stripe', 'acct_1 live'), {
+    answers: [[{ account: 'acct_1 live' }]],
+  }),
+  example(appendAdminAction, (sql) =>
+    appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
+  ),
+  example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE), {
+    variant: FILTERED,
+  }),
+  example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
+  example(findLastResolution, (sql) => findLastResolution(sql, ID)),
+  example(readWithinLimits, (sql) => readWithinLimits(sql, async () => undefined)),
+  example(selectHealthFigures, (sql) => selectHealthFigures(sql), { answers: [[{ queues: [] }]] }),
+  example(countRecentOperations, (sql) => countRecentOperations(sql, NOW)),
+  example(listTakeovers, (sql) => listTakeovers(sql, NOW)),
+  example(listWaitingTenants, (sql) => listWaitingTenants(sql)),
+  example(recordProcess, (sql) => recordProcess(sql, PROCESS)),
+  example(deleteProcess, (sql) => deleteProcess(sql, ID)),
+  example(deleteSilentProcesses, (sql) => deleteSilentProcesses(sql)),
+  example(listProcesses, (sql) => listProcesses(sql)),
+  example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE), {
+    variant: `The view \`paused\`. ${LATER_PAGE} With the filter by tenant, \`tenant\` is that one.`,
+  }),
+  example(
+    listDeliveriesOfTenants,
+    (sql) => {
+      const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
+      return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
+    },
+    { variant: FILTERED },
+  ),
+  example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
+  example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
+  example(
+    listOperationOverviews,
+    (sql) => {
+      const providerObject = { provider: PROVIDER, id: 'pi_1' }
+      const names = { payment: ID, key: KEY, providerObject }
+      return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
+    },
+    {
+      variant: `The view \`stuck\`, with all filters. The views differ in the conditions on \`status\`. ${LATER_PAGE}`,
+    },
+  ),
+  example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
+  example(readLastError, (sql) => readLastError(sql, REF)),
+  example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),
+]

@@ -1,0 +1,75 @@
+// Records which API and worker processes run, for operators. Each process writes its own row, by the
+// database's clock.
+import {
+  ALIVE_SECONDS,
+  type CircuitReport,
+  type ServiceProcess,
+} from '../../domain/deployment/service-process.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+
+/** What a process reports each time. */
+export interface ProcessReport extends ServiceProcess {
+  readonly uptimeSeconds: number
+  readonly circuits: readonly CircuitReport[]
+}
+
+/** Records that a process runs. It is inserted again if the reaper has deleted it meanwhile. */
+export async function recordProcess(
+  sql: Sql,
+  { id, kind, host, queues, version, uptimeSeconds, circuits }: ProcessReport,
+): Promise<void> {
+  await sql`
+    insert into service_processes (id, kind, host, queues, version, circuits, started_at)
+    values (
+      ${id}, ${kind}, ${host}, ${[...queues]}, ${version}, ${JSON.stringify(circuits)}::jsonb,
+      now() - ${uptimeSeconds} * interval '1 second'
+    )
+    on conflict (id) do update set seen_at = now(), circuits = excluded.circuits
+  `
+}
+
+/** Deletes the row of a process that shuts down. */
+export async function deleteProcess(sql: Sql, id: string): Promise<void> {
+  await sql`delete from service_processes where id = ${id}`
+}
+
+/** Deletes processes that have reported nothing for an hour. Returns how many. */
+export async function deleteSilentProcesses(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    delete from service_processes where seen_at < now() - interval '1 hour'
+  `
+  return count
+}
+
+/** A process, with its last report. */
+export interface SeenProcess extends ServiceProcess {
+  readonly circuits: readonly CircuitReport[]
+  readonly startedAt: Date
+  readonly seenAt: Date
+  readonly alive: boolean
+}
+
+interface ProcessRow extends Omit<SeenProcess, 'startedAt' | 'seenAt'> {
+  readonly started_at: string
+  readonly seen_at: string
+}
+
+/** More than a large deployment has. */
+const PROCESSES_SHOWN_MAX = 100
+
+/** The processes that reported themselves in the last hour, those that did last first. */
+export async function listProcesses(sql: Sql | Transaction): Promise<SeenProcess[]> {
+  const rows = await sql<ProcessRow[]>`
+    select
+      id, kind, host, queues, version, circuits, started_at, seen_at,
+      seen_at > now() - ${ALIVE_SECONDS} * interval '1 second' as alive
+    from service_processes
+    order by seen_at desc, id desc
+    limit ${PROCESSES_SHOWN_MAX}
+  `
+  return rows.map(({ started_at, seen_at, ...row }) => ({
+    ...row,
+    startedAt: new Date(started_at),
+    seenAt: new Date(seen_at),
+  }))
+}

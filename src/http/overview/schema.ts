@@ -1,0 +1,136 @@
+// Describes the JSON of the overview for openapi.yaml.
+import { z } from 'zod'
+import {
+  RATE_WINDOW_SECONDS,
+  TAKEOVER_WINDOW_SECONDS,
+} from '../../db/operators/activity-figures.ts'
+import {
+  circuitKinds,
+  processKinds,
+  reportedStates,
+} from '../../domain/deployment/service-process.ts'
+import { EXAMPLE_TIME, idField, timeField } from '../contracts/fields.ts'
+
+const count = (description: string) => z.int().min(0).meta({ description })
+const seconds = (description: string) => z.number().min(0).meta({ description })
+const byName = (description: string) => z.record(z.string(), z.int().min(0)).meta({ description })
+
+const rates = z
+  .object({
+    accepted_per_second: seconds('Operations that were accepted.'),
+    completed_per_second: seconds('Operations that got their final response.'),
+    window_seconds: z.literal(RATE_WINDOW_SECONDS),
+  })
+  .meta({
+    description:
+      'Averages of the last seconds, of operations that call the provider. At most 20,000 lines of the timelines of each tenant are counted.',
+  })
+
+const recovery = z
+  .object({
+    takeovers: count('The number of takeovers.'),
+    p50_seconds: seconds('The median. Null without a takeover.').nullable(),
+    max_seconds: seconds('The longest. Null without a takeover.').nullable(),
+    window_seconds: z.literal(TAKEOVER_WINDOW_SECONDS),
+  })
+  .meta({
+    description:
+      'Takeovers of the last hour: a worker continued an operation after an earlier one had stopped without recording how, because it crashed, stalled, lost its lease or shut down. The seconds are those during which the timeline of the operation stood still: from the last line of the earlier lease epochs to the first line of the new one. They include the rest of the lease, the wait in the queue and the call of the new worker. At most the 500 newest lines of lease epochs after the first are looked at.',
+  })
+
+const process = z.object({
+  id: z.uuid().meta({ description: 'The id that the process made when it started.' }),
+  kind: z.enum(processKinds),
+  host: z.string().meta({ description: 'The name of its machine or container.' }),
+  queues: z.array(z.string()).meta({
+    description: 'The groups of queues that a worker works on. Empty for an API process.',
+  }),
+  version: z.string().meta({ description: 'The version of the service.' }),
+  started_at: timeField('When it started.'),
+  seen_at: timeField('When it last reported itself. It does so every 10 seconds.'),
+  alive: z.boolean().meta({
+    description:
+      'Whether it reported itself in the last 30 seconds. A process that shuts down is not listed; one that was killed stays for an hour.',
+  }),
+})
+
+const circuit = z.object({
+  kind: z.enum(circuitKinds).meta({
+    description:
+      '`provider`: calls of a worker to the provider. `store_reads`, `store_reservations`: statements of an API process. Circuits of webhook endpoints are counted in `endpoints.paused`.',
+  }),
+  state: z.enum(reportedStates).meta({
+    description: '`open`: after repeated failures nothing is tried, except by single calls.',
+  }),
+  process: z.uuid().meta({ description: 'The process whose circuit it is.' }),
+  since: timeField('Since when, to a second or so. The start of the process if it never changed.'),
+})
+
+const waitingTenant = z.object({
+  tenant: idField('tnt', 'The tenant.'),
+  name: z.string().meta({ description: 'Its name.' }),
+  operations: count('Its unfinished operations.'),
+})
+
+export const overviewSchema = z
+  .object({
+    object: z.literal('overview'),
+    at: timeField('The time of the figures, by the clock of the database.'),
+    rates,
+    recovery,
+    unfinished: z
+      .object({
+        pending: count('Operations that wait for a worker.'),
+        processing: count('Operations that a worker owns.'),
+      })
+      .meta({ description: 'Counted up to 10000 together.' }),
+    unknown: count('Operations whose outcome is unknown, counted up to 10000.'),
+    oldest_unfinished_seconds: seconds(
+      'The age of the oldest unfinished operation; 0 without one.',
+    ),
+    oldest_unknown_seconds: seconds(
+      'How long the oldest unknown outcome has been unknown; 0 without one.',
+    ),
+    findings_open: count('Open findings, counted up to 10000.'),
+    queues: byName('The due jobs of each queue that no worker has fetched.'),
+    dead_letters: byName('The jobs in each queue of dead letters.'),
+    waiting_by_tenant: z.array(waitingTenant).meta({
+      description:
+        'The ten tenants with the most unfinished operations, counted among the 10000 oldest, most first.',
+    }),
+    disputes: byName('The disputes that are not closed, by status.'),
+    endpoints: z.object({
+      paused: count('Webhook endpoints that are left alone after repeated failures.'),
+      disabled: count('Disabled webhook endpoints.'),
+    }),
+    processes: z.array(process).meta({
+      description:
+        'The processes that reported themselves in the last hour, those that did last first; 100 at most.',
+    }),
+    circuits: z.array(circuit).meta({
+      description: 'The circuit breakers of the processes that are alive, as these last reported.',
+    }),
+  })
+  .meta({
+    id: 'Overview',
+    examples: [
+      {
+        object: 'overview',
+        at: EXAMPLE_TIME,
+        rates: { accepted_per_second: 12.4, completed_per_second: 12.1, window_seconds: 10 },
+        recovery: { takeovers: 2, p50_seconds: 21.3, max_seconds: 24.9, window_seconds: 3600 },
+        unfinished: { pending: 3, processing: 2 },
+        unknown: 1,
+        oldest_unfinished_seconds: 1.2,
+        oldest_unknown_seconds: 64.5,
+        findings_open: 0,
+        queues: { operations: 3 },
+        dead_letters: { 'operations.dead': 0 },
+        waiting_by_tenant: [],
+        disputes: { needs_response: 1 },
+        endpoints: { paused: 0, disabled: 1 },
+        processes: [],
+        circuits: [],
+      },
+    ],
+  })

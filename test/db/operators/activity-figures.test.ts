@@ -1,0 +1,62 @@
+// The plans of the figures of what the service does now. What they return is tested over HTTP.
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Sql } from '../../../src/db/connection/client.ts'
+import {
+  countRecentOperations,
+  listTakeovers,
+  listWaitingTenants,
+} from '../../../src/db/operators/activity-figures.ts'
+import { startTestEngine, type TestEngine } from '../../support/engine.ts'
+import { explain, rowsRead } from '../../support/explain.ts'
+
+const OLD_LINES = 50_000
+const PAYMENTS = 5_000
+
+let t: TestEngine
+let sql: Sql
+
+beforeAll(async () => {
+  t = await startTestEngine()
+  ;({ sql } = t.engine.store)
+  await t.accept()
+  await sql`
+    insert into payments
+    select (jsonb_populate_record(payments, jsonb_build_object('id', gen_random_uuid()))).*
+    from payments, generate_series(1, ${PAYMENTS}::int)
+  `
+  // Of 2020, by their ids.
+  await sql`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, phase, attempt, lease_epoch, started_at,
+      recorded_at
+    )
+    select tenant_id, ('016f5e66' || substr(gen_random_uuid()::text, 9))::uuid, id,
+      gen_random_uuid(), 'payment.create', 'started', 1, 1 + n % 2, now(), '2020-01-01'
+    from payments, generate_series(1, ${OLD_LINES / PAYMENTS}::int) as n
+  `
+  await sql`
+    insert into idempotency_keys (
+      tenant_id, id, key, fingerprint, operation, status, recovery_point, finished_at,
+      response_status, response_headers, response_body, expires_at
+    )
+    select ${t.tenantId}, gen_random_uuid(), 'finished ' || n, '\\x00', 'webhook_endpoint.create',
+      'completed', 'finished', now(), 201, '{}', '{}', now()
+    from generate_series(1, ${OLD_LINES}::int) as n
+  `
+  await sql`analyze phase_runs`
+  await sql`analyze idempotency_keys`
+})
+afterAll(() => t.stop())
+
+test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
+  ['the rates', 'phase_runs', (to) => countRecentOperations(to, new Date())],
+  ['takeovers', 'phase_runs', (to) => listTakeovers(to, new Date())],
+  ['waiting tenants', 'idempotency_keys', (to) => listWaitingTenants(to)],
+])('%s read only recent or unfinished rows of %s', async (_, table, read) => {
+  const nodes = await explain(sql, /^\s*with/, read)
+
+  expect(nodes.length).toBeGreaterThan(0)
+  const scans = nodes.filter((node) => node['Relation Name'] === table)
+  expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, table)).toBeLessThan(10)
+})

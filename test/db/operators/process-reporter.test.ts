@@ -1,0 +1,126 @@
+// The reports of a process, and what becomes of them when it stops, is killed, or has no database.
+import { afterEach, beforeAll, afterAll, expect, test } from '@jest/globals'
+import pino from 'pino'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { startReporting, type ProcessReporter } from '../../../src/db/operators/process-reporter.ts'
+import {
+  deleteSilentProcesses,
+  listProcesses,
+} from '../../../src/db/operators/service-processes.ts'
+import type { CircuitReport } from '../../../src/domain/deployment/service-process.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { until } from '../../support/until.ts'
+import { openTestStore } from '../reservations.ts'
+
+let database: TestDatabase
+let store: Store
+let sql: Sql
+const reporters: ProcessReporter[] = []
+const lines: string[] = []
+const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+  ;({ sql } = store)
+})
+afterEach(async () => {
+  for (const reporter of reporters.splice(0)) await reporter.stop()
+  lines.length = 0
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+const process = { kind: 'worker', queues: ['payments', 'maintenance'], version: '1.2.3' } as const
+
+function start(own: Partial<Parameters<typeof startReporting>[0]> = {}): ProcessReporter {
+  const reporter = startReporting({
+    sql,
+    log,
+    process,
+    circuits: () => [],
+    intervalMs: 20,
+    ...own,
+  })
+  reporters.push(reporter)
+  return reporter
+}
+
+const firstProcess = () => until(async () => (await listProcesses(sql))[0])
+
+test('a process is listed until it stops', async () => {
+  const reporter = start()
+
+  expect(await firstProcess()).toMatchObject({ ...process, circuits: [], alive: true })
+  await reporter.stop()
+  expect(await listProcesses(sql)).toEqual([])
+})
+
+test('reports again and again, with its circuits', async () => {
+  let state: CircuitReport['state'] = 'closed'
+  start({ circuits: () => [{ kind: 'provider', state, seconds: 0 }] })
+  const first = await firstProcess()
+  state = 'open'
+
+  const later = await until(async () => {
+    const [seen] = await listProcesses(sql)
+    return seen?.circuits[0]?.state === 'open' && seen
+  })
+  expect(later).toMatchObject({ id: first.id, startedAt: first.startedAt })
+  expect(later.seenAt.getTime()).toBeGreaterThan(first.seenAt.getTime())
+})
+
+test('is listed again after the reaper forgot it', async () => {
+  start({ intervalMs: 200 })
+  const { id } = await firstProcess()
+  await sql`update service_processes set seen_at = seen_at - interval '61 minutes'`
+  const deleted = await deleteSilentProcesses(sql)
+  // Its own report may come between the two statements.
+  expect(deleted).toBeLessThanOrEqual(1)
+
+  expect(await firstProcess()).toMatchObject({ id, alive: true })
+})
+
+test('the reaper forgets only processes that are silent for an hour', async () => {
+  await start().stop()
+  await sql`
+    insert into service_processes (id, kind, host, queues, version, circuits, started_at, seen_at)
+    select gen_random_uuid(), 'api', age, '{}', '1', '[]', now(), now() - age::interval
+    from unnest('{59 minutes,61 minutes}'::text[]) as age
+  `
+
+  expect(await deleteSilentProcesses(sql)).toBe(1)
+  expect(await listProcesses(sql)).toMatchObject([{ host: '59 minutes', alive: false }])
+  await sql`delete from service_processes`
+})
+
+test('failures are logged once, hurt nothing, and end with the outage', async () => {
+  await sql`select from service_processes`
+  let failures = 0
+  let isDown = true
+  const failing = new Proxy(sql, {
+    apply(target, self, call: unknown[]) {
+      if (!isDown) return Reflect.apply(target, self, call)
+      failures += 1
+      return Promise.reject(new Error('connection refused'))
+    },
+  })
+  start({ sql: failing })
+
+  await until(() => failures >= 3)
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('could not report itself')
+  isDown = false
+  expect(await firstProcess()).toMatchObject({ alive: true })
+})
+
+test('stops within a second while the store does not answer', async () => {
+  const silent = (() => new Promise(() => {})) as never
+  const reporter = start({ sql: silent })
+  const startedAt = performance.now()
+  await reporter.stop()
+
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+})
