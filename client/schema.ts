@@ -945,6 +945,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch what happens
+         * @description Sends server-sent events until the client disconnects or the session ends. `unfinished` has all operations that wait or run, and all unknown ones, when they have changed. `changed` has the ids of operations that have become idle, so that lists which show them are stale. `end` is the last event: its `reason` is `session` or `shutdown`.
+         */
+        get: operations["watchLive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console": {
         parameters: {
             query?: never;
@@ -7844,6 +7864,11 @@ export interface components {
          */
         ETag: string;
         /**
+         * @description Tells nginx to pass events on at once.
+         * @example no
+         */
+        "X-Accel-Buffering": "no";
+        /**
          * @description The number of seconds to wait before sending the same request again.
          * @example 1
          */
@@ -10539,6 +10564,34 @@ export interface operations {
             };
             401: components["responses"]["Session-SessionEnded"];
             403: components["responses"]["Session-CsrfTokenInvalid"];
+            404: components["responses"]["Session-RouteNotFound"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    watchLive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream of events. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            401: components["responses"]["Session-SessionEnded"];
             404: components["responses"]["Session-RouteNotFound"];
             500: components["responses"]["Session-InternalError"];
             503: components["responses"]["Session-StoreUnavailableOrOverloaded"];

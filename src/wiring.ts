@@ -20,6 +20,8 @@ import { activeKeys, createKeysLimit, storedKeys } from './http/limits/keys-limi
 import { createRateLimiter } from './http/limits/rate-limit.ts'
 import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
+import { sessionLimits } from './http/console/session-limits.ts'
+import { createLiveFeed } from './http/console/live-feed.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
 import { startIdleWatch } from './http/keyed/idle-watch.ts'
 import { systemClock } from './engine/clock.ts'
@@ -55,6 +57,13 @@ export function wireApi(
     reserve: batchReservations(),
     findKey: batchLookUps(),
     watch,
+    live: createLiveFeed({
+      store,
+      watch,
+      log,
+      limits: sessionLimits(config),
+      timeoutMs: config.STORE_TIMEOUT_MS,
+    }),
     limits: {
       ...wireTenantLimits(config, store, log, observe),
       places: createPlaces(config.MAX_CONCURRENT_REQUESTS, (tenantId) => watch.waiting(tenantId)),

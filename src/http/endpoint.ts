@@ -20,6 +20,7 @@ import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
+import type { LiveFeed } from './console/live-feed.ts'
 
 /** Limits that keep one tenant, or one failure, from making the service unavailable to all. */
 export interface ApiLimits {
@@ -42,6 +43,8 @@ export interface ApiParts {
   readonly watch: IdleWatch
   /** Reads the overview of operators, at most once a second. */
   readonly readOverview: () => Promise<Overview>
+  /** Sends what happens to the browsers of operators. */
+  readonly live: LiveFeed
   /** Wakes the workers; call it after the transaction that enqueued a job was committed. */
   readonly wakeWorkers: () => void
   /** Wakes the workers that apply the provider's events. */

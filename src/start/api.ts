@@ -58,6 +58,7 @@ await runProcess('api', async () => {
     server.close()
     // Requests that wait for a result are answered without it.
     parts.watch.stop()
+    parts.live.stop()
     const silentUntil = performance.now() + SILENCE_MAX_MS
     const sweep = setInterval(() => {
       // A connection whose last request is answered just now would stay open for seconds.

@@ -3,11 +3,13 @@ import {
   deleteConsoleSession,
   deleteEndedConsoleSessions,
   findConsoleSession,
+  findOpenConsoleSessions,
   insertConsoleSession,
   touchConsoleSession,
 } from '../../../src/db/operators/console-sessions.ts'
+import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
 import { example, type Example } from './example.ts'
-import { NOW } from './example-values.ts'
+import { LIMIT, NOW } from './example-values.ts'
 
 const HASH = Buffer.alloc(32)
 const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }
@@ -18,7 +20,9 @@ export const consoleExamples: readonly Example[] = [
     answers: [[{ created_at: NOW.toISOString() }]],
   }),
   example(findConsoleSession, (sql) => findConsoleSession(sql, HASH, LIMITS)),
+  example(findOpenConsoleSessions, (sql) => findOpenConsoleSessions(sql, [HASH], LIMITS)),
   example(touchConsoleSession, (sql) => touchConsoleSession(sql, HASH)),
   example(deleteConsoleSession, (sql) => deleteConsoleSession(sql, HASH)),
   example(deleteEndedConsoleSessions, (sql) => deleteEndedConsoleSessions(sql, LIMITS)),
+  example(listUnfinishedOperations, (sql) => listUnfinishedOperations(sql, LIMIT)),
 ]

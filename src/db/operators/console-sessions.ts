@@ -66,6 +66,20 @@ export async function findConsoleSession(
   )
 }
 
+/** Finds the sessions that have not ended among these. Returns the hashes of their tokens as hex. */
+export async function findOpenConsoleSessions(
+  sql: Sql,
+  tokenHashes: readonly Buffer[],
+  limits: SessionLimits,
+): Promise<ReadonlySet<string>> {
+  const hashes = tokenHashes.map((tokenHash) => tokenHash.toString('hex'))
+  const rows = await sql<{ hash: string }[]>`
+    select encode(token_hash, 'hex') as hash from console_sessions
+    where encode(token_hash, 'hex') = any(${hashes}::text[]) and not ${hasEnded(sql, limits)}
+  `
+  return new Set(rows.map(({ hash }) => hash))
+}
+
 /** Records that the operator is there, unless that was recorded a moment ago. */
 export async function touchConsoleSession(sql: Sql, tokenHash: Buffer): Promise<void> {
   await sql`

@@ -35,6 +35,23 @@ const sessionContracts: Contracts = {
   },
 }
 
+const liveContracts: Contracts = {
+  'GET /console/live': {
+    operationId: 'watchLive',
+    tag: 'Console',
+    summary: 'Watch what happens',
+    description:
+      'Sends server-sent events until the client disconnects or the session ends. `unfinished` has all operations that wait or run, and all unknown ones, when they have changed. `changed` has the ids of operations that have become idle, so that lists which show them are stale. `end` is the last event: its `reason` is `session` or `shutdown`.',
+    answers: {
+      200: {
+        description: 'The stream of events.',
+        texts: ['text/event-stream'],
+        headers: ['X-Accel-Buffering'],
+      },
+    },
+  },
+}
+
 const fileInPath = (example: string) =>
   z.object({ file: z.string().meta({ description: 'The name of the file.', examples: [example] }) })
 
@@ -78,4 +95,8 @@ const pageContracts: Contracts = {
   },
 }
 
-export const consoleContracts: Contracts = { ...sessionContracts, ...pageContracts }
+export const consoleContracts: Contracts = {
+  ...sessionContracts,
+  ...liveContracts,
+  ...pageContracts,
+}

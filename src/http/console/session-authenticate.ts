@@ -5,15 +5,13 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { headerLines, isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import type { OpenSession, Operator, OperatorKey } from '../operators/operator.ts'
 import { CHALLENGE, insufficientScope } from '../server/authenticate.ts'
+import { EVENT_STREAM } from './live-events.ts'
 import { readSessionToken } from './session-cookie.ts'
+import { SESSION_MAX_SECONDS, sessionLimits } from './session-limits.ts'
 import { csrfTokenOf, equalsSecret, hashSessionToken, proveKey } from './session-token.ts'
 
-/** A session ends after this time, also when it is used. */
-const MAX_SECONDS = 12 * 60 * 60
-
 /**
- * Returns the session of the request. The request extends it, unless it has `X-Background: true`: a
- * page that only refreshes itself is not an operator who is there.
+ * Returns the session of the request. The request extends it, unless the page made it by itself.
  *
  * @throws ProblemError session-ended, which is the same for a missing, a malformed and an unknown
  *   token, and for a session that has ended; csrf-token-invalid for a change.
@@ -24,15 +22,10 @@ export async function authenticateSession(parts: ApiParts, request: Request): Pr
   if (found === undefined) throw new ProblemError('session-ended', { headers: CHALLENGE })
   const { session, isSeenLongAgo } = found
   if (!isRead(request)) requireCsrfToken(request, session)
-  const isBackground = headerLines(request, 'x-background').join() === 'true'
-  if (isSeenLongAgo && !isBackground) {
+  if (isSeenLongAgo && !isBackground(request)) {
     await withinStoreTimeout(parts, touchConsoleSession(parts.store.sql, session.tokenHash))
   }
   return session
-}
-
-export function sessionLimits({ settings }: ApiParts) {
-  return { idleSeconds: settings.CONSOLE_IDLE_SECONDS, maxSeconds: MAX_SECONDS }
 }
 
 /** Describes the session that an operator's key opens. */
@@ -41,14 +34,14 @@ export function openSession(token: string, operator: Operator, createdAt: Date):
     operator: { name: operator.name, role: operator.role },
     tokenHash: hashSessionToken(token),
     csrfToken: csrfTokenOf(token),
-    expiresAt: new Date(createdAt.getTime() + MAX_SECONDS * 1_000),
+    expiresAt: new Date(createdAt.getTime() + SESSION_MAX_SECONDS * 1_000),
   }
 }
 
 async function findSession(parts: ApiParts, token: string) {
   const { settings, store } = parts
   const tokenHash = hashSessionToken(token)
-  const lookup = findConsoleSession(store.sql, tokenHash, sessionLimits(parts))
+  const lookup = findConsoleSession(store.sql, tokenHash, sessionLimits(settings))
   const row = await withinStoreTimeout(parts, lookup)
   if (row === undefined) return undefined
   const proves = ({ name, key }: OperatorKey) =>
@@ -57,6 +50,15 @@ async function findSession(parts: ApiParts, token: string) {
   if (operator === undefined) return undefined
   const { isSeenLongAgo } = row
   return { session: openSession(token, operator, row.createdAt), isSeenLongAgo }
+}
+
+/**
+ * Whether a page made the request without its operator, to refresh itself. The stream of events
+ * counts, too: a browser cannot add a header to it.
+ */
+function isBackground(request: Request): boolean {
+  const asksForEvents = headerLines(request, 'accept').join() === EVENT_STREAM
+  return asksForEvents || headerLines(request, 'x-background').join() === 'true'
 }
 
 /** @throws ProblemError csrf-token-invalid. */

@@ -20,8 +20,9 @@ import type { OpenSession, OperatorKey } from '../operators/operator.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
 import { CHALLENGE } from '../server/authenticate.ts'
-import { openSession, sessionLimits } from './session-authenticate.ts'
+import { openSession } from './session-authenticate.ts'
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts'
+import { sessionLimits } from './session-limits.ts'
 import { hashSessionToken, makeSessionToken, proveKey } from './session-token.ts'
 
 export const logInBody = z.strictObject({
@@ -65,7 +66,7 @@ async function recordLogIn(
 ): Promise<Date> {
   const tokenHash = hashSessionToken(token)
   return await inTransaction(parts.store.sql, async (tx) => {
-    await deleteEndedConsoleSessions(tx, sessionLimits(parts))
+    await deleteEndedConsoleSessions(tx, sessionLimits(parts.settings))
     const details = { result: 'logged in', role }
     await appendAdminAction(tx, { actor: name, action: 'console.login', subject: null, details })
     const keyProof = proveKey(key, tokenHash)

@@ -32,6 +32,11 @@ export const responseHeaders = {
     schema: z.string(),
     example: '"1bz0Jk..."',
   },
+  'X-Accel-Buffering': {
+    description: 'Tells nginx to pass events on at once.',
+    schema: z.literal('no'),
+    example: 'no',
+  },
   'Retry-After': {
     description: 'The number of seconds to wait before sending the same request again.',
     schema: z.string().regex(/^\d+$/),

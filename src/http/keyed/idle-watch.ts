@@ -23,6 +23,8 @@ export interface IdleWatch {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<IdempotencyKey | undefined>
+  /** Calls the function with the ids of operations that were announced as idle, from now on. */
+  onIdle(receive: (ids: readonly string[]) => void): void
   /** The number of requests that wait now; of one tenant, if it is named. */
   waiting(tenantId?: string): number
   /** Releases all requests that wait. Later calls of `wait` return at once. */
@@ -45,6 +47,7 @@ export function startIdleWatch(
   most = Number.POSITIVE_INFINITY,
 ): IdleWatch {
   const waiters = new Map<string, Waiters>()
+  const receivers: ((ids: readonly string[]) => void)[] = []
   const waiting = createCounts()
   const mostOfTenant = shareOf(most)
   let stopped = false
@@ -66,6 +69,7 @@ export function startIdleWatch(
     // A request whose key was not found reads it itself: the key is gone, or the store is
     // unavailable.
     for (const id of ids) release(id)
+    for (const receive of receivers) receive(ids)
   }
 
   listen(
@@ -99,6 +103,7 @@ export function startIdleWatch(
         waitersOfKey.releases.add(releaseOne)
       })
     },
+    onIdle: (receive) => void receivers.push(receive),
     waiting: (tenantId) => (tenantId === undefined ? waiting.all() : waiting.of(tenantId)),
     stop() {
       stopped = true

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { ANSWERED } from '../responses/answer.ts'
+import { ANSWERED, GOES_ON } from '../responses/answer.ts'
 import { createBodyLimit } from './body-limit.ts'
 import { createCounts, shareOf } from './tenant-share.ts'
 
@@ -96,11 +96,11 @@ export function createPlaces(most: number, waiting: (tenantId?: string) => numbe
       take(place)
       places.set(request, place)
       const end = () => {
-        response.off(ANSWERED, end).off('close', end)
+        response.off(ANSWERED, end).off(GOES_ON, end).off('close', end)
         release(place, 'ended')
       }
       // Not `finish`: a client that never reads its answer would keep the place forever.
-      response.once(ANSWERED, end).once('close', end)
+      response.once(ANSWERED, end).once(GOES_ON, end).once('close', end)
     },
     assign(request, tenantId) {
       const place = places.get(request)

@@ -1,4 +1,5 @@
 // Defines the answer of an endpoint, and is the one place where answers and errors become HTTP.
+import type { ServerResponse } from 'node:http'
 import type { Response } from 'express'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -12,6 +13,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** The exact body: text, or bytes when it is large and always the same. */
   readonly body: string | Buffer
+  /** Writes more after the body, until the response is ended. Such an answer has no length. */
+  readonly goOn?: (response: ServerResponse) => void
 }
 
 export interface TextAnswer extends Answer {
@@ -26,8 +29,9 @@ export const retryAfter = { 'retry-after': String(RETRY_AFTER_SECONDS) }
 const NOT_MODIFIED = 304
 
 /** The length of a 304 would be that of the file which it leaves out (RFC 9110, section 8.6). */
-function lengthOf({ status, body }: Answer): Record<string, string> {
-  return status === NOT_MODIFIED ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+function lengthOf({ status, body, goOn }: Answer): Record<string, string> {
+  const hasNone = status === NOT_MODIFIED || goOn !== undefined
+  return hasNone ? {} : { 'content-length': String(Buffer.byteLength(body)) }
 }
 
 /** Answers with a resource, or a list, as JSON. */
@@ -59,6 +63,9 @@ export function problemOf(error: unknown): ProblemError {
 /** Event of a response: all work for it is done. The client may not have read it yet. */
 export const ANSWERED = 'answered'
 
+/** Event of a response: its beginning is sent, and it goes on for as long as its client stays. */
+export const GOES_ON = 'goes on'
+
 /** Adds headers to every answer of a request from now on, errors included. */
 export function addHeaders({ locals }: Response, headers: Answer['headers']): void {
   locals['headers'] = Object.assign((locals['headers'] as object | undefined) ?? {}, headers)
@@ -74,6 +81,12 @@ export function sendAnswer(response: Response, answer: Answer): void {
     ...answer.headers,
     ...lengthOf(answer),
   })
+  if (answer.goOn !== undefined) {
+    response.write(answer.body)
+    answer.goOn(response)
+    response.emit(GOES_ON)
+    return
+  }
   // Node sends a text together with the headers. It does not copy bytes, which matters for slow
   // clients.
   if (answer.headers?.['connection'] === 'close') endLingering(response, answer.body)

@@ -7,6 +7,7 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {
   addHeaders,
+  GOES_ON,
   problemAnswer,
   problemOf,
   sendAnswer,
@@ -172,7 +173,10 @@ function logRequest({ log, observe }: ApiParts) {
     const startedAt = performance.now()
     const requestId = `req_${randomUUID()}`
     addHeaders(response, { 'request-id': requestId })
-    response.once('close', () => {
+    let isLogged = false
+    const report = (isAborted: boolean) => {
+      if (isLogged) return
+      isLogged = true
       const ms = performance.now() - startedAt
       const { method } = request
       const route = request.route?.path as string | undefined
@@ -187,11 +191,14 @@ function logRequest({ log, observe }: ApiParts) {
           ...(response.locals['caller'] as Caller['shown'] | undefined),
           status,
           ms: Math.round(ms),
-          aborted: !response.writableFinished || undefined,
+          aborted: isAborted || undefined,
         },
         'request',
       )
-    })
+    }
+    // How long a stream of events lasts says nothing about the service.
+    response.once(GOES_ON, () => report(false))
+    response.once('close', () => report(!response.writableFinished))
     next()
   }
 }

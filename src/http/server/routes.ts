@@ -29,6 +29,7 @@ import type {
 } from '../endpoint.ts'
 import { getConsole } from '../console/page-get.ts'
 import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
+import { getLive } from '../console/live-get.ts'
 import { getSession, logIn, logOut } from '../console/sessions.ts'
 import { getStart } from '../service/start-get.ts'
 import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
@@ -172,6 +173,7 @@ const ownRoutes: readonly Route[] = [
     get: session(getSession),
     delete: session(logOut),
   },
+  { path: '/console/live', get: session(getLive) },
   { path: '/console', get: consoleOnly(getConsole) },
   { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },
   { path: '/console/packages/:file', get: consoleOnly(getConsolePackage) },
