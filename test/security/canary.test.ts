@@ -7,6 +7,7 @@ import { routes } from '../../src/http/server/routes.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
+import { logIn, postLogIn } from '../support/console.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 
 const word = () => randomBytes(12).toString('hex')
@@ -36,6 +37,8 @@ beforeAll(async () => {
   receiver = await startReceiver()
   service = await startService({
     ADMIN_API_KEY: ADMIN_KEY,
+    CONSOLE: 'on',
+    RATE_LIMIT_INVALID_KEYS: '0',
     STRIPE_SECRET_KEY: STRIPE_KEY,
     ENCRYPTION_KEYS: `canary:${ENCRYPTION_KEY}`,
     WEBHOOK_ALLOW_INSECURE: 'true',
@@ -124,7 +127,23 @@ async function runOperationsWithSecrets(): Promise<void> {
     scopes: ['payments:read'],
   })
   keepSecretsOf(created)
+  await useConsole()
   await receiver.waitFor(6)
+}
+
+/** Logs an operator in, also by mistake with other secrets, and sends requests with the session. */
+async function useConsole(): Promise<void> {
+  for (const secret of [...secretsByName.values()]) {
+    if (secret !== ADMIN_KEY) await postLogIn(service.apiUrl, { key: secret })
+  }
+  const browser = await logIn(service.apiUrl, ADMIN_KEY)
+  secretsByName.set('session token', browser.cookie.split('=')[1] ?? '')
+  secretsByName.set('CSRF token', browser.csrfToken)
+  await browser.get('/console/session')
+  await browser.send('POST', '/admin/tenants', { name: 'console', scopes: ['payments:read'] })
+  const ended = await logIn(service.apiUrl, ADMIN_KEY)
+  secretsByName.set('token of an ended session', ended.cookie.split('=')[1] ?? '')
+  await ended.send('DELETE', '/console/session')
 }
 
 /** Yields each row of each table as JSON. */
@@ -200,7 +219,7 @@ test('no secret that passes through a route is in a log, a job or a table', asyn
   expect(valuesSearched).toBeGreaterThan(1_000)
   expect(lines.length).toBeGreaterThan(routes.length * secretsByName.size)
   expect([...secretsByName.keys()].join()).toMatch(
-    /webhook secret .*client secret .*created API key/,
+    /webhook secret .*client secret .*created API key.*session token/,
   )
 }, 120_000)
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
+import { postLogIn } from '../../support/console.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
@@ -160,6 +161,16 @@ describe('a running stack', () => {
 
     expect(answer.status).toBe(200)
     expect(databaseUrl).toMatch(/^postgres/)
+  })
+
+  test('serves the console, which accepts the printed operator key', async () => {
+    const printed = stack.launcher.lines.find((line) => line.startsWith('Operator key')) ?? ''
+    const { operator } = (await postLogIn(stack.url, { key: printed.split(': ')[1] })).json
+    const page = await fetch(`${stack.url}/console`)
+
+    expect(operator).toBe('admin')
+    expect(page.status).toBe(200)
+    expect(stack.launcher.lines.join('\n')).toContain(`${stack.url}/console\n`)
   })
 
   test('prefixes each log line with the name of its part and prints no JSON', () => {

@@ -120,6 +120,14 @@ describe('a log-in', () => {
     expect(await countTraces()).toEqual(before)
   })
 
+  test('is refused without the type of JSON, which a form of another site cannot send', async () => {
+    const before = await countTraces()
+    const answer = await postLogIn(api.url, { key: alice }, { 'content-type': 'text/plain' })
+
+    expectProblem(answer, 'unsupported-content-type')
+    expect(await countTraces()).toEqual(before)
+  })
+
   test('with the API key of a tenant is refused', async () => {
     expectProblem(await postLogIn(api.url, { key: api.t.apiKey }), 'operator-key-invalid')
   })
