@@ -2,7 +2,6 @@
 // API. Parts start in the order of their dependencies and stop in the reverse order.
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-import { isIPv6 } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../src/config.ts'
@@ -21,11 +20,16 @@ import { startEmbeddedPostgres } from '../embedded-postgres/postgres.ts'
 import { createPartLog, type PartName } from './stack-output.ts'
 import { StartError } from '../start-error.ts'
 import { supervise, type SupervisedPart } from './supervise.ts'
+import {
+  LOOPBACK,
+  portAfter,
+  providerSettings,
+  reachableHost,
+  type Settings,
+} from './process-settings.ts'
 import { WEBHOOKS_SETTINGS } from './webhooks-settings.ts'
 
 const DATABASE = 'atomic_payments'
-const LOOPBACK = '127.0.0.1'
-const STAND_IN_API_KEY = 'sk_test_mock'
 /** A receiver of webhooks during development is usually http:// on this machine. */
 const RECEIVERS = { WEBHOOK_ALLOW_INSECURE: 'true' }
 
@@ -44,8 +48,6 @@ export interface RunningStack {
   /** Undefined when ADMIN_API_KEY is set. */
   readonly adminKey: string | undefined
 }
-
-type Settings = Record<string, string>
 
 export class Stack {
   readonly #config: Config
@@ -227,23 +229,4 @@ async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
     (response) => response.ok,
     () => false,
   )
-}
-
-/** Points the services at the stand-in. Without one they use STRIPE_API_BASE of the environment. */
-function providerSettings(standInUrl: string | undefined, webhooks: Settings): Settings {
-  return standInUrl === undefined
-    ? {}
-    : { ...webhooks, STRIPE_SECRET_KEY: STAND_IN_API_KEY, STRIPE_API_BASE: standInUrl }
-}
-
-/** Returns the port that is so many later. 0 and unset stay as they are. */
-function portAfter(port: number | undefined, later: number): string {
-  if (port === undefined) return ''
-  return String(port === 0 ? 0 : port + later)
-}
-
-/** Returns the address at which a client reaches a server that listens on `host`. */
-function reachableHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return LOOPBACK
-  return isIPv6(host) ? `[${host}]` : host
 }

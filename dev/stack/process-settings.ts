@@ -1,0 +1,26 @@
+// The settings of the stack's processes that follow from its addresses and ports.
+import { isIPv6 } from 'node:net'
+
+export type Settings = Record<string, string>
+
+export const LOOPBACK = '127.0.0.1'
+const STAND_IN_API_KEY = 'sk_test_mock'
+
+/** Points the services at the stand-in. Without one they use STRIPE_API_BASE of the environment. */
+export function providerSettings(standInUrl: string | undefined, webhooks: Settings): Settings {
+  return standInUrl === undefined
+    ? {}
+    : { ...webhooks, STRIPE_SECRET_KEY: STAND_IN_API_KEY, STRIPE_API_BASE: standInUrl }
+}
+
+/** Returns the port that is so many later. 0 and unset stay as they are. */
+export function portAfter(port: number | undefined, later: number): string {
+  if (port === undefined) return ''
+  return String(port === 0 ? 0 : port + later)
+}
+
+/** Returns the address at which a client reaches a server that listens on `host`. */
+export function reachableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return LOOPBACK
+  return isIPv6(host) ? `[${host}]` : host
+}
