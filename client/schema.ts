@@ -1019,6 +1019,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/break/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Kill a process
+         * @description Ends a process by SIGKILL. The launcher starts it again. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        post: operations["breakKill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/break/faults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Inject a fault
+         * @description Makes the next matching calls to the stand-in fail. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        post: operations["breakFault"];
+        /**
+         * Remove all faults
+         * @description Removes the faults that have not struck yet. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        delete: operations["breakClearFaults"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/break/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start traffic
+         * @description Makes payments of the demo tenant for a while, each repeated with its idempotency key until it has a final answer. It replaces traffic that runs. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        post: operations["breakTraffic"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/break/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare charges with payments
+         * @description Counts the charges at the stand-in, and the payments here. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        get: operations["getBreakCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/webhook-endpoints": {
         parameters: {
             query?: never;
@@ -2001,6 +2085,42 @@ export interface components {
         LogIn: {
             /** @description The operator key of the person who logs in. */
             key: string;
+        };
+        BreakKillRequest: {
+            /**
+             * @description The process that ends by SIGKILL.
+             * @enum {string}
+             */
+            process: "worker" | "api" | "webhooks";
+        };
+        BreakFaultRequest: {
+            /** @description The name of a fault of the stand-in: see docs/stripe-stand-in.md. */
+            fault: string;
+            /**
+             * @description Which requests get the fault. By default all.
+             * @default {}
+             */
+            match?: {
+                /** @enum {string} */
+                method?: "GET" | "POST";
+                /**
+                 * Format: starts_with
+                 * @description `*` stands for any characters.
+                 */
+                path?: string;
+                payment_method?: string;
+                nth?: number;
+            };
+            /**
+             * @description How many requests get it.
+             * @default 1
+             */
+            times?: number;
+            delay_ms?: number;
+        };
+        BreakTrafficRequest: {
+            payments_per_second: number;
+            seconds: number;
         };
         /**
          * @description An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.
@@ -4645,6 +4765,36 @@ export interface components {
             };
         };
         /**
+         * The launcher does not answer
+         * @description The console breaks the stack of `npm start` through its launcher, which did not answer or refused. Whether it did something is unknown. Look at the log of `npm start`.
+         * @example {
+         *       "type": "/problems/launcher-unavailable",
+         *       "title": "The launcher does not answer",
+         *       "status": 503,
+         *       "error": {
+         *         "type": "api_error",
+         *         "code": "launcher_unavailable",
+         *         "message": "The launcher does not answer"
+         *       }
+         *     }
+         */
+        LauncherUnavailableProblem: {
+            /** @constant */
+            type: "/problems/launcher-unavailable";
+            /** @constant */
+            title: "The launcher does not answer";
+            /** @constant */
+            status: 503;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "api_error";
+                /** @constant */
+                code: "launcher_unavailable";
+                message: string;
+            };
+        };
+        /**
          * The signature is not valid
          * @description The Stripe-Signature header is missing, or it is not a signature of this body with the secret of this endpoint. Nothing was stored.
          * @example {
@@ -6411,6 +6561,51 @@ export interface components {
              */
             expires_at: string;
         };
+        BreakKill: {
+            /** @constant */
+            object: "break_kill";
+            /** @enum {string} */
+            process: "worker" | "api" | "webhooks";
+        };
+        BreakFault: {
+            /** @constant */
+            object: "break_fault";
+            fault: string;
+            times: number;
+        };
+        BreakFaultsCleared: {
+            /** @constant */
+            object: "break_faults";
+            /** @constant */
+            cleared: true;
+        };
+        BreakTraffic: {
+            /** @constant */
+            object: "break_traffic";
+            payments_per_second: number;
+            seconds: number;
+        };
+        /**
+         * @example {
+         *       "object": "break_counts",
+         *       "provider_executed": 42,
+         *       "payments": 41,
+         *       "in_progress": 1,
+         *       "charged_twice": 0
+         *     }
+         */
+        BreakCounts: {
+            /** @constant */
+            object: "break_counts";
+            /** @description The charges that the stand-in executed. They are counted after the payments, and so may be ahead while payments are made. */
+            provider_executed: number;
+            /** @description The payments that the service recorded as charged. */
+            payments: number;
+            /** @description Payments whose operation is not completed, or whose outcome is unknown. When it is 0, the two counts are equal. */
+            in_progress: number;
+            /** @description The payments for which the stand-in executed more than one charge. */
+            charged_twice: number;
+        };
         TenantWebhookEndpointList: {
             /** @constant */
             object: "list";
@@ -7726,6 +7921,92 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Service Unavailable: `store-unavailable`, `launcher-unavailable`, `overloaded`. */
+        "Session-ServiceUnavailable": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["LauncherUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Forbidden: `csrf-token-invalid`, `operator-role-insufficient`. */
+        "Session-CsrfTokenInvalidOrOperatorRoleInsufficient": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"] | components["schemas"]["OperatorRoleInsufficientProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        "Session-BadRequest": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Payload Too Large: `body-too-large`. */
+        "Session-BodyTooLarge": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
+        "Session-UnsupportedContentTypeOrUnsupportedContentEncoding": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
+        "Session-UnprocessableEntity": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Bad Request: `invalid-query`, `malformed-request`. */
+        "Session-InvalidQueryOrMalformedRequest": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -10704,6 +10985,197 @@ export interface operations {
             404: components["responses"]["Console-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Console-InternalError"];
             503: components["responses"]["Console-Overloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    breakKill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "process": "worker"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BreakKillRequest"];
+            };
+        };
+        responses: {
+            /** @description The process ends now. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakKill"];
+                };
+            };
+            400: components["responses"]["Session-BadRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
+            404: components["responses"]["Session-RouteNotFound"];
+            413: components["responses"]["Session-BodyTooLarge"];
+            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Session-UnprocessableEntity"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    breakFault: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fault": "reset_after",
+                 *       "match": {
+                 *         "path": "/v1/payment_intents/*\/capture"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["BreakFaultRequest"];
+            };
+        };
+        responses: {
+            /** @description The fault will strike. */
+            201: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakFault"];
+                };
+            };
+            400: components["responses"]["Session-BadRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
+            404: components["responses"]["Session-RouteNotFound"];
+            413: components["responses"]["Session-BodyTooLarge"];
+            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Session-UnprocessableEntity"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    breakClearFaults: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description There are no faults. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakFaultsCleared"];
+                };
+            };
+            400: components["responses"]["Session-BadRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
+            404: components["responses"]["Session-RouteNotFound"];
+            413: components["responses"]["Session-BodyTooLarge"];
+            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Session-UnprocessableEntity"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    breakTraffic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "payments_per_second": 5,
+                 *       "seconds": 30
+                 *     }
+                 */
+                "application/json": components["schemas"]["BreakTrafficRequest"];
+            };
+        };
+        responses: {
+            /** @description The traffic has begun. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakTraffic"];
+                };
+            };
+            400: components["responses"]["Session-BadRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
+            404: components["responses"]["Session-RouteNotFound"];
+            413: components["responses"]["Session-BodyTooLarge"];
+            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Session-UnprocessableEntity"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getBreakCounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakCounts"];
+                };
+            };
+            400: components["responses"]["Session-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            404: components["responses"]["Session-RouteNotFound"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
         };
     };

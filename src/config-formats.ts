@@ -1,5 +1,5 @@
-// The formats of settings that are lists: operators and their keys, encryption keys, name servers,
-// proxies, delays, some of several names.
+// The formats of settings with parts: operators and their keys, encryption keys, name servers,
+// proxies, delays, some of several names, the launcher of `npm start`.
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -193,4 +193,44 @@ function isKeyName(name: string): boolean {
 function isKey(base64: string): boolean {
   const bytes = Buffer.from(base64, 'base64')
   return bytes.length === KEY_BYTES && bytes.toString('base64') === base64
+}
+
+/** The launcher of `npm start`, which can break the stack that it runs. */
+interface Launcher {
+  readonly url: string
+  readonly secret: string
+}
+
+/** `http://launcher:<secret>@127.0.0.1:<port>`. */
+export const launcherUrl = z
+  .string()
+  .transform(readLauncher)
+  .refine((launcher) => launcher !== undefined, {
+    error: 'must be http://launcher:<secret>@127.0.0.1:<port>; only `npm start` sets it',
+  })
+
+function readLauncher(text: string): Launcher | undefined {
+  const { origin, password: secret } = URL.canParse(text) ? new URL(text) : new URL('about:blank')
+  return isLoopback(origin) && secret.length >= 20 ? { url: origin, secret } : undefined
+}
+
+function isLoopback(url: string): boolean {
+  return /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?\/?$/.test(url)
+}
+
+interface LauncherSettings {
+  readonly CONSOLE: 'on' | 'off'
+  readonly CONSOLE_LAUNCHER_URL?: Launcher | undefined
+  readonly STRIPE_API_BASE?: string | undefined
+}
+
+/** What the launcher breaks must be a stand-in on this machine, never the provider. */
+export function isBesideStandIn(env: LauncherSettings): boolean {
+  if (env.CONSOLE_LAUNCHER_URL === undefined) return true
+  return env.CONSOLE === 'on' && isLoopback(env.STRIPE_API_BASE ?? '')
+}
+
+export const besideStandIn = {
+  path: ['CONSOLE_LAUNCHER_URL'],
+  error: 'needs CONSOLE=on, and a stand-in on this machine as STRIPE_API_BASE',
 }

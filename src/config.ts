@@ -3,9 +3,12 @@
 import { z } from 'zod'
 import {
   allOrSome,
+  besideStandIn,
   countOperators,
   delaysSeconds,
   encryptionKeys,
+  isBesideStandIn,
+  launcherUrl,
   nameServers,
   operatorKeys,
   trustedProxies,
@@ -34,6 +37,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or http
 const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
 const DAY_SECONDS = 24 * 60 * 60
+const WEEK_SECONDS = 7 * DAY_SECONDS
 const MONTH_SECONDS = 30 * DAY_SECONDS
 
 /** Roles belong to a cluster: two databases with two owners need two names. */
@@ -96,6 +100,7 @@ const environmentSchema = z
     ADMIN_DUAL_CONTROL: z.stringbool().default(false),
     CONSOLE: z.enum(['on', 'off']).default('off'),
     CONSOLE_IDLE_SECONDS: z.coerce.number().int().min(60).max(43_200).default(1_800),
+    CONSOLE_LAUNCHER_URL: launcherUrl.optional(),
     DASHBOARD_PORT: port.default(3200),
 
     LEASE_MS: milliseconds.min(100).default(20_000),
@@ -113,12 +118,7 @@ const environmentSchema = z
     CHECK_DELAYS_SECONDS: delaysSeconds.prefault('5,90,600,3600,86400'),
     CHECK_ON_READ_SECONDS: z.coerce.number().min(0).max(86_400).default(10),
     PROVIDER_SETTLE_SECONDS: z.coerce.number().min(0).max(86_400).default(90),
-    ACTION_EXPIRES_SECONDS: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(7 * DAY_SECONDS)
-      .default(3_600),
+    ACTION_EXPIRES_SECONDS: z.coerce.number().int().min(1).max(WEEK_SECONDS).default(3_600),
     AUTHORIZATION_NOTICE_SECONDS: z.coerce
       .number()
       .int()
@@ -173,11 +173,8 @@ const environmentSchema = z
 
     WEBHOOK_TIMEOUT_MS: milliseconds.default(10_000),
     WEBHOOK_CONCURRENCY: count.default(16),
-    WEBHOOK_DISABLE_AFTER_SECONDS: z.coerce
-      .number()
-      .int()
-      .min(60)
-      .default(5 * DAY_SECONDS),
+    // 5 days.
+    WEBHOOK_DISABLE_AFTER_SECONDS: z.coerce.number().int().min(60).default(432_000),
     WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
 
     // OpenTelemetry's own variables. Its SDK reads these and all others by itself.
@@ -201,6 +198,7 @@ const environmentSchema = z
     path: ['CONSOLE'],
     error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
+  .refine(isBesideStandIn, besideStandIn)
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],
     error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',

@@ -76,6 +76,34 @@ describe('readConfig', () => {
     })
   })
 
+  const launched = {
+    ADMIN_API_KEY: `adm_${HUNTER}`,
+    CONSOLE: 'on',
+    STRIPE_API_BASE: 'http://127.0.0.1:3100',
+    CONSOLE_LAUNCHER_URL: `http://launcher:${HUNTER}@127.0.0.1:3400`,
+  }
+
+  test('reads the launcher of `npm start` with its secret', () => {
+    const { CONSOLE_LAUNCHER_URL: launcher } = readConfig(launched)
+
+    expect(launcher).toEqual({ url: 'http://127.0.0.1:3400', secret: HUNTER })
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['without a stand-in', { STRIPE_API_BASE: '' }],
+    ['beside the provider', { STRIPE_API_BASE: 'https://api.stripe.com' }],
+    ['beside a provider with a name like ours', { STRIPE_API_BASE: 'http://127.0.0.1.example' }],
+    ['without the console', { CONSOLE: 'off' }],
+    ['on another machine', { CONSOLE_LAUNCHER_URL: `http://launcher:${HUNTER}@10.0.0.1:1` }],
+    ['without a secret', { CONSOLE_LAUNCHER_URL: 'http://127.0.0.1:3400' }],
+    ['without a URL', { CONSOLE_LAUNCHER_URL: HUNTER }],
+  ])('refuses a launcher %s', (_, wrong) => {
+    const error = errorOf({ ...launched, ...wrong })
+
+    expect(error).toContain('CONSOLE_LAUNCHER_URL')
+    expect(error).not.toContain(HUNTER)
+  })
+
   test('accepts one operator without a name, or several with names', () => {
     const nameless = readConfig({ ADMIN_API_KEY: `adm_${HUNTER}` })
     const named = readConfig({

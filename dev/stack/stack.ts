@@ -3,7 +3,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../src/config.ts'
 import { ensureDemoTenant } from '../../src/db/tenants/demo-tenant.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
@@ -13,6 +12,7 @@ import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-datab
 import { readDemoApiKey } from './demo-api-key.ts'
 import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
 import { lockFolder } from '../embedded-postgres/folder-lock.ts'
+import { startControlServer, type ControlOptions, type ControlServer } from './control-server.ts'
 import { startNodeProcess } from './node-process.ts'
 import { claimPort, findFreePort } from '../ports.ts'
 import { postgresPart } from './postgres-part.ts'
@@ -27,6 +27,7 @@ import {
   reachableHost,
   type Settings,
 } from './process-settings.ts'
+import { waitForOk } from './wait-for-ok.ts'
 import { WEBHOOKS_SETTINGS } from './webhooks-settings.ts'
 
 const DATABASE = 'atomic_payments'
@@ -37,8 +38,6 @@ const RECEIVERS = { WEBHOOK_ALLOW_INSECURE: 'true' }
 const STOP_MARGIN_MS = 2_000
 /** A stack that is stopping, or whose npm was killed, ends within this time. */
 const OTHER_STACK_WAIT_MS = 5_000
-const READY_LIMIT_MS = 60_000
-const READY_POLL_MS = 50
 
 export interface RunningStack {
   readonly apiUrl: string
@@ -55,6 +54,8 @@ export class Stack {
   readonly #stopping = new AbortController()
   /** In start order: a part may depend on earlier ones. */
   readonly #parts: SupervisedPart<unknown>[] = []
+  readonly #processes = new Map<string, SupervisedPart<unknown>>()
+  #control: ControlServer | undefined
   #unlock = () => {}
 
   constructor(config: Config) {
@@ -81,8 +82,12 @@ export class Stack {
     const provider = providerSettings(standInUrl, webhooks)
     const settings = { ...encryption, ...RECEIVERS, DATABASE_URL: databaseUrl }
     const admin = adminKey && { ADMIN_API_KEY: adminKey }
-    await this.#startServices({ ...settings, ...provider, ...admin }, port)
-    await this.#waitForOk(`${apiUrl}/readyz`)
+    const launcher = standInUrl && (await this.#startControl({ apiUrl, standInUrl, apiKey }))
+    await this.#startServices(
+      { ...settings, ...provider, ...admin },
+      { PORT: String(port), CONSOLE_LAUNCHER_URL: launcher ?? '' },
+    )
+    await waitForOk(`${apiUrl}/readyz`, this.#stopping.signal)
     this.#startWebhookWorker(settings)
     return { apiUrl, standInUrl, apiKey, adminKey }
   }
@@ -91,6 +96,7 @@ export class Stack {
   async stop(): Promise<void> {
     this.#stopping.abort(new StartError('stopped during the start'))
     if (this.#parts.length > 0) this.#log('stopping')
+    this.#control?.stop()
     for (const part of this.#parts.toReversed()) await part.stop()
     if (this.#parts.length > 0) await removeDatabaseUrl(this.#config.DATA_DIR)
     this.#unlock()
@@ -161,22 +167,32 @@ export class Stack {
     const settings = { ...webhooks, HOST: LOOPBACK, MOCK_PROVIDER_PORT: String(port) }
     await this.#startProcess('provider', 'dev/stripe-stand-in/main.ts', settings)
     const url = `http://${LOOPBACK}:${port}`
-    await this.#waitForOk(`${url}/_control/health`)
+    await waitForOk(`${url}/_control/health`, this.#stopping.signal)
     return url
+  }
+
+  /** Only beside the stand-in: the console breaks no real provider. */
+  async #startControl(options: Omit<ControlOptions, 'crash'>): Promise<string> {
+    const crash = (name: string) => this.#processes.get(name)?.crash()
+    this.#control = await startControlServer({ ...options, crash })
+    return this.#control.url
   }
 
   /**
    * The API comes last, so that it stops first: a worker that shuts down gets no new operations.
    */
-  async #startServices(settings: Settings, port: number): Promise<void> {
+  async #startServices(settings: Settings, ofApi: Settings): Promise<void> {
     this.#log('starting the worker and the API')
     const worker = this.#startProcess('worker', 'workers/main.ts', {
       ...settings,
       WORKER_QUEUES: 'payments,maintenance',
       METRICS_PORT: portAfter(this.#config.METRICS_PORT, 1),
     })
-    const own = { CONSOLE: 'on', PORT: String(port) }
-    const api = this.#startProcess('api', 'src/start/api.ts', { ...settings, ...own })
+    const api = this.#startProcess('api', 'src/start/api.ts', {
+      ...settings,
+      CONSOLE: 'on',
+      ...ofApi,
+    })
     await Promise.all([worker, api])
   }
 
@@ -201,7 +217,11 @@ export class Stack {
         stopLimitMs: SHUTDOWN_TIMEOUT_MS + STOP_MARGIN_MS,
         log,
       })
-    await this.#startPart(() => supervise(start, log))
+    await this.#startPart(() => {
+      const supervised = supervise(start, log)
+      this.#processes.set(part, supervised)
+      return supervised
+    })
   }
 
   async #startPart<Handle>(start: () => SupervisedPart<Handle>): Promise<Handle> {
@@ -210,23 +230,4 @@ export class Stack {
     this.#parts.push(part)
     return part.ready
   }
-
-  async #waitForOk(url: string): Promise<void> {
-    const limit = AbortSignal.timeout(READY_LIMIT_MS)
-    const signal = AbortSignal.any([limit, this.#stopping.signal])
-    while (!(await answersOk(url, signal))) {
-      this.#stopping.signal.throwIfAborted()
-      if (limit.aborted) {
-        throw new StartError(`${url} was not ready after ${READY_LIMIT_MS} ms. The log is above.`)
-      }
-      await delay(READY_POLL_MS)
-    }
-  }
-}
-
-async function answersOk(url: string, signal: AbortSignal): Promise<boolean> {
-  return fetch(url, { signal }).then(
-    (response) => response.ok,
-    () => false,
-  )
 }

@@ -21,6 +21,8 @@ export interface SupervisedPart<Handle = void> {
   stop(): Promise<void>
   /** Ends the part at once and without a restart. May be called while `stop` waits. */
   kill(): void
+  /** Ends the part at once. It is restarted, as after any crash. */
+  crash(): void
 }
 
 export interface RestartPauses {
@@ -71,6 +73,7 @@ export function supervise<Handle>(
       stopping.abort()
       part.kill()
     },
+    crash: () => part.kill(),
   }
 }
 

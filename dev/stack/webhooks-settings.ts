@@ -12,4 +12,5 @@ export const WEBHOOKS_SETTINGS = {
   // They would need the operators of ADMIN_API_KEY.
   ADMIN_DUAL_CONTROL: '',
   CONSOLE: '',
+  CONSOLE_LAUNCHER_URL: '',
 }

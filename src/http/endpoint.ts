@@ -77,6 +77,7 @@ export interface ApiParts {
     | 'ADMIN_DUAL_CONTROL'
     | 'CONSOLE'
     | 'CONSOLE_IDLE_SECONDS'
+    | 'CONSOLE_LAUNCHER_URL'
     | 'LEASE_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
     | 'MAX_ACTIVE_KEYS'

@@ -1,6 +1,7 @@
 // Collects the contract of every route: what openapi.yaml says about it, and what tests check
 // answers against.
 import { adminContracts } from '../http/admin/contract.ts'
+import { breakContracts } from '../http/break/contract.ts'
 import type { Contract, Contracts } from '../http/contracts/contract.ts'
 import { consoleContracts } from '../http/console/contract.ts'
 import { disputeContracts } from '../http/disputes/contract.ts'
@@ -34,6 +35,7 @@ export const contracts: Contracts = {
   ...overviewContracts,
   ...adminContracts,
   ...consoleContracts,
+  ...breakContracts,
   ...operatorWebhookContracts,
   ...serviceContracts,
 }

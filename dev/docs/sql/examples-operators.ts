@@ -10,6 +10,7 @@ import {
   listTakeovers,
   listWaitingTenants,
 } from '../../../src/db/operators/activity-figures.ts'
+import { countCharges } from '../../../src/db/operators/charge-counts.ts'
 import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
 import { readWithinLimits, selectHealthFigures } from '../../../src/db/operators/health-figures.ts'
 import {
@@ -60,6 +61,7 @@ export const operatorExamples: readonly Example[] = [
   example(countRecentOperations, (sql) => countRecentOperations(sql, NOW)),
   example(listTakeovers, (sql) => listTakeovers(sql, NOW)),
   example(listWaitingTenants, (sql) => listWaitingTenants(sql)),
+  example(countCharges, (sql) => countCharges(sql)),
   example(recordProcess, (sql) => recordProcess(sql, PROCESS)),
   example(deleteProcess, (sql) => deleteProcess(sql, ID)),
   example(deleteSilentProcesses, (sql) => deleteSilentProcesses(sql)),

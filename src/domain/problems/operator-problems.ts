@@ -26,6 +26,13 @@ export const operatorProblems = {
     'The CSRF token is missing or not valid',
     'A request by session that changes something needs the header `X-CSRF-Token` with the `csrf_token` of the session. Nothing was changed. Read the session again.',
   ),
+  'launcher-unavailable': {
+    status: 503,
+    title: 'The launcher does not answer',
+    meaning:
+      'The console breaks the stack of `npm start` through its launcher, which did not answer or refused. Whether it did something is unknown. Look at the log of `npm start`.',
+    stripeType: 'api_error',
+  },
   'nothing-to-resume': invalid(
     409,
     'There is nothing to resume',

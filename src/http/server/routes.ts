@@ -27,6 +27,8 @@ import type {
   SessionEndpoint,
   TenantEndpoint,
 } from '../endpoint.ts'
+import { clearFaults, injectFault, killProcess, startTraffic } from '../break/commands.ts'
+import { getCounts } from '../break/counts-get.ts'
 import { getConsole } from '../console/page-get.ts'
 import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
 import { getLive } from '../console/live-get.ts'
@@ -174,6 +176,10 @@ const ownRoutes: readonly Route[] = [
     delete: session(logOut),
   },
   { path: '/console/live', get: session(getLive) },
+  { path: '/console/break/kill', post: session(killProcess) },
+  { path: '/console/break/faults', post: session(injectFault), delete: session(clearFaults) },
+  { path: '/console/break/traffic', post: session(startTraffic) },
+  { path: '/console/break/counts', get: session(getCounts) },
   { path: '/console', get: consoleOnly(getConsole) },
   { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },
   { path: '/console/packages/:file', get: consoleOnly(getConsolePackage) },
@@ -188,13 +194,14 @@ const ownRoutes: readonly Route[] = [
   { path: '/readyz', get: open(getReadiness) },
 ]
 
-/** Whether the settings have what the route is for: operators, or the console. */
+/** Whether the settings have what the route is for: operators, the console, or the launcher. */
 export function isServed(
-  { get, post, delete: remove }: Route,
-  { ADMIN_API_KEY, CONSOLE }: ApiParts['settings'],
+  { path, get, post, delete: remove }: Route,
+  { ADMIN_API_KEY, CONSOLE, CONSOLE_LAUNCHER_URL }: ApiParts['settings'],
 ): boolean {
   const access = (get ?? post ?? remove)?.access
   if (access === 'admin') return ADMIN_API_KEY !== undefined
+  if (path.startsWith('/console/break/') && CONSOLE_LAUNCHER_URL === undefined) return false
   return CONSOLE === 'on' || (access !== 'console' && access !== 'session')
 }
 

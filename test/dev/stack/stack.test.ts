@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
-import { postLogIn } from '../../support/console.ts'
+import { logIn, postLogIn } from '../../support/console.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
@@ -65,6 +65,11 @@ async function killPart({ launcher, folder }: RunningStack, part: string): Promi
   if (pid === undefined) throw new Error(`the ${part} was not started`)
   process.kill(pid, 'SIGKILL')
   await launcher.waitForLine((line) => line.startsWith(part) && line.includes('restarting'))
+}
+
+function operatorKey({ launcher }: RunningStack): string {
+  const printed = launcher.lines.find((line) => line.startsWith('Operator key')) ?? ''
+  return / (adm_[0-9a-f]{40})$/.exec(printed)?.[1] ?? ''
 }
 
 function isRunning(pid: number): boolean {
@@ -153,9 +158,7 @@ describe('a running stack', () => {
   })
 
   test('prints a valid operator key and stores the database URL for the dashboard', async () => {
-    const printed = stack.launcher.lines.find((line) => line.startsWith('Operator key')) ?? ''
-    const key = / (adm_[0-9a-f]{40})$/.exec(printed)?.[1] ?? ''
-    const headers = { authorization: `Bearer ${key}` }
+    const headers = { authorization: `Bearer ${operatorKey(stack)}` }
     const answer = await fetch(`${stack.url}/admin/operations`, { headers })
     const databaseUrl = await readFile(join(stack.folder, 'data', 'database-url'), 'utf8')
 
@@ -164,13 +167,38 @@ describe('a running stack', () => {
   })
 
   test('serves the console, which accepts the printed operator key', async () => {
-    const printed = stack.launcher.lines.find((line) => line.startsWith('Operator key')) ?? ''
-    const { operator } = (await postLogIn(stack.url, { key: printed.split(': ')[1] })).json
+    const { operator } = (await postLogIn(stack.url, { key: operatorKey(stack) })).json
     const page = await fetch(`${stack.url}/console`)
 
     expect(operator).toBe('admin')
     expect(page.status).toBe(200)
     expect(stack.launcher.lines.join('\n')).toContain(`${stack.url}/console\n`)
+  })
+
+  test('charges every payment once while its console kills processes and loses answers', async () => {
+    const browser = await logIn(stack.url, operatorKey(stack))
+    const counts = async () => (await browser.get('/console/break/counts')).json
+    const before = Number((await counts())['payments'])
+    const workers = processesOf(stack.launcher, 'worker').length
+    const apis = processesOf(stack.launcher, 'api').length
+    const send = (path: string, body: unknown) =>
+      browser.send('POST', `/console/break/${path}`, body)
+
+    const fault = { fault: 'reset_after', match: { path: '/v1/payment_intents/*/capture' } }
+    expect((await send('faults', fault)).status).toBe(201)
+    expect((await send('traffic', { payments_per_second: 5, seconds: 3 })).status).toBe(202)
+    await until(async () => Number((await counts())['provider_executed']) > before)
+    expect((await send('kill', { process: 'worker' })).status).toBe(202)
+    await until(() => processesOf(stack.launcher, 'worker').length > workers)
+    expect((await send('kill', { process: 'api' })).status).toBe(202)
+    await until(() => processesOf(stack.launcher, 'api').length > apis)
+
+    const end = await until(async () => {
+      const read = await counts().catch(() => undefined)
+      return Number(read?.['payments']) === before + 15 && read
+    })
+    expect(end).toMatchObject({ in_progress: 0, charged_twice: 0 })
+    expect((await counts())['provider_executed']).toBe(end['payments'])
   })
 
   test('prefixes each log line with the name of its part and prints no JSON', () => {

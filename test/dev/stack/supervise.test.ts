@@ -44,6 +44,20 @@ test('restarts a part that ended and logs how it ended', async () => {
   await supervised.stop()
 })
 
+test('restarts a part that is made to crash', async () => {
+  const parts = createParts()
+  const lines: string[] = []
+  const supervised = supervise(parts.start, (line) => lines.push(line), PAUSES)
+  parts.started[0]?.becomeReady()
+  await supervised.ready
+
+  supervised.crash()
+
+  await parts.waitForStart(2)
+  expect(lines).toEqual(['killed; restarting in 1 ms'])
+  await supervised.stop()
+})
+
 test('doubles the pause up to the longest while a part ends early', async () => {
   const parts = createParts()
   const lines: string[] = []

@@ -14,7 +14,12 @@ const SESSION = '/console/session'
 let api: AdminApi
 
 beforeAll(async () => {
-  api = await startAdminApi({ CONSOLE: 'on' })
+  api = await startAdminApi({
+    CONSOLE: 'on',
+    // So that every route exists. Nothing listens there.
+    CONSOLE_LAUNCHER_URL: 'http://launcher:secret-of-the-launcher@127.0.0.1:1',
+    STRIPE_API_BASE: 'http://127.0.0.1:1',
+  })
 })
 afterAll(() => api.stop())
 
