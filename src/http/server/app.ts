@@ -26,6 +26,7 @@ import { refusals } from '../observer.ts'
 import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
+import { START_PATH } from '../service/start-get.ts'
 import { isServed, routes, type Endpoint, type Route } from './routes.ts'
 
 export function createApp(parts: ApiParts): Express {
@@ -44,6 +45,7 @@ export function createApp(parts: ApiParts): Express {
     if (route.get !== undefined) app.get(route.path, serve(route.get))
     if (route.post !== undefined) app.post(route.path, serve(route.post))
     if (route.delete !== undefined) app.delete(route.path, serve(route.delete))
+    if (route.path === START_PATH) continue
     app.all(route.path, () => {
       throw new ProblemError('method-not-allowed', { headers: { allow: allowedMethods(route) } })
     })

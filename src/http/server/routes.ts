@@ -33,7 +33,7 @@ import { getConsole } from '../console/page-get.ts'
 import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
 import { getLive } from '../console/live-get.ts'
 import { getSession, logIn, logOut } from '../console/sessions.ts'
-import { getStart } from '../service/start-get.ts'
+import { getStart, START_PATH } from '../service/start-get.ts'
 import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
 import { getEvent, listEvents } from '../events/events-get.ts'
 import { getIdempotencyKey } from '../idempotency-keys/idempotency-keys-get.ts'
@@ -183,7 +183,7 @@ const ownRoutes: readonly Route[] = [
   { path: '/console', get: consoleOnly(getConsole) },
   { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },
   { path: '/console/packages/:file', get: consoleOnly(getConsolePackage) },
-  { path: '/', get: open(getStart) },
+  { path: START_PATH, get: open(getStart) },
   { path: '/provider/webhooks', post: open(receiveProviderEvent) },
   { path: POLICY_PATH, get: open(getIdempotencyPolicy) },
   { path: '/openapi.yaml', get: open(getOpenapi) },

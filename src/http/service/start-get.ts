@@ -10,6 +10,9 @@ const CONSOLE =
 const NO_CONSOLE =
   'The console is switched off. <code>CONSOLE=on</code> and <code>ADMIN_API_KEY</code> switch it on.'
 
+/** For a client it does not exist, whatever its method is. */
+export const START_PATH = '/'
+
 export const getStart: OpenEndpoint = async ({ settings }, request) => {
   // A client without an Accept header is not a browser.
   if (request.accepts(['json', 'html']) !== 'html') {

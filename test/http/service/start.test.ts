@@ -52,3 +52,8 @@ test.each([['*/*'], ['application/json'], ['application/json, text/html;q=0.5']]
     )
   },
 )
+
+test.each([['POST'], ['DELETE'], ['PUT']])('does not exist for %s', async (method) => {
+  const headers = { accept: BROWSER }
+  expectProblem(await read(await fetchApi(`${api.url}/`, { method, headers })), 'route-not-found')
+})
