@@ -64,7 +64,9 @@ export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
         paused_until = case
           when ${reason} is not null then null
           when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
-          then now() + ${pauseAfter(sql, sql`consecutive_failures + 1`)}
+          then to_timestamp(
+            extract(epoch from now())::float8 + ${pauseSeconds(sql, sql`consecutive_failures + 1`)}
+          )
           else paused_until end,
         disabled_reason = ${reason},
         status = case when ${reason} is null then endpoint.status else 'disabled' end
@@ -76,12 +78,15 @@ export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
   `
 }
 
-/** The pause after so many failures. The exponent is limited, because the power could overflow. */
-const pauseAfter = (sql: Sql, failures: Fragment): Fragment => sql`
+/**
+ * The pause after so many failures. The exponent is limited, because the power could overflow. In
+ * seconds: Citus refuses to add an interval to a time in a case of a change.
+ */
+const pauseSeconds = (sql: Sql, failures: Fragment): Fragment => sql`
   least(
     ${FIRST_PAUSE_SECONDS} * 2 ^ least(${failures} - ${FAILURES_TO_OPEN}, 10),
     ${LONGEST_PAUSE_SECONDS}
-  ) * interval '1 second'
+  )
 `
 
 /**
