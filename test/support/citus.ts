@@ -129,11 +129,64 @@ const KILL_AND_START = `
 /** Kills the server of a node, which starts again after three seconds. */
 export async function killNode(node: URL): Promise<void> {
   const before = await execute(node, readStart)
-  const program = `setsid bash -c '${KILL_AND_START}' > /dev/null 2>&1 &`
+  // It reads what is copied to it: the server counts a broken pipe as an error.
+  const program = `cat > /dev/null; setsid bash -c '${KILL_AND_START}' > /dev/null 2>&1 &`
+  // It may be dead before it answers.
   await execute(node, (sql) =>
     sql.unsafe(`copy (select 1) to program $program$${program}$program$`),
-  )
+  ).catch(() => {})
   await until(async () => (await execute(node, readStart).catch(() => before)) !== before)
+}
+
+/**
+ * Kills the coordinator between the two phases of the next commit that adds rows to the table: what
+ * it has itself is durable, and the nodes have prepared their parts and not committed them.
+ */
+export async function killBetweenPhases(
+  { adminUrl }: { readonly adminUrl: string },
+  table: string,
+): Promise<void> {
+  const coordinator = new URL(adminUrl)
+  const connect = () => postgres(adminUrl, { max: 1, onnotice: () => {} })
+  const [lock, probe] = [connect(), connect()]
+  try {
+    await lock.unsafe(`begin; lock table ${table} in share mode`)
+    const waiting = await until(() => execute(coordinator, (sql) => findWaiting(sql, table)))
+    await configure(coordinator, `set synchronous_standby_names = 'no_such_standby'`)
+    const [own] = await probe<{ pid: number }[]>`select pg_backend_pid() as pid`
+    probe`select pg_logical_emit_message(true, 'test', 'waits for a standby')`.catch(() => {})
+    await until(() => waitsForStandby(coordinator, own?.pid ?? 0))
+    await lock`rollback`
+    await until(() => waitsForStandby(coordinator, waiting))
+    await killNode(coordinator)
+    await configure(coordinator, 'reset synchronous_standby_names')
+  } finally {
+    await Promise.all([lock.end({ timeout: 1 }), probe.end({ timeout: 1 })])
+  }
+}
+
+async function configure(node: URL, change: string): Promise<void> {
+  await execute(node, async (sql) => {
+    await sql.unsafe(`alter system ${change}`)
+    await sql`select pg_reload_conf()`
+  })
+}
+
+/** The session that waits to add rows to the table. */
+async function findWaiting(sql: postgres.Sql, table: string): Promise<number | undefined> {
+  const [row] = await sql<{ pid: number }[]>`
+    select pid from pg_stat_activity
+    where wait_event = 'relation' and query like ${`INSERT INTO ${table} %`}
+  `
+  return row?.pid
+}
+
+async function waitsForStandby(node: URL, pid: number): Promise<boolean> {
+  const waits = await execute(
+    node,
+    (sql) => sql`select from pg_stat_activity where pid = ${pid} and wait_event = 'SyncRep'`,
+  )
+  return waits.count > 0
 }
 
 async function readStart(sql: postgres.Sql): Promise<string | undefined> {

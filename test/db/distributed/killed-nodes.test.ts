@@ -1,9 +1,12 @@
 // The service on a real Citus, whose nodes are killed while a shop's traffic runs.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { citusUrl, killNode, listNodes } from '../../support/citus.ts'
+import { citusUrl, killBetweenPhases, killNode, listNodes } from '../../support/citus.ts'
+import { paymentBody, post, postPayment } from '../../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { startReceiver } from '../../support/receiver.ts'
 import { startProcess } from '../../support/processes.ts'
 import { startService, type Service } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const describeOnCitus = citusUrl() === undefined ? describe.skip : describe
 
@@ -18,8 +21,17 @@ const SETTINGS = {
   // One tenant sends everything.
   RATE_LIMIT_WRITES: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
+  WEBHOOK_ALLOW_INSECURE: 'true',
 }
 const LIMIT_MS = 500_000
+/** Takes no less than the test needs to get ready. */
+const SLOW_CHARGE = {
+  match: { method: 'POST', path: '/v1/payment_intents' },
+  fault: 'delay',
+  delay_ms: 6_000,
+  times: 1,
+}
+const accepted = { headers: { prefer: 'respond-async' } }
 
 describeOnCitus('on Citus', () => {
   let database: TestDatabase
@@ -52,4 +64,33 @@ describeOnCitus('on Citus', () => {
     },
     LIMIT_MS,
   )
+
+  test(
+    'a webhook arrives although the coordinator was killed between the two phases of its commit',
+    async () => {
+      const tenant = await service.createTenant()
+      const receiver = await startReceiver()
+      const endpoint = { url: receiver.url, event_types: ['payment.succeeded'] }
+      await post(service.apiUrl, tenant, '/v1/webhook-endpoints', endpoint)
+      await service.control('POST', 'faults', SLOW_CHARGE)
+      const { json } = await postPayment(service.apiUrl, tenant, paymentBody(), accepted)
+      await until(isCharging)
+      await killBetweenPhases(database, 'webhook_deliveries')
+      const [webhook] = await receiver.waitFor(1)
+
+      expect(JSON.parse(webhook?.body ?? '')).toMatchObject({
+        data: { object: { id: json['id'] } },
+      })
+      const executed = await service.executedFor({ id: String(json['id']) })
+      const kinds = executed.map(({ kind }) => kind)
+      expect(kinds).toEqual(['payment_intent.create', 'payment_intent.capture'])
+      await receiver.stop()
+    },
+    LIMIT_MS,
+  )
+
+  async function isCharging(): Promise<boolean> {
+    const { data } = (await service.control('GET', 'faults')) as { data: { struck: number }[] }
+    return data.some(({ struck }) => struck > 0)
+  }
 })

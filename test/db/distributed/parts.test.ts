@@ -48,10 +48,27 @@ const execute: Answer = async (tx, parts) => {
 
 /** Values of the types of columns, by their numbers. */
 const VALUES: Readonly<Record<number, unknown>> = {
-  ...{ 16: true, 17: Buffer.alloc(32), 20: 1, 21: 1, 23: 1, 25: 'x', 114: {}, 700: 1, 701: 1 },
-  ...{ 1007: [1], 1009: ['x'], 1016: [1], 1022: [1], 1042: 'x', 1043: 'x', 1186: '1 s', 1700: '1' },
-  ...{ 1184: '2026-01-01 00:00:00+00', 3802: {}, 2950: '01900000-0000-7000-8000-000000000000' },
+  16: true,
+  17: Buffer.alloc(32),
+  20: 1,
+  21: 1,
+  23: 1,
+  25: 'x',
+  114: {},
+  700: 1,
+  701: 1,
+  1007: [1],
+  1009: ['x'],
+  1016: [1],
+  1022: [1],
+  1042: 'x',
+  1043: 'x',
+  1184: '2026-01-01 00:00:00+00',
+  1186: '1 s',
+  1700: '1',
+  2950: '01900000-0000-7000-8000-000000000000',
   2951: ['01900000-0000-7000-8000-000000000000'],
+  3802: {},
 }
 const ON_ITS_OWN = /^set local|^select now\(\)|two_phases/
 /** Some statements repeat until there are no more rows. */
@@ -65,7 +82,7 @@ const answerWithRow: Answer = async (tx, parts) => {
   const { text, parameters } = lastOf(parts)
   if (ON_ITS_OWN.test(text)) return await execute(tx, parts)
   const options = { prepare: true }
-  const { columns = [] } = await tx.unsafe(text, parameters as never[], options).describe()
+  const { columns } = await tx.unsafe(text, parameters as never[], options).describe()
   if (citusUrl() !== undefined) await tx.unsafe(`explain ${text}`, parameters as never[], options)
   const row = Object.fromEntries(columns.map(({ name, type }) => [name, VALUES[type] ?? null]))
   const rows = columns.length === 0 || parts.length > ROWS_MAX ? [] : [row]
