@@ -80,6 +80,7 @@ async function answerOf(
   if (route.access === 'session') {
     const session = await authenticateSession(parts, request)
     response.locals['caller'] = { operator: session.operator.name }
+    if (!route.isForViewers) await authorizeOperator(parts, request, session.operator)
     return await route.endpoint(parts, request, session)
   }
   if (route.access === 'admin') {

@@ -80,7 +80,12 @@ export type Endpoint =
   | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
   | { readonly access: 'tenant'; readonly scope: Scope; readonly endpoint: TenantEndpoint }
   | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
-  | { readonly access: 'session'; readonly endpoint: SessionEndpoint }
+  | {
+      readonly access: 'session'
+      /** A viewer may call it, although it changes something. */
+      readonly isForViewers: boolean
+      readonly endpoint: SessionEndpoint
+    }
   | { readonly access: 'console'; readonly endpoint: OpenEndpoint }
 
 const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', endpoint })
@@ -90,7 +95,11 @@ const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
   endpoint,
 })
 const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
-const session = (endpoint: SessionEndpoint): Endpoint => ({ access: 'session', endpoint })
+const session = (endpoint: SessionEndpoint, isForViewers = false): Endpoint => ({
+  access: 'session',
+  isForViewers,
+  endpoint,
+})
 const consoleOnly = (endpoint: OpenEndpoint): Endpoint => ({ access: 'console', endpoint })
 
 const ownRoutes: readonly Route[] = [
@@ -173,7 +182,7 @@ const ownRoutes: readonly Route[] = [
     path: '/console/session',
     post: consoleOnly(logIn),
     get: session(getSession),
-    delete: session(logOut),
+    delete: session(logOut, true),
   },
   { path: '/console/live', get: session(getLive) },
   { path: '/console/break/kill', post: session(killProcess) },
