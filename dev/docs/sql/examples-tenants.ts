@@ -28,6 +28,7 @@ import {
   recordAttemptIfDue,
 } from '../../../src/db/webhooks/webhook-attempts.ts'
 import {
+  findDeliveries,
   findDelivery,
   listDeliveries,
   redeliverIfEnabled,
@@ -116,6 +117,7 @@ export const webhookExamples: readonly Example[] = [
   example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15)),
   example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
   example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
+  example(findDeliveries, (sql) => findDeliveries(sql, ID, [ID])),
   example(
     listDeliveries,
     (sql) => listDeliveries(sql, ID, { endpointId: ID, eventId: ID, status: 'failed' }, PAGE),

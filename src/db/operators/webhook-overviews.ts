@@ -6,11 +6,10 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPageOfTenants, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 import {
-  deliveryColumns,
-  deliveryFromRow,
+  findDeliveries,
+  findDelivery,
   meetsDeliveryFilters,
   type DeliveryFilters,
-  type DeliveryRow,
 } from '../webhooks/webhook-deliveries.ts'
 import {
   endpointColumns,
@@ -50,7 +49,15 @@ export async function listEndpointsOfTenants(
   return await readPageOfTenants<EndpointRow, WebhookEndpoint>(sql, list, tenant, request)
 }
 
-/** Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. */
+interface DeliveryRef {
+  readonly tenant_id: string
+  readonly id: string
+}
+
+/**
+ * Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. Those of
+ * each tenant are read by a statement of its own: Citus counts no attempts of several tenants at once.
+ */
 export async function listDeliveriesOfTenants(
   sql: Sql,
   { tenant, ...filters }: DeliveryFilters & { readonly tenant?: string | undefined },
@@ -58,11 +65,24 @@ export async function listDeliveriesOfTenants(
 ): Promise<Page<WebhookDelivery> | undefined> {
   const list = {
     table: 'webhook_deliveries',
-    columns: deliveryColumns(sql),
+    columns: sql`entry.tenant_id, entry.id`,
     conditions: meetsDeliveryFilters(sql, filters),
-    fromRow: deliveryFromRow,
+    fromRow: (ref: DeliveryRef) => ref,
   }
-  return await readPageOfTenants<DeliveryRow, WebhookDelivery>(sql, list, tenant, request)
+  const page = await readPageOfTenants<DeliveryRef, DeliveryRef>(sql, list, tenant, request)
+  if (page === undefined) return undefined
+  const ofTenants = Map.groupBy(page.items, (ref) => ref.tenant_id)
+  const found = await Promise.all(
+    [...ofTenants].map(([owner, refs]) =>
+      findDeliveries(
+        sql,
+        owner,
+        refs.map(({ id }) => id),
+      ),
+    ),
+  )
+  const byId = new Map(found.flat().map((delivery) => [delivery.id, delivery]))
+  return { ...page, items: page.items.flatMap(({ id }) => byId.get(id) ?? []) }
 }
 
 /** Finds an endpoint of any tenant that is not deleted, by the primary key of each tenant. */
@@ -85,12 +105,12 @@ export async function findDeliveryOfTenants(
   sql: Sql | Transaction,
   id: string,
 ): Promise<WebhookDelivery | undefined> {
-  const [row] = await sql<DeliveryRow[]>`
+  const [ref] = await sql<Pick<DeliveryRef, 'tenant_id'>[]>`
     with tenant (owner) as (select id from tenants)
-    select ${deliveryColumns(sql)}
+    select entry.tenant_id
     from tenant
     join webhook_deliveries as entry on entry.tenant_id = owner and entry.id = ${id}
     where ${seesEveryTenant(sql)}
   `
-  return row && deliveryFromRow(row)
+  return ref && (await findDelivery(sql, ref.tenant_id, id))
 }

@@ -14,7 +14,7 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { endPause } from './endpoint-health.ts'
 
-export interface DeliveryRow {
+interface DeliveryRow {
   tenant_id: string
   id: string
   event_id: string
@@ -35,7 +35,7 @@ interface AttemptRow {
   error: AttemptError | null
 }
 
-export function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
+function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
   return {
     tenantId: row.tenant_id,
     id: row.id,
@@ -63,7 +63,7 @@ function attemptFromRow(row: AttemptRow): WebhookAttempt {
 const ATTEMPTS_SHOWN_MAX = 30
 
 /** The columns of a delivery in `entry`, with its last attempts. */
-export const deliveryColumns = (sql: Sql | Transaction): Fragment => sql`
+const deliveryColumns = (sql: Sql | Transaction): Fragment => sql`
   entry.tenant_id, entry.id, entry.event_id, entry.endpoint_id, entry.status, entry.next_attempt_at,
   entry.created_at,
   (
@@ -92,6 +92,19 @@ export async function findDelivery(
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row && deliveryFromRow(row)
+}
+
+/** Finds webhook deliveries of a tenant, in any order, with their last attempts. */
+export async function findDeliveries(
+  sql: Sql,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<WebhookDelivery[]> {
+  const rows = await sql<DeliveryRow[]>`
+    select ${deliveryColumns(sql)} from webhook_deliveries as entry
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])
+  `
+  return rows.map(deliveryFromRow)
 }
 
 /** An absent filter matches every delivery. */

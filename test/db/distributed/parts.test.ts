@@ -161,6 +161,14 @@ const withoutQueries = (part: Tree): Tree =>
     JSON.stringify(part, (name, value: unknown) => (name === 'SubLink' ? undefined : value)),
   ) as Tree
 
+/** Whether a column of a query of several tenants is a query of a distributed table. */
+const asksForEachRow = ({ SelectStmt: query }: Tree, text: string): boolean =>
+  !/tenant_id = CAST\(\$\d+ AS uuid\)/.test(text) &&
+  [...walk((query as Tree | undefined)?.['targetList'])]
+    .filter((part) => 'SubLink' in part)
+    .flatMap((part) => [...walk(part)])
+    .some(({ relname }) => tables.distributed.has(String(relname)))
+
 /** What Citus refuses about a part; empty if nothing. */
 function refusals({ text }: Sent): string[] {
   const [statement] = parseSync(text).stmts ?? []
@@ -183,6 +191,7 @@ function refusals({ text }: Sent): string[] {
     ...(changes.length > 1 ? ['changes in a common table expression'] : []),
     ...(withoutColumns.length > 0 ? ['selects no columns'] : []),
     ...(isChange ? unstable.map((name) => `${name} in a change`) : []),
+    ...(parts.some((part) => asksForEachRow(part, text)) ? ['a query for each row'] : []),
     ...(changes.some(hasIntervalInCase) ? ['an interval in a case of a change'] : []),
     ...(changes.some(movesRows) ? ['changes the tenant of a row'] : []),
     ...('InsertStmt' in (changes[0] ?? {}) && !text.includes('VALUES') ? ['inserts a query'] : []),
