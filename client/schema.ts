@@ -2103,10 +2103,7 @@ export interface components {
             match?: {
                 /** @enum {string} */
                 method?: "GET" | "POST";
-                /**
-                 * Format: starts_with
-                 * @description `*` stands for any characters.
-                 */
+                /** @description `*` stands for any characters. */
                 path?: string;
                 payment_method?: string;
                 nth?: number;
@@ -6549,6 +6546,8 @@ export interface components {
             csrf_token: string;
             /** @description Whether every resolution of an unknown outcome needs two operators. */
             dual_control: boolean;
+            /** @description Whether the operator may break the stack: an operator with `npm start` and its stand-in. */
+            may_break: boolean;
             /**
              * @description The session ends after so many seconds without a request.
              * @example 1800

@@ -13,7 +13,7 @@ export const killBody = z.strictObject({
   process: z.enum(killableProcesses).describe('The process that ends by SIGKILL.'),
 })
 
-const path = z.string().startsWith('/').max(200)
+const path = z.string().regex(/^\//).max(200)
 
 export const faultBody = z.strictObject({
   fault: z

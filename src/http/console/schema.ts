@@ -16,6 +16,10 @@ export const sessionSchema = z
     dual_control: z.boolean().meta({
       description: 'Whether every resolution of an unknown outcome needs two operators.',
     }),
+    may_break: z.boolean().meta({
+      description:
+        'Whether the operator may break the stack: an operator with `npm start` and its stand-in.',
+    }),
     idle_seconds: z.int().meta({
       description: 'The session ends after so many seconds without a request.',
       examples: [1800],

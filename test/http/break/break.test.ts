@@ -109,6 +109,15 @@ test('counts the charges of the stand-in beside the payments', async () => {
   expectProblem(await alice.get('/console/break/counts?since=now'), 'invalid-query')
 })
 
+test('a session says whether its operator may break something', async () => {
+  const { CONSOLE_LAUNCHER_URL: _, ...without } = settings
+  const elsewhere = alice.at(await api.serve(without))
+
+  expect((await alice.get('/console/session')).json['may_break']).toBe(true)
+  expect((await carol.get('/console/session')).json['may_break']).toBe(false)
+  expect((await elsewhere.get('/console/session')).json['may_break']).toBe(false)
+})
+
 test('each is in the audit trail', async () => {
   await alice.send('POST', '/console/break/kill', { process: 'worker' })
 

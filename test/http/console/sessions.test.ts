@@ -11,15 +11,17 @@ import { expectProblem } from '../payments.ts'
 const { alice, bob } = OPERATORS
 const SESSION = '/console/session'
 
+/** With the launcher, so that every route exists. Nothing listens there. */
+const SETTINGS = {
+  CONSOLE: 'on',
+  CONSOLE_LAUNCHER_URL: 'http://launcher:secret-of-the-launcher@127.0.0.1:1',
+  STRIPE_API_BASE: 'http://127.0.0.1:1',
+}
+
 let api: AdminApi
 
 beforeAll(async () => {
-  api = await startAdminApi({
-    CONSOLE: 'on',
-    // So that every route exists. Nothing listens there.
-    CONSOLE_LAUNCHER_URL: 'http://launcher:secret-of-the-launcher@127.0.0.1:1',
-    STRIPE_API_BASE: 'http://127.0.0.1:1',
-  })
+  api = await startAdminApi(SETTINGS)
 })
 afterAll(() => api.stop())
 
@@ -192,7 +194,7 @@ describe('a session', () => {
 
   test('is honoured by another process, and after a restart', async () => {
     const browser = await logIn(api.url, alice)
-    const other = browser.at(await api.serve({ CONSOLE: 'on' }))
+    const other = browser.at(await api.serve(SETTINGS))
 
     expect((await other.get(SESSION)).json).toEqual((await browser.get(SESSION)).json)
     expectProblem(await other.send('POST', '/admin/operations/any/resume'), 'resource-not-found')

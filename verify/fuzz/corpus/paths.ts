@@ -117,6 +117,7 @@ const table: Table = {
     'an unknown path below a payment': get('/v1/payments/{{payment}}/nothing'),
     'to close a dispute': post('/v1/disputes/{{dispute}}/close', {}),
     'a path below a refund': get('/v1/refunds/{{refund}}/'),
+    'to pay at the root': payment({ target: '/' }),
     'to pay at the path of another API': payment({ target: '/v1/charges' }),
     'a Spring actuator': get('/actuator/env'),
     'a Git repository': get('/.git/config'),
@@ -127,7 +128,6 @@ const table: Table = {
     'the URL of another server': get('http://169.254.169.254/latest/meta-data/'),
   },
   'method-not-allowed': {
-    'to pay at the root': payment({ target: '/' }),
     'PUT': payment({ method: 'PUT' }),
     'PATCH': payment({ method: 'PATCH' }),
     'DELETE': payment(by('DELETE')),
