@@ -133,7 +133,7 @@ async function runOperationsWithSecrets(): Promise<void> {
 
 /** Logs an operator in, also by mistake with other secrets, and sends requests with the session. */
 async function useConsole(): Promise<void> {
-  for (const secret of [...secretsByName.values()]) {
+  for (const secret of secretsByName.values()) {
     if (secret !== ADMIN_KEY) await postLogIn(service.apiUrl, { key: secret })
   }
   const browser = await logIn(service.apiUrl, ADMIN_KEY)
