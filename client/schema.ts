@@ -1103,6 +1103,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List payments of tenants
+         * @description Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. No payment has its client secret.
+         */
+        get: operations["listTenantPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/webhook-endpoints": {
         parameters: {
             query?: never;
@@ -6605,6 +6625,109 @@ export interface components {
             /** @description The payments for which the stand-in executed more than one charge. */
             charged_twice: number;
         };
+        PaymentOverviewList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["PaymentOverview"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+            has_more: boolean;
+        };
+        PaymentOverview: {
+            /**
+             * @description The id of the payment.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "payment";
+            /**
+             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_captured: number;
+            /**
+             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_refunded: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /**
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
+             * @enum {string}
+             */
+            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
+            /**
+             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
+             * @enum {string}
+             */
+            capture_method: "automatic" | "manual";
+            /** @description The id of the provider's payment method. */
+            payment_method: string;
+            /** @description The id of the provider's customer. */
+            customer: string | null;
+            /** @description Free text, for people. */
+            description: string | null;
+            /**
+             * @description The key-value pairs that you stored with the object.
+             * @example {
+             *       "order": "1042"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            failure: components["schemas"]["Failure"] | null;
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
+            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
+            capture_before?: string | null;
+            provider: {
+                /** @description The name of the provider. */
+                name: string;
+                /** @description The provider's id of the payment, once it is known. */
+                payment_id: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the payment was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description The tenant.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /** @description The newest operation on the payment that is not completed. */
+            operation: {
+                /**
+                 * @description The id of the operation.
+                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: string;
+                /**
+                 * @description The kind of operation.
+                 * @example payment.create
+                 */
+                operation: string;
+                /**
+                 * @description The status of the operation.
+                 * @enum {string}
+                 */
+                status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+                /** @description The last step that was recorded; work resumes after it. */
+                recovery_point: string;
+            } | null;
+        };
         TenantWebhookEndpointList: {
             /** @constant */
             object: "list";
@@ -11175,6 +11298,46 @@ export interface operations {
             404: components["responses"]["Session-RouteNotFound"];
             500: components["responses"]["Session-InternalError"];
             503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    listTenantPayments: {
+        parameters: {
+            query?: {
+                tenant?: string;
+                status?: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
+                stuck?: "true";
+                currency?: string;
+                amount?: string;
+                key?: string;
+                provider_id?: string;
+                /** @description The maximum number of entries to return, from 1 to 100. */
+                limit?: components["parameters"]["Limit"];
+                starting_after?: string;
+                ending_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of payments. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentOverviewList"];
+                };
+            };
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
     };

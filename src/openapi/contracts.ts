@@ -9,6 +9,7 @@ import { eventContracts } from '../http/events/contract.ts'
 import { keyContracts } from '../http/idempotency-keys/contract.ts'
 import { ledgerContracts } from '../http/ledger/contract.ts'
 import { overviewContracts } from '../http/overview/contract.ts'
+import { operatorPaymentContracts } from '../http/payments/operators/contract.ts'
 import { paymentContracts } from '../http/payments/contract.ts'
 import { refundContracts } from '../http/refunds/contract.ts'
 import { serviceContracts } from '../http/service/contract.ts'
@@ -36,6 +37,7 @@ export const contracts: Contracts = {
   ...adminContracts,
   ...consoleContracts,
   ...breakContracts,
+  ...operatorPaymentContracts,
   ...operatorWebhookContracts,
   ...serviceContracts,
 }

@@ -7,13 +7,18 @@ import {
   insertConsoleSession,
   touchConsoleSession,
 } from '../../../src/db/operators/console-sessions.ts'
+import { listPaymentsOfTenants } from '../../../src/db/operators/payment-overviews.ts'
 import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
-import { example, type Example } from './example.ts'
-import { LIMIT, NOW } from './example-values.ts'
+import { example, LATER_PAGE, type Example } from './example.ts'
+import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'
 
 const HASH = Buffer.alloc(32)
 const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }
 const LIMITS = { idleSeconds: 1_800, maxSeconds: 43_200 }
+
+const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
+const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
+const NAMES = { key: KEY, providerObject: { provider: PROVIDER, id: 'pi_1' } }
 
 export const consoleExamples: readonly Example[] = [
   example(insertConsoleSession, (sql) => insertConsoleSession(sql, SESSION), {
@@ -25,4 +30,12 @@ export const consoleExamples: readonly Example[] = [
   example(deleteConsoleSession, (sql) => deleteConsoleSession(sql, HASH)),
   example(deleteEndedConsoleSessions, (sql) => deleteEndedConsoleSessions(sql, LIMITS)),
   example(listUnfinishedOperations, (sql) => listUnfinishedOperations(sql, LIMIT)),
+  example(
+    listPaymentsOfTenants,
+    (sql) => listPaymentsOfTenants(sql, { tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE),
+    {
+      answers: [[ROW], [ROW], [ROW], [ROW], [ROW]],
+      variant: `The payments that operations and names lead to. Then the list, with every filter. ${LATER_PAGE} Then the operations on the payments of each tenant.`,
+    },
+  ),
 ]

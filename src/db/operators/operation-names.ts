@@ -1,4 +1,4 @@
-// Finds operations by what operators know of them. Operators name no tenant, so each index is read
+// Finds operations and payments by what operators know of them. Operators name no tenant, so each index is read
 // once for each tenant: there are far fewer tenants than operations.
 import type { Fragment, Sql } from '../connection/client.ts'
 
@@ -59,4 +59,31 @@ const ofProviderObject = (
   join idempotency_keys as begun
     on begun.tenant_id = tenants.id and begun.id = run.operation_id
     and begun.dispute_id = disputes.id
+`
+
+/** The payment that an operation with the idempotency key creates or changes, of each tenant. */
+export const paymentsOfKey = (sql: Sql, key: string): Fragment => sql`
+  select keyed.payment_id as id
+  from tenants
+  join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
+`
+
+/** The payment that is, or belongs to, an object of the provider. Unlike operations, it is kept. */
+export const paymentsOfProviderObject = (
+  sql: Sql,
+  { provider, id }: { provider: string; id: string },
+): Fragment => sql`
+  select payments.id
+  from tenants
+  join payments
+    on payments.tenant_id = tenants.id and payments.provider = ${provider}
+    and payments.provider_payment_id = ${id}
+  union all
+  select refunds.payment_id
+  from tenants
+  join refunds on refunds.tenant_id = tenants.id and refunds.provider_refund_id = ${id}
+  union all
+  select disputes.payment_id
+  from tenants
+  join disputes on disputes.tenant_id = tenants.id and disputes.provider_dispute_id = ${id}
 `

@@ -117,6 +117,11 @@ const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
   ) as finding
 `
 
+/** Whether the unfinished operation in `operation` waits for a worker or a job that is gone. */
+export const isStuck = (sql: Sql): Fragment => sql`
+  operation.status in ('pending', 'processing') and (${leaseRanOut(sql)} or ${jobless(sql)})
+`
+
 /**
  * A selection of operations: those of one status; `stuck`, which wait for a worker or a job that is
  * gone; `dead`, which go on only when a person or a client requests it.
@@ -143,8 +148,7 @@ const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
     case 'failed_retryable':
       return sql`operation.status = 'failed_retryable'`
     case 'stuck':
-      return sql`operation.status in ('pending', 'processing')
-        and (${leaseRanOut(sql)} or ${jobless(sql)})`
+      return isStuck(sql)
     case 'dead':
       return sql`(operation.status = 'failed_retryable'
         or (operation.status = 'unknown' and operation.next_check_at is null))`

@@ -147,6 +147,22 @@ export function paymentPath(id: string): string {
 
 /** Renders the payment for the API; amounts in minor units, times in ISO 8601. */
 export function presentPayment(payment: Payment): Record<string, unknown> {
+  const isToAct = payment.status === 'requires_action'
+  return render(
+    payment,
+    isToAct ? { next_action: { type: 'authenticate', client_secret: payment.clientSecret } } : {},
+  )
+}
+
+/** Renders the payment for operators, who need no secret. The secret is not even decrypted. */
+export function presentPaymentWithoutSecret(payment: Payment): Record<string, unknown> {
+  return render(payment, {})
+}
+
+function render(
+  payment: Payment,
+  nextAction: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   return {
     id: showPaymentId(payment.id),
     object: 'payment',
@@ -160,9 +176,7 @@ export function presentPayment(payment: Payment): Record<string, unknown> {
     customer: payment.customer,
     description: payment.description,
     metadata: payment.metadata,
-    ...(payment.status === 'requires_action'
-      ? { next_action: { type: 'authenticate', client_secret: payment.clientSecret } }
-      : {}),
+    ...nextAction,
     failure: payment.failure && {
       code: payment.failure.code,
       decline_code: payment.failure.declineCode,

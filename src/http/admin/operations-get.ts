@@ -6,7 +6,13 @@ import {
   type OperationOverview,
 } from '../../db/operators/operation-overviews.ts'
 import { type AdminEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
-import { oneOfFilter, paymentFilter, tenantFilter } from '../requests/list-filters.ts'
+import {
+  keyFilter,
+  oneOfFilter,
+  paymentFilter,
+  providerIdFilter,
+  tenantFilter,
+} from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 import {
@@ -18,15 +24,8 @@ import {
 import { presentResolution } from './operations-verdict.ts'
 import { findLastResolution } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
-import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
-import type { Filter } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
-
-const matching = (pattern: RegExp, expected: string): Filter<string> => ({
-  expected,
-  parse: (text) => (pattern.test(text) ? text : undefined),
-})
 
 const knownFilters = {
   status: oneOfFilter(
@@ -35,16 +34,8 @@ const knownFilters = {
   ),
   tenant: tenantFilter,
   payment: paymentFilter,
-  // As it is stored: without quotes.
-  idempotency_key: matching(
-    new RegExp(`^[\\x20-\\x7E]{1,${KEY_LENGTH_MAX}}$`),
-    'one idempotency key',
-  ),
-  provider_id: matching(
-    // `dp_`: the ids of older disputes.
-    /^(pi|re|pyr|du|dp)_[A-Za-z0-9_]{1,200}$/,
-    'the id of one payment intent, refund or dispute at the provider',
-  ),
+  idempotency_key: keyFilter,
+  provider_id: providerIdFilter,
 }
 
 export const listOperations: AdminEndpoint = async (parts, request) => {

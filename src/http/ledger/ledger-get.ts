@@ -13,9 +13,8 @@ import {
 import { showJson } from '../responses/answer.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { refuseQuery, parseFilteredQuery } from '../requests/list-query.ts'
-import { isCurrency } from '../../domain/payments/currency.ts'
 import { ledgerKinds } from '../../domain/ledger/ledger.ts'
-import { oneOfFilter, paymentFilter, timeFilter } from '../requests/list-filters.ts'
+import { currencyFilter, oneOfFilter, paymentFilter, timeFilter } from '../requests/list-filters.ts'
 import { showPage } from '../responses/page-answer.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 
@@ -28,10 +27,7 @@ export const listLedgerBalances: TenantEndpoint = async ({ store }, request, ten
 const knownFilters = {
   payment: paymentFilter,
   kind: oneOfFilter(`one of ${ledgerKinds.join(', ')}`, ledgerKinds),
-  currency: {
-    expected: 'one ISO 4217 code in lower case',
-    parse: (text: string) => (isCurrency(text) ? text : undefined),
-  },
+  currency: currencyFilter,
   created_from: timeFilter,
   created_before: timeFilter,
 }

@@ -1,6 +1,8 @@
 // Parses the filters that several lists have: ids, names and times. Every value is checked here, so
 // that no SQL statement receives a value that Postgres would refuse.
 import { z } from 'zod'
+import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
+import { isCurrency } from '../../domain/payments/currency.ts'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
 import { parseTenantId } from '../../domain/tenants/tenant.ts'
 import type { Filter } from './list-query.ts'
@@ -13,6 +15,28 @@ export const paymentFilter: Filter<string> = {
 export const tenantFilter: Filter<string> = {
   expected: 'the id of one tenant',
   parse: parseTenantId,
+}
+
+const matching = (pattern: RegExp, expected: string): Filter<string> => ({
+  expected,
+  parse: (text) => (pattern.test(text) ? text : undefined),
+})
+
+/** As it is stored: without quotes. */
+export const keyFilter = matching(
+  new RegExp(`^[\\x20-\\x7E]{1,${KEY_LENGTH_MAX}}$`),
+  'one idempotency key',
+)
+
+export const providerIdFilter = matching(
+  // `dp_`: the ids of older disputes.
+  /^(pi|re|pyr|du|dp)_[A-Za-z0-9_]{1,200}$/,
+  'the id of one payment intent, refund or dispute at the provider',
+)
+
+export const currencyFilter: Filter<string> = {
+  expected: 'one ISO 4217 code in lower case',
+  parse: (text) => (isCurrency(text) ? text : undefined),
 }
 
 /** A filter by one of the names; `expected` describes them in the error. */

@@ -1,0 +1,54 @@
+// Contracts of the endpoints by which operators find payments of all tenants.
+import { z } from 'zod'
+import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
+import type { Contracts } from '../../contracts/contract.ts'
+import { listOf } from '../../contracts/fields.ts'
+import { idFilter, oneOf } from '../../contracts/parameters.ts'
+import { paymentOverviewSchema } from './schema.ts'
+
+const filterText = (description: string, example: string) =>
+  z
+    .string()
+    .meta({ description, examples: [example] })
+    .optional()
+
+export const operatorPaymentContracts: Contracts = {
+  'GET /admin/payments': {
+    operationId: 'listTenantPayments',
+    tag: 'Operators',
+    summary: 'List payments of tenants',
+    description:
+      'Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. No payment has its client secret.',
+    isList: true,
+    query: z.object({
+      tenant: idFilter('tnt', 'Only return payments of this tenant.'),
+      status: oneOf(paymentStatuses, 'Only return payments with this status.'),
+      stuck: oneOf(
+        ['true'],
+        'Only return payments with an operation in progress that no worker works on any more.',
+      ),
+      currency: filterText(
+        'Only return payments in this currency: a three-letter ISO 4217 code, in lower case.',
+        'usd',
+      ),
+      amount: filterText(
+        'Only return payments of this amount, in the smallest unit of the currency.',
+        '1999',
+      ),
+      key: filterText(
+        'Only return the payment that a request with this idempotency key created or changed, without the quotes of its header. The service forgets a key after its retention.',
+        'order-1042',
+      ),
+      provider_id: filterText(
+        "Only return the payment that has this id at the provider, or has a refund or dispute with this id of the provider's.",
+        'pi_3SZ0001',
+      ),
+    }),
+    answers: {
+      200: {
+        description: 'A page of payments.',
+        schema: listOf('PaymentOverviewList', paymentOverviewSchema),
+      },
+    },
+  },
+}

@@ -1,0 +1,69 @@
+// GET /admin/payments: lists the payments of all tenants for operators.
+import {
+  listPaymentsOfTenants,
+  type PaymentOverview,
+} from '../../../db/operators/payment-overviews.ts'
+import {
+  AMOUNT_MAX_MINOR,
+  parsePaymentId,
+  presentPaymentWithoutSecret,
+  type Payment,
+} from '../../../domain/payments/payment.ts'
+import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
+import { showTenantId } from '../../../domain/tenants/tenant.ts'
+import { showOperationId } from '../../admin/operations-show.ts'
+import { withinStoreTimeout, type AdminEndpoint } from '../../endpoint.ts'
+import {
+  currencyFilter,
+  keyFilter,
+  oneOfFilter,
+  providerIdFilter,
+  tenantFilter,
+} from '../../requests/list-filters.ts'
+import { parseFilteredQuery, type Filter } from '../../requests/list-query.ts'
+import { showPage } from '../../responses/page-answer.ts'
+
+const amountFilter: Filter<number> = {
+  expected: `one integer from 1 to ${AMOUNT_MAX_MINOR}`,
+  parse: (text) => (/^[1-9]\d{0,7}$/.test(text) ? Number(text) : undefined),
+}
+
+const knownFilters = {
+  tenant: tenantFilter,
+  status: oneOfFilter(`one of ${paymentStatuses.join(', ')}`, paymentStatuses),
+  stuck: oneOfFilter('true', ['true'] as const),
+  currency: currencyFilter,
+  amount: amountFilter,
+  key: keyFilter,
+  provider_id: providerIdFilter,
+}
+
+export const listPaymentsEndpoint: AdminEndpoint = async (parts, request) => {
+  const { page, filters } = parseFilteredQuery(request.query, parsePaymentId, knownFilters)
+  const { stuck, amount, provider_id: id, ...same } = filters
+  const filter = {
+    ...same,
+    stuck: stuck === 'true',
+    amountMinor: amount,
+    providerObject: id === undefined ? undefined : { provider: parts.providerName, id },
+  }
+  const lookup = listPaymentsOfTenants(parts.store.sql, filter, page)
+  return showPage(await withinStoreTimeout(parts, lookup), presentOverview)
+}
+
+/** Renders a payment as its tenant sees it, with the tenant and without the client secret. */
+function presentForOperators(payment: Payment): Record<string, unknown> {
+  return { ...presentPaymentWithoutSecret(payment), tenant: showTenantId(payment.tenantId) }
+}
+
+function presentOverview({ payment, operation }: PaymentOverview): Record<string, unknown> {
+  return {
+    ...presentForOperators(payment),
+    operation: operation && {
+      id: showOperationId(operation.id),
+      operation: operation.operation,
+      status: operation.status,
+      recovery_point: operation.recoveryPoint,
+    },
+  }
+}

@@ -1,0 +1,145 @@
+// The plans of the operators' list of payments. What it returns is tested over HTTP.
+import { randomUUIDv7 } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import {
+  listPaymentsOfTenants,
+  type PaymentFilters,
+} from '../../../src/db/operators/payment-overviews.ts'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { explain, rowsRead } from '../../support/explain.ts'
+import { openTestStore } from '../reservations.ts'
+
+const TENANTS = 3
+const PAYMENTS = 20_000
+/** Of each tenant. */
+const STUCK = 5
+
+let database: TestDatabase
+let store: Store
+let sql: Sql
+let tenant: string
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.adminUrl)
+  ;({ sql } = store)
+  for (let count = 0; count < TENANTS; count += 1) tenant = await fillTenant()
+  await sql`analyze tenants`
+  await sql`analyze payments`
+  await sql`analyze idempotency_keys`
+  await sql`analyze phase_runs`
+})
+
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+/** Makes payments with one completed operation each; the newest ones are stuck. */
+async function fillTenant(): Promise<string> {
+  const id = randomUUIDv7()
+  await sql`insert into tenants (id, name) values (${id}, 'Shop')`
+  await sql`
+    insert into payments (
+      tenant_id, id, amount_minor, currency, status, previous_status, capture_method, payment_method,
+      metadata, provider, provider_payment_id, amount_captured_minor
+    )
+    select ${id}, gen_random_uuid(), 1999, 'usd', 'succeeded', 'processing', 'automatic', 'pm_card_visa',
+      '{}', 'stripe', 'pi_' || number, 1999
+    from generate_series(1, ${PAYMENTS}::int) as number
+  `
+  await sql`
+    insert into idempotency_keys (
+      tenant_id, id, key, fingerprint, operation, payment_id, status, recovery_point, finished_at,
+      response_status, response_headers, response_body, expires_at
+    )
+    select ${id}, gen_random_uuid(), 'key ' || id, '\\x00', 'payment.create', id, 'completed', 'finished',
+      now(), 201, '{}', '{}', now()
+    from payments where tenant_id = ${id}
+  `
+  await sql`
+    insert into idempotency_keys (
+      tenant_id, id, key, fingerprint, operation, payment_id, status, lease_expires_at, expires_at
+    )
+    select ${id}, gen_random_uuid(), 'stuck ' || id, '\\x00', 'refund.create', id, 'processing',
+      now() - interval '1 minute', now()
+    from (select id from payments where tenant_id = ${id} order by id desc limit ${STUCK}) as newest
+  `
+  await sql`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch, started_at
+    )
+    select tenant_id, gen_random_uuid(), payment_id, id, operation, phase, coalesce(phase, 'begun'), 1, 1, now()
+    from idempotency_keys cross join (values (null), ('started'), ('captured')) as steps (phase)
+    where tenant_id = ${id}
+  `
+  return id
+}
+
+const LIMIT = 50
+/** Each page is read once by its ids, of each tenant, and then with all columns. */
+const PAGE_ROWS = (TENANTS + 1) * (LIMIT + 1)
+const CURSOR = 'c0000000-0000-7000-8000-000000000000'
+
+const scansOf = (nodes: Awaited<ReturnType<typeof explain>>, table: string) =>
+  nodes.filter((node) => node['Relation Name'] === table).map((node) => node['Node Type'])
+
+test.each<[string, () => PaymentFilters, object]>([
+  ['all tenants', () => ({}), {}],
+  ['all tenants, a later page', () => ({}), { startingAfter: CURSOR }],
+  ['all tenants, backwards', () => ({}), { endingBefore: CURSOR }],
+  ['one tenant', () => ({ tenant }), {}],
+  ['frequent values', () => ({ status: 'succeeded', currency: 'usd', amountMinor: 1999 }), {}],
+])('a page of %s reads only its rows', async (_, filters, cursor) => {
+  const nodes = await explain(sql, /with tenant/, (explaining) =>
+    listPaymentsOfTenants(explaining, filters(), { limit: LIMIT, ...cursor }),
+  )
+
+  expect(nodes.length).toBeGreaterThan(0)
+  expect(scansOf(nodes, 'payments')).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(PAGE_ROWS)
+})
+
+test.each<[string, PaymentFilters, number]>([
+  ['stuck payments', { stuck: true }, 2 * TENANTS * STUCK],
+  ['the payments of a key', { key: 'key 1' }, 0],
+  [
+    'the payments of an id at the provider',
+    { providerObject: { provider: 'stripe', id: 'pi_7' } },
+    3 * TENANTS,
+  ],
+])('a page of %s reads no other payment', async (_, filters, payments) => {
+  const read = (statement: RegExp) =>
+    explain(sql, statement, (explaining) =>
+      listPaymentsOfTenants(explaining, filters, { limit: LIMIT }),
+    )
+  const found = await read(/select named|select operation\.payment_id/)
+  const page = await read(/with tenant/)
+
+  const nodes = [...found, ...page]
+  expect(found.length).toBeGreaterThan(0)
+  expect(scansOf(nodes, 'payments')).not.toContain('Seq Scan')
+  expect(scansOf(nodes, 'idempotency_keys')).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(payments)
+  expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThanOrEqual(TENANTS * STUCK)
+})
+
+test('the operations of a page are found by its payments', async () => {
+  const nodes = await explain(sql, /select distinct/, (explaining) =>
+    listPaymentsOfTenants(explaining, {}, { limit: LIMIT }),
+  )
+
+  expect(scansOf(nodes, 'phase_runs')).not.toContain('Seq Scan')
+  expect(scansOf(nodes, 'idempotency_keys')).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, 'phase_runs')).toBeLessThanOrEqual(4 * (LIMIT + TENANTS * STUCK))
+  expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThan(LIMIT + 2 * TENANTS * STUCK + 1)
+})
+
+test('the search for a value that no payment has reads them once', async () => {
+  const nodes = await explain(sql, /with tenant/, (explaining) =>
+    listPaymentsOfTenants(explaining, { currency: 'eur' }, { limit: LIMIT }),
+  )
+
+  expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(TENANTS * PAYMENTS)
+})
