@@ -12,7 +12,6 @@ import {
   type ExpiryCursor,
 } from '../db/idempotency/key-expiry.ts'
 import { openFindings, type NewFinding } from '../db/reconciliation/findings.ts'
-import { deleteSilentProcesses } from '../db/operators/service-processes.ts'
 import { deleteOldTombstones } from '../db/idempotency/key-tombstones.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import { showId } from '../domain/resource-id.ts'
@@ -46,8 +45,6 @@ export interface ReaperCounts extends Record<string, number> {
   /** Operations that were given up partly executed; they wait for an operator now. */
   readonly abandoned: number
   readonly tombstones_deleted: number
-  /** Killed processes that are no longer shown to operators. */
-  readonly processes_forgotten: number
 }
 
 /** Runs one round. Concurrent rounds, in this and in other processes, are harmless. */
@@ -68,7 +65,6 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
     reaped: await inFullBatches(limit, () => deleteIfTombstoned(sql, due)),
     buried: await insertAllTombstones(parts, limit),
     tombstones_deleted: await inFullBatches(limit, () => deleteOldTombstones(sql, old)),
-    processes_forgotten: await deleteSilentProcesses(sql),
   }
 }
 

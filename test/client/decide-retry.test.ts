@@ -130,6 +130,7 @@ test('without Retry-After, retries only the problems that are temporary', () => 
 
   expect(retried.toSorted()).toEqual([
     'internal-error',
+    'launcher-unavailable',
     'overloaded',
     'provider-unavailable',
     'rate-limited',

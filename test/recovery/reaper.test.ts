@@ -24,7 +24,6 @@ const nothing = {
   overtaken: 0,
   abandoned: 0,
   tombstones_deleted: 0,
-  processes_forgotten: 0,
 }
 
 let t: TestEngine

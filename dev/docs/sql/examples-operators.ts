@@ -21,7 +21,6 @@ import {
 } from '../../../src/db/operators/operation-overviews.ts'
 import {
   deleteProcess,
-  deleteSilentProcesses,
   listProcesses,
   recordProcess,
 } from '../../../src/db/operators/service-processes.ts'
@@ -64,7 +63,6 @@ export const operatorExamples: readonly Example[] = [
   example(countCharges, (sql) => countCharges(sql)),
   example(recordProcess, (sql) => recordProcess(sql, PROCESS)),
   example(deleteProcess, (sql) => deleteProcess(sql, ID)),
-  example(deleteSilentProcesses, (sql) => deleteSilentProcesses(sql)),
   example(listProcesses, (sql) => listProcesses(sql)),
   example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE), {
     variant: `The view \`paused\`. ${LATER_PAGE} With the filter by tenant, \`tenant\` is that one.`,

@@ -55,7 +55,7 @@ export function startReporting(parts: ReporterParts): ProcessReporter {
     async stop() {
       clearInterval(timer)
       const deleted = Promise.resolve(reporting).then(() => deleteProcess(sql, own.id))
-      // Otherwise operators see it as gone, and the reaper deletes it.
+      // Otherwise operators see it as gone, and another process deletes it after an hour.
       await withinMs(LAST_STATEMENT_MS, deleted).catch(() => {})
     },
   }

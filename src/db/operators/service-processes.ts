@@ -13,12 +13,15 @@ export interface ProcessReport extends ServiceProcess {
   readonly circuits: readonly CircuitReport[]
 }
 
-/** Records that a process runs. It is inserted again if the reaper has deleted it meanwhile. */
+/** Records that a process runs, and deletes those that have reported nothing for an hour. */
 export async function recordProcess(
   sql: Sql,
   { id, kind, host, queues, version, uptimeSeconds, circuits }: ProcessReport,
 ): Promise<void> {
   await sql`
+    with silent as (
+      delete from service_processes where seen_at < now() - interval '1 hour' and id <> ${id}
+    )
     insert into service_processes (id, kind, host, queues, version, circuits, started_at)
     values (
       ${id}, ${kind}, ${host}, ${[...queues]}, ${version}, ${JSON.stringify(circuits)}::jsonb,
@@ -31,14 +34,6 @@ export async function recordProcess(
 /** Deletes the row of a process that shuts down. */
 export async function deleteProcess(sql: Sql, id: string): Promise<void> {
   await sql`delete from service_processes where id = ${id}`
-}
-
-/** Deletes processes that have reported nothing for an hour. Returns how many. */
-export async function deleteSilentProcesses(sql: Sql): Promise<number> {
-  const { count } = await sql`
-    delete from service_processes where seen_at < now() - interval '1 hour'
-  `
-  return count
 }
 
 /** A process, with its last report. */

@@ -64,9 +64,7 @@ export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
         paused_until = case
           when ${reason} is not null then null
           when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
-          then to_timestamp(
-            extract(epoch from now())::float8 + ${pauseSeconds(sql, sql`consecutive_failures + 1`)}
-          )
+          then ${pauseEnd(sql, sql`consecutive_failures + 1`)}
           else paused_until end,
         disabled_reason = ${reason},
         status = case when ${reason} is null then endpoint.status else 'disabled' end
@@ -79,13 +77,15 @@ export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
 }
 
 /**
- * The pause after so many failures. The exponent is limited, because the power could overflow. In
- * seconds: Citus refuses to add an interval to a time in a case of a change.
+ * When the pause after so many failures ends. The exponent is limited, because the power could
+ * overflow. It adds seconds: Citus refuses to add an interval to a time in a case of a change.
  */
-const pauseSeconds = (sql: Sql, failures: Fragment): Fragment => sql`
-  least(
-    ${FIRST_PAUSE_SECONDS} * 2 ^ least(${failures} - ${FAILURES_TO_OPEN}, 10),
-    ${LONGEST_PAUSE_SECONDS}
+const pauseEnd = (sql: Sql, failures: Fragment): Fragment => sql`
+  to_timestamp(
+    extract(epoch from now())::float8 + least(
+      ${FIRST_PAUSE_SECONDS} * 2 ^ least(${failures} - ${FAILURES_TO_OPEN}, 10),
+      ${LONGEST_PAUSE_SECONDS}
+    )
   )
 `
 
