@@ -1123,6 +1123,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/payments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a payment of a tenant
+         * @description Returns a payment of any tenant with its life: its operations and their attempts, its events and their deliveries, its entries in the ledger, its refunds and its disputes.
+         */
+        get: operations["getTenantPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/webhook-endpoints": {
         parameters: {
             query?: never;
@@ -6728,6 +6748,248 @@ export interface components {
                 recovery_point: string;
             } | null;
         };
+        PaymentWithLife: {
+            /**
+             * @description The id of the payment.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "payment";
+            /**
+             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_captured: number;
+            /**
+             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_refunded: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /**
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
+             * @enum {string}
+             */
+            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
+            /**
+             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
+             * @enum {string}
+             */
+            capture_method: "automatic" | "manual";
+            /** @description The id of the provider's payment method. */
+            payment_method: string;
+            /** @description The id of the provider's customer. */
+            customer: string | null;
+            /** @description Free text, for people. */
+            description: string | null;
+            /**
+             * @description The key-value pairs that you stored with the object.
+             * @example {
+             *       "order": "1042"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            failure: components["schemas"]["Failure"] | null;
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
+            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
+            capture_before?: string | null;
+            provider: {
+                /** @description The name of the provider. */
+                name: string;
+                /** @description The provider's id of the payment, once it is known. */
+                payment_id: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the payment was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description The tenant.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /** @description The newest operation on the payment that is not completed. */
+            operation: {
+                /**
+                 * @description The id of the operation.
+                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: string;
+                /**
+                 * @description The kind of operation.
+                 * @example payment.create
+                 */
+                operation: string;
+                /**
+                 * @description The status of the operation.
+                 * @enum {string}
+                 */
+                status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+                /** @description The last step that was recorded; work resumes after it. */
+                recovery_point: string;
+            } | null;
+            life: components["schemas"]["PaymentLife"];
+        };
+        /** @description What happened to the payment. Each list has the oldest entries, up to 100, oldest first. */
+        PaymentLife: {
+            /** @description The operations whose idempotency keys are not forgotten yet. */
+            operations: {
+                /**
+                 * @description The id of the operation.
+                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: string;
+                /** @constant */
+                object: "operation";
+                /**
+                 * @description The tenant that the operation belongs to.
+                 * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                tenant: string;
+                /** @description The client's idempotency key. Null when no client began the operation. */
+                idempotency_key: string | null;
+                /**
+                 * @description The kind of operation.
+                 * @example payment.create
+                 */
+                operation: string;
+                /**
+                 * @description The status of the operation.
+                 * @enum {string}
+                 */
+                status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+                /** @description The last step that was recorded; work resumes after it. */
+                recovery_point: string;
+                /**
+                 * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
+                 * @enum {string}
+                 */
+                resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
+                /** @description How many times work on the operation has started. */
+                attempts: number;
+                /** @description The number of the current lease; each new lease increments it. */
+                lease_epoch: number;
+                lease_expires_at: string | null;
+                /** @description Whether a provider call of the current step may have run without a known result. */
+                in_doubt: boolean;
+                /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
+                phase_age_seconds: number | null;
+                /** @description The error of the last attempt. */
+                last_error: string | null;
+                unknown_at: string | null;
+                checked_at: string | null;
+                next_check_at: string | null;
+                /** @description What an operator claims about the outcome, until a look-up has judged it. */
+                evidence: {
+                    [key: string]: unknown;
+                } | null;
+                /** @description The open finding about the operation. */
+                finding: {
+                    /**
+                     * @description The id of the finding.
+                     * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
+                     */
+                    id: string;
+                    /**
+                     * @description The kind of finding.
+                     * @enum {string}
+                     */
+                    kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
+                } | null;
+                payment: string | null;
+                refund: string | null;
+                /**
+                 * Format: date-time
+                 * @description When the operation was accepted.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                created_at: string;
+                completed_at: string | null;
+            }[];
+            /** @description Every attempt of every step. */
+            runs: {
+                /** @constant */
+                object: "phase_run";
+                /**
+                 * @description The kind of operation.
+                 * @example payment.create
+                 */
+                operation: string;
+                /** @description The step. Null for the entry that records the beginning of an operation. */
+                phase: string | null;
+                /** @description The recovery point that the attempt reached. Null when it recorded no outcome. */
+                recovery_point: string | null;
+                /** @description The number of the attempt. */
+                attempt: number;
+                /** @description The number of the lease under which the attempt ran. */
+                lease_epoch: number;
+                /** @description The provider call of the step, without secrets. Null when the step made no provider call. */
+                provider: {
+                    /** @description Whether the request could execute something: `call`, or only read: `look`. Null when that was not recorded. */
+                    kind: ("call" | "look") | null;
+                    amount: number | null;
+                    currency: string | null;
+                    /**
+                     * @description The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.
+                     * @enum {string}
+                     */
+                    outcome: "done" | "declined" | "not_executed" | "unknown";
+                    /** @description The request to the provider. */
+                    asked: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description The provider's response. */
+                    answered: {
+                        [key: string]: unknown;
+                    } | null;
+                } | null;
+                /**
+                 * Format: date-time
+                 * @description When the attempt began.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                started_at: string;
+                /**
+                 * Format: date-time
+                 * @description When the attempt was recorded.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                recorded_at: string;
+                /**
+                 * @description The operation.
+                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                operation_id: string;
+            }[];
+            /** @description The events, without client secrets. */
+            events: components["schemas"]["Event"][];
+            /** @description The webhook deliveries of these events. */
+            deliveries: components["schemas"]["WebhookDelivery"][];
+            /** @description The transactions that moved its money. */
+            ledger: components["schemas"]["LedgerTransaction"][];
+            /** @description Its refunds. */
+            refunds: components["schemas"]["Refund"][];
+            /** @description Its disputes. */
+            disputes: components["schemas"]["Dispute"][];
+            /** @description Whether a list has more entries than these. */
+            has_more: boolean;
+            /** @description The lists that have more entries than these. */
+            incomplete: ("operations" | "runs" | "events" | "deliveries" | "ledger" | "refunds" | "disputes")[];
+        };
         TenantWebhookEndpointList: {
             /** @constant */
             object: "list";
@@ -11336,6 +11598,36 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getTenantPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the payment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment with its life. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentWithLife"];
+                };
+            };
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

@@ -173,6 +173,7 @@ export const overview: OperationOverview = {
   paymentId: ID,
   refundId: null,
   createdAt: NOW,
+  finishedAt: NOW,
   finding: null,
 }
 

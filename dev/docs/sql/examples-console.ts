@@ -7,7 +7,10 @@ import {
   insertConsoleSession,
   touchConsoleSession,
 } from '../../../src/db/operators/console-sessions.ts'
-import { listPaymentsOfTenants } from '../../../src/db/operators/payment-overviews.ts'
+import {
+  findPaymentOverview,
+  listPaymentsOfTenants,
+} from '../../../src/db/operators/payment-overviews.ts'
 import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
 import { example, LATER_PAGE, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'
@@ -30,6 +33,7 @@ export const consoleExamples: readonly Example[] = [
   example(deleteConsoleSession, (sql) => deleteConsoleSession(sql, HASH)),
   example(deleteEndedConsoleSessions, (sql) => deleteEndedConsoleSessions(sql, LIMITS)),
   example(listUnfinishedOperations, (sql) => listUnfinishedOperations(sql, LIMIT)),
+  example(findPaymentOverview, (sql) => findPaymentOverview(sql, ID), { answers: [[ROW]] }),
   example(
     listPaymentsOfTenants,
     (sql) => listPaymentsOfTenants(sql, { tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE),

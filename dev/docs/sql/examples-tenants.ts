@@ -120,7 +120,10 @@ export const webhookExamples: readonly Example[] = [
   example(findDeliveries, (sql) => findDeliveries(sql, ID, [ID])),
   example(
     listDeliveries,
-    (sql) => listDeliveries(sql, ID, { endpointId: ID, eventId: ID, status: 'failed' }, PAGE),
+    (sql) => {
+      const filters = { endpointId: ID, eventId: ID, eventIds: [ID], status: 'failed' } as const
+      return listDeliveries(sql, ID, filters, PAGE)
+    },
     { variant: FILTERED },
   ),
   example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF)),

@@ -6,6 +6,8 @@ import { seesEveryTenant } from './row-security.ts'
 /** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
   readonly limit: number
+  /** Reads the oldest items instead of the newest. They are newest first, too. */
+  readonly oldest?: boolean
   readonly startingAfter?: string
   readonly endingBefore?: string
 }
@@ -57,19 +59,22 @@ function pageOf(sql: Sql, request: PageRequest): Fragment {
   return sql`${older} ${newer} ${firstOf(sql, request)}`
 }
 
-function firstOf(sql: Sql, { limit, endingBefore }: PageRequest): Fragment {
-  const order = endingBefore === undefined ? sql`desc` : sql`asc`
-  return sql`order by id ${order} limit ${limit + 1}`
+function firstOf(sql: Sql, request: PageRequest): Fragment {
+  const order = isAscending(request) ? sql`asc` : sql`desc`
+  return sql`order by id ${order} limit ${request.limit + 1}`
 }
+
+const isAscending = ({ endingBefore, oldest }: PageRequest): boolean =>
+  endingBefore !== undefined || oldest === true
 
 function toPage<Row, Item>(
   rows: readonly Row[],
-  { limit, endingBefore }: PageRequest,
+  request: PageRequest,
   fromRow: (row: Row) => Item,
 ): Page<Item> {
-  const items = rows.slice(0, limit).map(fromRow)
-  const newestFirst = endingBefore === undefined ? items : items.toReversed()
-  return { items: newestFirst, hasMore: rows.length > limit }
+  const items = rows.slice(0, request.limit).map(fromRow)
+  const newestFirst = isAscending(request) ? items.toReversed() : items
+  return { items: newestFirst, hasMore: rows.length > request.limit }
 }
 
 /** The statement parts of a list of all tenants, of a table with the primary key (tenant_id, id). */
@@ -99,7 +104,7 @@ export async function readPageOfTenants<Row extends { readonly id: string }, Ite
     cursor === undefined || hasEntryOfTenants(sql, list, tenantId, cursor),
   ])
   // Citus returns the rows of a page in any order.
-  const direction = request.endingBefore === undefined ? -1 : 1
+  const direction = isAscending(request) ? 1 : -1
   const sorted = rows.toSorted((one, other) => (one.id < other.id ? -direction : direction))
   return isCursorKnown ? toPage(sorted, request, list.fromRow) : undefined
 }

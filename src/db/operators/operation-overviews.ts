@@ -31,6 +31,8 @@ export interface OperationOverview extends OperationRef {
   readonly paymentId: string | null
   readonly refundId: string | null
   readonly createdAt: Date
+  /** Null until it is completed. */
+  readonly finishedAt: Date | null
   /** The open finding about the operation. */
   readonly finding: { readonly id: string; readonly kind: FindingKind } | null
 }
@@ -57,6 +59,7 @@ interface OverviewRow {
   payment_id: string | null
   refund_id: string | null
   created_at: string
+  finished_at: string | null
   finding: { id: string; kind: FindingKind } | null
 }
 
@@ -83,6 +86,7 @@ function overviewFromRow(row: OverviewRow): OperationOverview {
     paymentId: row.payment_id,
     refundId: row.refund_id,
     createdAt: new Date(row.created_at),
+    finishedAt: momentOrNull(row.finished_at),
     finding: row.finding,
   }
 }
@@ -109,6 +113,7 @@ const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
   (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
   operation.last_error, operation.unknown_at, operation.next_check_at, operation.checked_at,
   operation.evidence, operation.payment_id, operation.refund_id, operation.created_at,
+  operation.finished_at,
   (
     select jsonb_build_object('id', finding.id, 'kind', finding.kind)
     from reconciliation_findings as finding

@@ -35,6 +35,24 @@ export interface PaymentFilters extends Omit<OperationNames, 'payment'> {
   readonly stuck?: boolean | undefined
 }
 
+/** Finds a payment of any tenant, by the primary key of each tenant. */
+export async function findPaymentOverview(
+  sql: Sql,
+  id: string,
+): Promise<PaymentOverview | undefined> {
+  const [row] = await sql<EntryRow[]>`
+    with tenant (owner) as (select id from tenants)
+    select entry.id, to_jsonb(entry) as payment
+    from tenant
+    join payments as entry on entry.tenant_id = owner and entry.id = ${id}
+    where ${seesEveryTenant(sql)}
+  `
+  if (row === undefined) return undefined
+  const payment = paymentFromRow(row.payment)
+  const [open] = await findOpenOperations(sql, payment.tenantId, [id])
+  return { payment, operation: open?.[1] ?? null }
+}
+
 interface EntryRow {
   id: string
   payment: PaymentRow

@@ -111,6 +111,7 @@ export async function findDeliveries(
 export interface DeliveryFilters {
   readonly endpointId?: string | undefined
   readonly eventId?: string | undefined
+  readonly eventIds?: readonly string[] | undefined
   readonly status?: DeliveryStatus | undefined
 }
 
@@ -120,10 +121,11 @@ export interface DeliveryFilters {
  */
 export const meetsDeliveryFilters = (
   sql: Sql,
-  { endpointId, eventId, status }: DeliveryFilters,
+  { endpointId, eventId, eventIds, status }: DeliveryFilters,
 ): Fragment => sql`
   ${endpointId === undefined ? sql`` : sql`and entry.endpoint_id = ${endpointId}`}
   ${eventId === undefined ? sql`` : sql`and entry.event_id = ${eventId}`}
+  ${eventIds === undefined ? sql`` : sql`and entry.event_id = any(${[...eventIds]}::uuid[])`}
   ${status === undefined ? sql`` : sql`and coalesce(entry.status = ${status}, false)`}
 `
 

@@ -1,6 +1,6 @@
 // Defines the events of payments, refunds, disputes and webhook endpoints, and renders them. The API
 // and the webhooks send the same rendering.
-import { presentPayment, type Payment } from '../payments/payment.ts'
+import { presentPayment, presentPaymentWithoutSecret, type Payment } from '../payments/payment.ts'
 import { presentRefund, type Refund } from '../payments/refund.ts'
 import { presentDispute, type Dispute } from '../payments/dispute.ts'
 import { parseId, showId } from '../resource-id.ts'
@@ -26,12 +26,25 @@ export const parseEventId = (text: string): string | undefined => parseId('evt',
 
 /** Renders the event for the API and for webhooks; times in ISO 8601. */
 export function presentEvent(event: Event): Record<string, unknown> {
+  return render(event, presentSubject(event.subject))
+}
+
+/** Renders the event for operators, who need no client secret. */
+export function presentEventWithoutSecret(event: Event): Record<string, unknown> {
   const { subject } = event
+  const isOfPayment = subject.kind === 'payment'
+  return render(
+    event,
+    isOfPayment ? presentPaymentWithoutSecret(subject.payment) : presentSubject(subject),
+  )
+}
+
+function render(event: Event, object: Record<string, unknown>): Record<string, unknown> {
   return {
     id: showEventId(event.id),
     object: 'event',
     type: event.type,
-    data: { object: presentSubject(subject) },
+    data: { object },
     request: { idempotency_key: event.idempotencyKey },
     created_at: event.createdAt.toISOString(),
   }

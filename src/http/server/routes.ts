@@ -45,6 +45,7 @@ import {
 } from '../ledger/ledger-get.ts'
 import { getOverview } from '../overview/overview-get.ts'
 import { getPayment, getPaymentTimeline, listPayments } from '../payments/payments-get.ts'
+import { getPaymentEndpoint } from '../payments/operators/payments-get.ts'
 import { listPaymentsEndpoint } from '../payments/operators/payments-list.ts'
 import { getProblem } from '../service/problems-get.ts'
 import { getDispute, listDisputes } from '../disputes/disputes-get.ts'
@@ -148,6 +149,7 @@ const ownRoutes: readonly Route[] = [
   { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey, 'payments:read') },
   { path: '/admin/overview', get: admin(getOverview) },
   { path: '/admin/payments', get: admin(listPaymentsEndpoint) },
+  { path: '/admin/payments/:id', get: admin(getPaymentEndpoint) },
   { path: '/admin/operations', get: admin(listOperations) },
   { path: '/admin/operations/:id', get: admin(getOperation) },
   { path: '/admin/operations/:id/resume', post: admin(resumeOperationEndpoint) },

@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import {
+  findPaymentOverview,
   listPaymentsOfTenants,
   type PaymentFilters,
 } from '../../../src/db/operators/payment-overviews.ts'
@@ -142,4 +143,15 @@ test('the search for a value that no payment has reads them once', async () => {
   )
 
   expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(TENANTS * PAYMENTS)
+})
+
+test('one payment is found by the primary key of each tenant', async () => {
+  const [row] = await sql<{ id: string }[]>`select id from payments limit 1`
+  const nodes = await explain(sql, /with tenant/, (explaining) =>
+    findPaymentOverview(explaining, row?.id ?? ''),
+  )
+
+  expect(nodes.length).toBeGreaterThan(0)
+  expect(scansOf(nodes, 'payments')).not.toContain('Seq Scan')
+  expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(1)
 })

@@ -1,6 +1,7 @@
 // The plans of the operators' lists of webhook deliveries. What they return is tested over HTTP.
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { listDeliveries } from '../../../src/db/webhooks/webhook-deliveries.ts'
 import { listDeliveriesOfTenants } from '../../../src/db/operators/webhook-overviews.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -85,4 +86,15 @@ test('the search for a status that no delivery has reads them once', async () =>
   )
 
   expect(rowsRead(nodes, 'webhook_deliveries')).toBeLessThanOrEqual(TENANTS * DELIVERIES)
+})
+
+test('the deliveries of a few events are found by them', async () => {
+  const events = await sql<{ id: string }[]>`select id from events limit 100`
+  const eventIds = events.map(({ id }) => id)
+  const nodes = await explain(sql, /^select $/, (explaining) =>
+    listDeliveries(explaining, first.tenant_id, { eventIds }, { limit: 100, oldest: true }),
+  )
+
+  expect(nodes.length).toBeGreaterThan(0)
+  expect(rowsRead(nodes, 'webhook_deliveries')).toBeLessThanOrEqual(100)
 })

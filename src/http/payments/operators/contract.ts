@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
 import type { Contracts } from '../../contracts/contract.ts'
 import { listOf } from '../../contracts/fields.ts'
-import { idFilter, oneOf } from '../../contracts/parameters.ts'
-import { paymentOverviewSchema } from './schema.ts'
+import { idFilter, idInPath, oneOf } from '../../contracts/parameters.ts'
+import { paymentOverviewSchema, paymentWithLifeSchema } from './schema.ts'
 
 const filterText = (description: string, example: string) =>
   z
@@ -49,6 +49,17 @@ export const operatorPaymentContracts: Contracts = {
         description: 'A page of payments.',
         schema: listOf('PaymentOverviewList', paymentOverviewSchema),
       },
+    },
+  },
+  'GET /admin/payments/:id': {
+    operationId: 'getTenantPayment',
+    tag: 'Operators',
+    summary: 'Retrieve a payment of a tenant',
+    description:
+      'Returns a payment of any tenant with its life: its operations and their attempts, its events and their deliveries, its entries in the ledger, its refunds and its disputes.',
+    path: idInPath('pay', 'The id of the payment.'),
+    answers: {
+      200: { description: 'The payment with its life.', schema: paymentWithLifeSchema },
     },
   },
 }

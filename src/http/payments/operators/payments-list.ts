@@ -7,7 +7,6 @@ import {
   AMOUNT_MAX_MINOR,
   parsePaymentId,
   presentPaymentWithoutSecret,
-  type Payment,
 } from '../../../domain/payments/payment.ts'
 import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
 import { showTenantId } from '../../../domain/tenants/tenant.ts'
@@ -51,14 +50,11 @@ export const listPaymentsEndpoint: AdminEndpoint = async (parts, request) => {
   return showPage(await withinStoreTimeout(parts, lookup), presentOverview)
 }
 
-/** Renders a payment as its tenant sees it, with the tenant and without the client secret. */
-function presentForOperators(payment: Payment): Record<string, unknown> {
-  return { ...presentPaymentWithoutSecret(payment), tenant: showTenantId(payment.tenantId) }
-}
-
-function presentOverview({ payment, operation }: PaymentOverview): Record<string, unknown> {
+/** Renders a payment as its tenant sees it, with tenant and operation, and without the client secret. */
+export function presentOverview({ payment, operation }: PaymentOverview): Record<string, unknown> {
   return {
-    ...presentForOperators(payment),
+    ...presentPaymentWithoutSecret(payment),
+    tenant: showTenantId(payment.tenantId),
     operation: operation && {
       id: showOperationId(operation.id),
       operation: operation.operation,

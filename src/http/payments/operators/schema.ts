@@ -2,12 +2,14 @@
 // without the client secret.
 import { z } from 'zod'
 import { operationStatuses } from '../../../domain/operations/operation.ts'
-import { idField } from '../../contracts/fields.ts'
-import { paymentSchema } from '../schema.ts'
-
-const paymentOfTenant = paymentSchema
-  .omit({ next_action: true })
-  .extend({ tenant: idField('tnt', 'The tenant.') })
+import { operationSchema } from '../../admin/schema.ts'
+import { idField, timeField } from '../../contracts/fields.ts'
+import { disputeSchema } from '../../disputes/schema.ts'
+import { anyEventSchema } from '../../events/schema.ts'
+import { ledgerTransactionSchema } from '../../ledger/schema.ts'
+import { webhookDeliverySchema } from '../../webhooks/schema.ts'
+import { paymentSchema, phaseRunSchema, refundSchema } from '../schema.ts'
+import { LIFE_MAX, lifeLists } from './life-lists.ts'
 
 const openOperation = z.object({
   id: idField('op', 'The id of the operation.'),
@@ -20,10 +22,48 @@ const openOperation = z.object({
     .meta({ description: 'The last step that was recorded; work resumes after it.' }),
 })
 
-export const paymentOverviewSchema = paymentOfTenant
-  .extend({
-    operation: openOperation
-      .nullable()
-      .meta({ description: 'The newest operation on the payment that is not completed.' }),
+const overviewShape = paymentSchema.omit({ next_action: true }).extend({
+  tenant: idField('tnt', 'The tenant.'),
+  operation: openOperation
+    .nullable()
+    .meta({ description: 'The newest operation on the payment that is not completed.' }),
+})
+
+export const paymentOverviewSchema = overviewShape.meta({ id: 'PaymentOverview' })
+
+const completedOperation = operationSchema.extend({
+  completed_at: timeField('When its response was stored. Null until then.').nullable(),
+})
+
+const runOfOperation = phaseRunSchema.extend({
+  operation_id: idField('op', 'The operation.'),
+})
+
+const lifeSchema = z
+  .object({
+    operations: z
+      .array(completedOperation)
+      .meta({ description: 'The operations whose idempotency keys are not forgotten yet.' }),
+    runs: z.array(runOfOperation).meta({ description: 'Every attempt of every step.' }),
+    events: z.array(anyEventSchema).meta({ description: 'The events, without client secrets.' }),
+    deliveries: z
+      .array(webhookDeliverySchema)
+      .meta({ description: 'The webhook deliveries of these events.' }),
+    ledger: z
+      .array(ledgerTransactionSchema)
+      .meta({ description: 'The transactions that moved its money.' }),
+    refunds: z.array(refundSchema).meta({ description: 'Its refunds.' }),
+    disputes: z.array(disputeSchema).meta({ description: 'Its disputes.' }),
+    has_more: z.boolean().meta({ description: 'Whether a list has more entries than these.' }),
+    incomplete: z
+      .array(z.enum(lifeLists))
+      .meta({ description: 'The lists that have more entries than these.' }),
   })
-  .meta({ id: 'PaymentOverview' })
+  .meta({
+    id: 'PaymentLife',
+    description: `What happened to the payment. Each list has the oldest entries, up to ${LIFE_MAX}, oldest first.`,
+  })
+
+export const paymentWithLifeSchema = overviewShape
+  .extend({ life: lifeSchema })
+  .meta({ id: 'PaymentWithLife' })

@@ -1,0 +1,204 @@
+// A payment of any tenant with its life, for operators.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Sql } from '../../../../src/db/connection/client.ts'
+import { showPaymentId } from '../../../../src/domain/payments/payment.ts'
+import { showId } from '../../../../src/domain/resource-id.ts'
+import { runOperation } from '../../../../src/engine/run-phases.ts'
+import { shownId, startAdminApi, type AdminApi } from '../../../support/admin.ts'
+import type { Accepted, PaymentRef } from '../../../support/engine.ts'
+import { deliverOf, disputed } from '../../../operations/follow-dispute/disputes.ts'
+import { applyAll } from '../../../operations/follow-payment/provider-events.ts'
+import { asked, captured } from '../../../operations/made-payments.ts'
+import { expectProblem } from '../../payments.ts'
+import {
+  makeEndpoint,
+  SIGNING_SECRET,
+  type MadeEndpoint,
+} from '../../webhooks/operators/tenant-webhooks.ts'
+
+type Json = Record<string, unknown>
+type Life = Record<string, Json[]>
+
+let api: AdminApi
+let sql: Sql
+let endpoint: MadeEndpoint
+
+beforeAll(async () => {
+  api = await startAdminApi()
+  ;({ sql } = api.t.engine.store)
+  endpoint = await makeEndpoint(sql, api.t.tenantId)
+})
+
+afterAll(() => api.stop())
+
+const pathOf = ({ paymentId }: PaymentRef) => `/admin/payments/${showPaymentId(paymentId)}`
+
+async function readLife(payment: PaymentRef): Promise<Life> {
+  const { status, json } = await api.get(pathOf(payment))
+  expect(status).toBe(200)
+  return json['life'] as Life
+}
+
+/** The worker that owns the operation dies before its first call, and another one takes over. */
+async function runAfterTakeover(ref: Accepted): Promise<void> {
+  await sql`
+    update idempotency_keys set
+      status = 'processing', lease_epoch = 1, attempts = 1, phase_began_at = now(),
+      lease_expires_at = now() - interval '1 second'
+    where id = ${ref.id}
+  `
+  expect(await runOperation(api.t.engine, ref)).toBe('finished')
+}
+
+/** Records that the receiver answered the first delivery of the payment with an error. */
+async function failDelivery({ paymentId }: PaymentRef): Promise<void> {
+  await sql`
+    insert into webhook_attempts (
+      tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
+    )
+    select tenant_id, ${randomUUID()}, id, 1, now(), 12, 500
+    from webhook_deliveries
+    where event_id in (select id from events where payment_id = ${paymentId})
+    order by id limit 1
+  `
+}
+
+test('shows a capture, a partial refund, a failed webhook and a takeover, oldest first', async () => {
+  const created = await api.t.accept({ captureMethod: 'manual' })
+  await runOperation(api.t.engine, created)
+  const capture = await api.t.acceptCapture(created, 1_500)
+  await runAfterTakeover(capture)
+  const refund = await api.t.acceptRefund(created, 500)
+  await runOperation(api.t.engine, refund)
+  await failDelivery(created)
+
+  const { status, json, text } = await api.get(pathOf(created))
+
+  expect(status).toBe(200)
+  const { life, ...payment } = json as Json & { life: Life }
+  const list = await api.get(`/admin/payments?key=${created.id}`)
+  expect(list.json['data']).toEqual([payment])
+  expect(payment).toMatchObject({
+    id: showPaymentId(created.paymentId),
+    tenant: showId('tnt', api.t.tenantId),
+    operation: null,
+    amount_captured: 1_500,
+    amount_refunded: 500,
+  })
+  const operations = [created, capture, refund].map((ref) => ({
+    id: shownId(ref),
+    idempotency_key: ref.id,
+    status: 'completed',
+    created_at: expect.any(String),
+    completed_at: expect.any(String),
+  }))
+  expect(life['operations']).toMatchObject(operations)
+  expect(
+    life['operations']?.map(({ operation, lease_epoch: epoch }) => [operation, epoch]),
+  ).toEqual([
+    ['payment.create', 1],
+    ['payment.capture', 2],
+    ['refund.create', 1],
+  ])
+  const runs = (life['runs'] ?? []).filter((run) => run['operation_id'] === shownId(capture))
+  expect(runs[0]).toMatchObject({ object: 'phase_run', phase: null })
+  expect(runs.slice(1).map((run) => run['lease_epoch'])).toEqual(runs.slice(1).map(() => 2))
+  expect(new Set(life['runs']?.map((run) => run['operation_id']))).toEqual(
+    new Set(operations.map(({ id }) => id)),
+  )
+  const types = life['events']?.map(({ type }) => type)
+  expect(types).toEqual(life['deliveries']?.map((delivery) => delivery['event_type']))
+  expect(types).toEqual(expect.arrayContaining(['payment.succeeded', 'refund.succeeded']))
+  expect(life['deliveries']?.[0]).toMatchObject({
+    endpoint: endpoint.id,
+    attempts: [{ number: 1, http_status: 500 }],
+  })
+  expect(life['ledger']?.map(({ kind }) => kind)).toEqual(['capture', 'refund'])
+  expect(life['refunds']).toMatchObject([{ amount: 500, status: 'succeeded' }])
+  expect(life).toMatchObject({ disputes: [], has_more: false, incomplete: [] })
+  for (const name of ['operations', 'events', 'deliveries', 'ledger']) {
+    const times = life[name]?.map((entry) => String(entry['created_at'])) ?? []
+    expect(times.length).toBeGreaterThan(1)
+    expect(times).toEqual(times.toSorted((one, other) => one.localeCompare(other)))
+  }
+  expect(text).not.toContain(SIGNING_SECRET)
+})
+
+test('shows no client secret, neither of the payment nor in its events and runs', async () => {
+  const payment = await asked(api.t)
+  const { clientSecret } = await api.t.readPayment(payment)
+
+  const { text, json } = await api.get(pathOf(payment))
+
+  expect(json).toMatchObject({ status: 'requires_action' })
+  expect((json['life'] as Life)['events']?.at(-1)).toMatchObject({
+    type: 'payment.requires_action',
+  })
+  expect(clientSecret).toMatch(/_secret_/)
+  expect(text).not.toContain(clientSecret)
+  expect(text).not.toMatch(/client_secret|next_action/)
+})
+
+test('shows the dispute of a payment, and the operation that follows it', async () => {
+  const dispute = await disputed(api.t)
+  expect(await applyAll(api.t, [await deliverOf(api.t, dispute)])).toEqual(['applied'])
+
+  const life = await readLife(dispute.payment)
+
+  expect(life['disputes']).toMatchObject([{ provider: { dispute_id: dispute.objectId } }])
+  expect(life['operations']).toMatchObject([
+    { operation: 'payment.create' },
+    { operation: 'dispute.follow', idempotency_key: null },
+  ])
+})
+
+test('shows the operation that works on the payment, which has no end', async () => {
+  const payment = await captured(api.t)
+  const refund = await api.t.acceptRefund(payment, 500)
+
+  const { json } = await api.get(pathOf(payment))
+
+  expect(json['operation']).toMatchObject({ id: shownId(refund), status: 'pending' })
+  expect((json['life'] as Life)['operations']?.at(-1)).toMatchObject({
+    id: shownId(refund),
+    completed_at: null,
+  })
+})
+
+test('says which lists have more than it shows', async () => {
+  const payment = await captured(api.t)
+  const [first] = (await readLife(payment))['events'] ?? []
+  await sql`
+    insert into events (tenant_id, id, type, payment_id, object)
+    select tenant_id, overlay(gen_random_uuid()::text placing 'ffffffff' from 1)::uuid,
+      'payment.early_fraud_warning', payment_id, object
+    from events cross join generate_series(1, 100)
+    where payment_id = ${payment.paymentId}
+  `
+  await sql`
+    insert into phase_runs (
+      tenant_id, id, payment_id, operation_id, operation, phase, attempt, lease_epoch, started_at
+    )
+    select tenant_id, gen_random_uuid(), payment_id, operation_id, operation, 'started', number, 1, now()
+    from (select * from phase_runs where payment_id = ${payment.paymentId} limit 1) as run
+    cross join generate_series(1, 100) as number
+  `
+
+  const life = await readLife(payment)
+
+  expect(life['events']).toHaveLength(100)
+  expect(life['events']?.[0]).toEqual(first)
+  expect(life['runs']).toHaveLength(100)
+  expect(life).toMatchObject({ has_more: true, incomplete: ['runs', 'events'] })
+})
+
+test.each([
+  'x',
+  showPaymentId('01890a5d-ac96-774b-bcce-b302099a8057'),
+  showId('op', randomUUID()),
+  '%00',
+  "'",
+])('answers 404 for %s', async (id) => {
+  expectProblem(await api.get(`/admin/payments/${id}`), 'resource-not-found')
+})
