@@ -1083,6 +1083,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/break/pay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make one payment
+         * @description Makes a payment of the demo tenant of USD 19.99 with the idempotency key, and returns the answer of the service to it. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        post: operations["breakPay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console/break/counts": {
         parameters: {
             query?: never;
@@ -2158,6 +2178,20 @@ export interface components {
         BreakTrafficRequest: {
             payments_per_second: number;
             seconds: number;
+        };
+        BreakPaymentRequest: {
+            /** @description The idempotency key. The request is always the same otherwise, so that the same key repeats it. */
+            key: string;
+            /**
+             * @description A payment method of the stand-in: see docs/stripe-stand-in.md.
+             * @default pm_card_visa
+             */
+            payment_method?: string;
+            /**
+             * @description Whether the service answers at once. By default it waits 3 seconds for the result.
+             * @default false
+             */
+            respond_async?: boolean;
         };
         /**
          * @description An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.
@@ -6623,6 +6657,28 @@ export interface components {
             object: "break_traffic";
             payments_per_second: number;
             seconds: number;
+        };
+        /**
+         * @example {
+         *       "object": "break_payment",
+         *       "status": 201,
+         *       "headers": {
+         *         "idempotent-replayed": "true"
+         *       },
+         *       "body": "{\"id\":\"pay_01k9zq4s5tfexbgc1m6v8w2d3h\",\"object\":\"payment\"}"
+         *     }
+         */
+        BreakPayment: {
+            /** @constant */
+            object: "break_payment";
+            /** @description The status of the answer to the payment. */
+            status: number;
+            /** @description Those of its headers that tell a repetition from the first request, and a promise from a result. Their names are in lower case. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Its body as it was sent, so that two can be compared to the byte. */
+            body: string;
         };
         /**
          * @example {
@@ -11521,6 +11577,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BreakTraffic"];
+                };
+            };
+            400: components["responses"]["Session-BadRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
+            404: components["responses"]["Session-RouteNotFound"];
+            413: components["responses"]["Session-BodyTooLarge"];
+            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Session-UnprocessableEntity"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    breakPay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "tour-1",
+                 *       "payment_method": "pm_card_visa"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BreakPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description The payment was answered. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakPayment"];
                 };
             };
             400: components["responses"]["Session-BadRequest"];

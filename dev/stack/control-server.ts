@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { demoPayment } from './demo-payment.ts'
 import { LOOPBACK } from './process-settings.ts'
 import { startTraffic, type Traffic } from './traffic.ts'
 
@@ -42,6 +43,7 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
     'POST /faults': ({ standInUrl }, body) => askStandIn(standInUrl, 'POST', body),
     'DELETE /faults': ({ standInUrl }) => askStandIn(standInUrl, 'DELETE'),
     'GET /executed': countExecuted,
+    'POST /pay': payOnce,
     'POST /traffic'({ apiUrl, apiKey }, { payments_per_second: rate, seconds }) {
       traffic?.stop()
       const paymentsPerSecond = Number(rate)
@@ -51,7 +53,7 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
   }
   const server = createServer((request, response) => {
     serve(routes, options, secret, request)
-      .catch(() => ({ status: 502, body: { message: 'the stand-in did not answer' } }))
+      .catch(() => ({ status: 502, body: { message: 'the stand-in or the API did not answer' } }))
       .then((answer) => send(response, answer))
       .catch(() => response.destroy())
   }).listen(0, LOOPBACK)
@@ -106,6 +108,30 @@ async function askStandIn(
     body: body === undefined ? null : JSON.stringify(body),
   })
   return { status: response.status, body: await response.json() }
+}
+
+/** Always the same, so that a repetition with the same idempotency key is the same request. */
+const AMOUNT = 1_999
+
+/** Shorter than the API waits for this server. */
+const WAIT = 'wait=3'
+
+/** What tells a repetition from the first request, and a promise from a result. */
+const SHOWN_HEADERS = ['idempotent-replayed', 'location', 'preference-applied', 'retry-after']
+
+/** Makes one payment, and returns the answer of the service to it, whatever its status is. */
+const payOnce: Route = async ({ apiUrl, apiKey }, { key, payment_method, respond_async }) => {
+  const request = demoPayment({
+    apiKey,
+    idempotencyKey: String(key),
+    amount: AMOUNT,
+    paymentMethod: String(payment_method),
+    prefer: respond_async === true ? 'respond-async' : WAIT,
+  })
+  const response = await fetch(`${apiUrl}/v1/payments`, request)
+  const shown = SHOWN_HEADERS.map((name) => [name, response.headers.get(name)])
+  const headers = Object.fromEntries(shown.filter(([, value]) => value !== null))
+  return { status: 200, body: { status: response.status, headers, body: await response.text() } }
 }
 
 interface Executed {

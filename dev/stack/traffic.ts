@@ -2,6 +2,7 @@
 // its idempotency key until it has a final answer, also while the API is down.
 import { randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { demoPayment } from './demo-payment.ts'
 
 export interface TrafficOptions {
   readonly apiUrl: string
@@ -43,16 +44,11 @@ export function startTraffic({
 
 async function pay(url: string, apiKey: string, signal: AbortSignal): Promise<void> {
   const request = {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${apiKey}`,
-      'idempotency-key': randomUUID(),
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({
+    ...demoPayment({
+      apiKey,
+      idempotencyKey: randomUUID(),
       amount: randomInt(100, 10_000),
-      currency: 'usd',
-      payment_method: 'pm_card_visa',
+      paymentMethod: 'pm_card_visa',
     }),
     signal,
   }

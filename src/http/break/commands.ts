@@ -18,7 +18,7 @@ const path = z.string().regex(/^\//).max(200)
 export const faultBody = z.strictObject({
   fault: z
     .string()
-    .regex(/^[a-z_]{1,40}$/)
+    .regex(/^[a-z0-9_]{1,40}$/)
     .describe('The name of a fault of the stand-in: see docs/stripe-stand-in.md.'),
   match: z
     .strictObject({
@@ -36,6 +36,24 @@ export const faultBody = z.strictObject({
 export const trafficBody = z.strictObject({
   payments_per_second: z.int().min(1).max(50),
   seconds: z.int().min(1).max(300),
+})
+
+export const payBody = z.strictObject({
+  key: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .describe(
+      'The idempotency key. The request is always the same otherwise, so that the same key repeats it.',
+    ),
+  payment_method: z
+    .string()
+    .regex(/^pm_[A-Za-z0-9_]{1,60}$/)
+    .default('pm_card_visa')
+    .describe('A payment method of the stand-in: see docs/stripe-stand-in.md.'),
+  respond_async: z
+    .boolean()
+    .default(false)
+    .describe('Whether the service answers at once. By default it waits 3 seconds for the result.'),
 })
 
 export const killProcess = inConsole(
@@ -90,6 +108,20 @@ export const startTraffic = inConsole(
       answer: async () => {
         await askLauncher(parts, 'POST', '/traffic', body)
         return answerOf(202, 'break_traffic', body)
+      },
+    }),
+  }),
+)
+
+export const payOnce = inConsole(
+  adminCommand({
+    action: 'break.pay',
+    body: payBody,
+    work: async (parts, _tx, { body }) => ({
+      details: body,
+      answer: async () => {
+        const { status, headers, body: text } = await askLauncher(parts, 'POST', '/pay', body)
+        return answerOf(200, 'break_payment', { status, headers, body: text })
       },
     }),
   }),

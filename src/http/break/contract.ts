@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Contracts } from '../contracts/contract.ts'
 import { noBody } from '../requests/body-fields.ts'
-import { faultBody, killableProcesses, killBody, trafficBody } from './commands.ts'
+import { faultBody, killableProcesses, killBody, payBody, trafficBody } from './commands.ts'
 
 const count = (description: string) => z.int().min(0).meta({ description })
 
@@ -29,6 +29,30 @@ const trafficSchema = z
     seconds: z.int(),
   })
   .meta({ id: 'BreakTraffic' })
+
+const paymentSchema = z
+  .object({
+    object: z.literal('break_payment'),
+    status: z.int().meta({ description: 'The status of the answer to the payment.' }),
+    headers: z.record(z.string(), z.string()).meta({
+      description:
+        'Those of its headers that tell a repetition from the first request, and a promise from a result. Their names are in lower case.',
+    }),
+    body: z.string().meta({
+      description: 'Its body as it was sent, so that two can be compared to the byte.',
+    }),
+  })
+  .meta({
+    id: 'BreakPayment',
+    examples: [
+      {
+        object: 'break_payment',
+        status: 201,
+        headers: { 'idempotent-replayed': 'true' },
+        body: '{"id":"pay_01k9zq4s5tfexbgc1m6v8w2d3h","object":"payment"}',
+      },
+    ],
+  })
 
 const countsSchema = z
   .object({
@@ -96,6 +120,18 @@ export const breakContracts: Contracts = {
       example: { payments_per_second: 5, seconds: 30 },
     },
     answers: { 202: { description: 'The traffic has begun.', schema: trafficSchema } },
+    problems: PROBLEMS,
+  },
+  'POST /console/break/pay': {
+    operationId: 'breakPay',
+    tag: 'Console',
+    summary: 'Make one payment',
+    description: `Makes a payment of the demo tenant of USD 19.99 with the idempotency key, and returns the answer of the service to it. ${ONLY}`,
+    body: {
+      schema: payBody.meta({ id: 'BreakPaymentRequest' }),
+      example: { key: 'tour-1', payment_method: 'pm_card_visa' },
+    },
+    answers: { 200: { description: 'The payment was answered.', schema: paymentSchema } },
     problems: PROBLEMS,
   },
   'GET /console/break/counts': {

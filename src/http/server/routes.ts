@@ -27,7 +27,7 @@ import type {
   SessionEndpoint,
   TenantEndpoint,
 } from '../endpoint.ts'
-import { clearFaults, injectFault, killProcess, startTraffic } from '../break/commands.ts'
+import { clearFaults, injectFault, killProcess, payOnce, startTraffic } from '../break/commands.ts'
 import { getCounts } from '../break/counts-get.ts'
 import { getConsole } from '../console/page-get.ts'
 import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
@@ -192,6 +192,7 @@ const ownRoutes: readonly Route[] = [
   { path: '/console/break/kill', post: session(killProcess) },
   { path: '/console/break/faults', post: session(injectFault), delete: session(clearFaults) },
   { path: '/console/break/traffic', post: session(startTraffic) },
+  { path: '/console/break/pay', post: session(payOnce) },
   { path: '/console/break/counts', get: session(getCounts) },
   { path: '/console', get: consoleOnly(getConsole) },
   { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },

@@ -10,6 +10,8 @@ import { until } from '../../support/until.ts'
 let standIn: RunningProvider
 let api: Server
 let keys: string[]
+/** What the requests preferred. */
+let preferred: (string | string[] | undefined)[]
 /** The statuses with which the API answers; then 201. */
 let statuses: number[]
 let control: ControlServer
@@ -19,13 +21,16 @@ beforeAll(async () => {
   standIn = await startProvider()
   api = createServer((request: IncomingMessage, response) => {
     keys.push(String(request.headers['idempotency-key']))
+    preferred.push(request.headers['prefer'])
     request.resume()
-    response.writeHead(statuses.shift() ?? 201).end('{}')
+    const headers = { 'idempotent-replayed': 'true', 'request-id': 'req_1' }
+    response.writeHead(statuses.shift() ?? 201, headers).end('{ }')
   }).listen(0, '127.0.0.1')
   await once(api, 'listening')
 })
 beforeEach(async () => {
   keys = []
+  preferred = []
   statuses = []
   crashed.length = 0
   control = await startControlServer({
@@ -87,6 +92,20 @@ test('makes so many payments, each repeated with its key until it has a final an
   // Three of the requests are repetitions.
   await until(() => keys.length === 53)
   expect(new Set(keys).size).toBe(50)
+})
+
+test('makes one payment, and returns the answer to it, also a refusal', async () => {
+  statuses = [402]
+  const body = { key: 'tour-1', payment_method: 'pm_card_visa' }
+  const shown = { headers: { 'idempotent-replayed': 'true' }, body: '{ }' }
+
+  const declined = await ask('POST', '/pay', body)
+  const paid = await ask('POST', '/pay', { ...body, respond_async: true })
+
+  expect(declined).toEqual({ status: 200, json: { status: 402, ...shown } })
+  expect(paid).toEqual({ status: 200, json: { status: 201, ...shown } })
+  expect(keys).toEqual(['tour-1', 'tour-1'])
+  expect(preferred).toEqual(['wait=3', 'respond-async'])
 })
 
 test('needs the secret, and knows no other route', async () => {

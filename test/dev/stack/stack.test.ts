@@ -9,31 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { logIn, postLogIn } from '../../support/console.ts'
-import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import { startReceiver } from '../../support/receiver.ts'
+import { launch, processesOf, startStack, type RunningStack } from '../../support/stack.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
-
-const LAUNCHER = 'dev/stack/main.ts'
-
-interface RunningStack {
-  launcher: ServiceProcess
-  folder: string
-  url: string
-  tenant: { id: string; apiKey: string }
-}
-
-function launch(env: Record<string, string>, args: string[] = []): ServiceProcess {
-  return startProcess(LAUNCHER, { args, env: { PORT: '0', MOCK_PROVIDER_PORT: '0', ...env } })
-}
-
-async function startStack(folder: string): Promise<RunningStack> {
-  const launcher = launch({ DATA_DIR: join(folder, 'data') })
-  const ready = await launcher.waitForLine((line) => line.startsWith('ready '))
-  const printed = await launcher.waitForLine((line) => line.startsWith('API key'))
-  const apiKey = printed.split(': ')[1] ?? ''
-  return { launcher, folder, url: ready.replace('ready ', ''), tenant: { id: '', apiKey } }
-}
 
 async function pay(stack: RunningStack, key: string): Promise<ApiResponse> {
   return postPayment(stack.url, stack.tenant, paymentBody(), { key })
@@ -45,12 +24,6 @@ async function payUntilFinal(stack: RunningStack, key: string): Promise<ApiRespo
     const answer = await pay(stack, key).catch(() => undefined)
     return (answer?.status === 201 || answer?.status === 402) && answer
   })
-}
-
-/** The process ids of a part, oldest first. */
-function processesOf(launcher: ServiceProcess, part: string): number[] {
-  const started = new RegExp(`^${part} *\\| started as process (\\d+)$`)
-  return launcher.lines.flatMap((line) => started.exec(line)?.[1] ?? []).map(Number)
 }
 
 function postgresPidFile(folder: string): string {

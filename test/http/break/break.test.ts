@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { faultNames } from '../../../dev/stripe-stand-in/faults/faults.ts'
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { makeCompleted, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
@@ -92,6 +93,27 @@ test('injects and removes faults, and starts traffic', async () => {
   ])
 })
 
+test('accepts the name of each fault of the stand-in', async () => {
+  for (const fault of faultNames) {
+    const { status } = await alice.send('POST', '/console/break/faults', { fault })
+    expect({ fault, status }).toEqual({ fault, status: 201 })
+  }
+})
+
+const PAY = { key: 'tour-1', payment_method: 'pm_card_visa' }
+
+test('makes one payment through the launcher, and returns the answer to it as it was sent', async () => {
+  const sent = { status: 201, headers: { 'idempotent-replayed': 'true' }, body: '{"id": 1}' }
+  answer = { status: 200, body: sent }
+  const { status, json: paid } = await alice.send('POST', '/console/break/pay', { key: 'tour-1' })
+
+  expect(status).toBe(200)
+  expect(paid).toEqual({ object: 'break_payment', ...sent })
+  expect(asked.map(({ request, body }) => [request, body])).toEqual([
+    ['POST /pay', { ...PAY, respond_async: false }],
+  ])
+})
+
 test('counts the charges of the stand-in beside the payments', async () => {
   await makeCompleted(api)
   await api.t.accept()
@@ -132,7 +154,7 @@ test('each is in the audit trail', async () => {
 })
 
 describe('refuses', () => {
-  test.each<[string, 'kill' | 'faults' | 'traffic', unknown, ProblemType]>([
+  test.each<[string, 'kill' | 'faults' | 'traffic' | 'pay', unknown, ProblemType]>([
     ['a process that may not be killed', 'kill', { process: 'postgres' }, 'invalid-field'],
     ['no process', 'kill', {}, 'invalid-field'],
     ['a signal', 'kill', { process: 'api', signal: 'SIGSTOP' }, 'unknown-field'],
@@ -144,6 +166,10 @@ describe('refuses', () => {
     ['no traffic', 'traffic', { ...TRAFFIC, payments_per_second: 0 }, 'invalid-field'],
     ['too much traffic', 'traffic', { ...TRAFFIC, payments_per_second: 51 }, 'invalid-field'],
     ['endless traffic', 'traffic', { ...TRAFFIC, seconds: 301 }, 'invalid-field'],
+    ['a payment without a key', 'pay', {}, 'invalid-field'],
+    ['a key that ends its header', 'pay', { key: 'tour\r\nx: y' }, 'invalid-field'],
+    ['a card', 'pay', { ...PAY, payment_method: 'visa' }, 'invalid-field'],
+    ['an amount', 'pay', { ...PAY, amount: 1 }, 'unknown-field'],
     ['what is not JSON', 'traffic', '[', 'malformed-json'],
   ])('%s', async (_, path, body, type) => {
     expectProblem(await alice.send('POST', `/console/break/${path}`, body), type)
@@ -169,7 +195,7 @@ describe('refuses', () => {
     expectProblem(await other.get('/console/break/counts'), 'launcher-unavailable')
   })
 
-  test.each(['kill', 'faults', 'traffic'])('a viewer at /console/break/%s', async (path) => {
+  test.each(['kill', 'faults', 'traffic', 'pay'])('a viewer at /console/break/%s', async (path) => {
     const refused = await carol.send('POST', `/console/break/${path}`, { process: 'api' })
 
     expectProblem(refused, 'operator-role-insufficient')
@@ -195,7 +221,7 @@ describe('refuses', () => {
     const { CONSOLE_LAUNCHER_URL: _, ...without } = settings
     const other = alice.at(await api.serve(without))
 
-    for (const path of ['kill', 'faults', 'traffic']) {
+    for (const path of ['kill', 'faults', 'traffic', 'pay']) {
       expectProblem(await other.send('POST', `/console/break/${path}`, {}), 'route-not-found')
     }
     expectProblem(await other.send('DELETE', '/console/break/faults'), 'route-not-found')

@@ -1,0 +1,33 @@
+// Starts the stack of `npm start` for a test file, on free ports.
+import { join } from 'node:path'
+import { startProcess, type ServiceProcess } from './processes.ts'
+
+export interface RunningStack {
+  readonly launcher: ServiceProcess
+  readonly folder: string
+  readonly url: string
+  readonly tenant: { readonly id: string; readonly apiKey: string }
+}
+
+export function launch(env: Record<string, string>, args: string[] = []): ServiceProcess {
+  const ports = { PORT: '0', MOCK_PROVIDER_PORT: '0' }
+  return startProcess('dev/stack/main.ts', { args, env: { ...ports, ...env } })
+}
+
+/** Returns when a payment can succeed. */
+export async function startStack(
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<RunningStack> {
+  const launcher = launch({ DATA_DIR: join(folder, 'data'), ...env })
+  const ready = await launcher.waitForLine((line) => line.startsWith('ready '))
+  const printed = await launcher.waitForLine((line) => line.startsWith('API key'))
+  const apiKey = printed.split(': ')[1] ?? ''
+  return { launcher, folder, url: ready.replace('ready ', ''), tenant: { id: '', apiKey } }
+}
+
+/** The process ids of a part, oldest first. */
+export function processesOf(launcher: ServiceProcess, part: string): number[] {
+  const started = new RegExp(`^${part} *\\| started as process (\\d+)$`)
+  return launcher.lines.flatMap((line) => started.exec(line)?.[1] ?? []).map(Number)
+}
