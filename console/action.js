@@ -1,0 +1,100 @@
+// A button that changes something. It first opens a dialog that says what will happen. A viewer does
+// not see it.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { textsOf } from './form.js'
+import { html } from './html.js'
+import { ProblemNote } from './parts.js'
+import { useMayChange } from './session.js'
+
+/**
+ * @param {object} props
+ * @param {string} props.label of the button.
+ * @param {string} [props.name] what a screen reader says instead, when several buttons look the same.
+ * @param {string} props.title of the dialog.
+ * @param {string} [props.confirm] the label of the button that does it.
+ * @param {boolean} [props.danger]
+ * @param {unknown} props.children what will happen, and the fields of the change.
+ * @param {(fields: Record<string, string>, form: FormData) => Promise<unknown>} props.run
+ * @param {() => void} [props.done] after the change, for example to read the resource again.
+ * @param {(result: any) => unknown} [props.show] what to show of the result. Without it the dialog
+ *   closes after the change.
+ */
+export function Action(props) {
+  const { label, name, danger = false, title } = props
+  const [isOpen, setOpen] = useState(false)
+  if (!useMayChange()) return null
+  const open = () => setOpen(true)
+  return html`<span class="action">
+    <button type="button" class=${danger ? 'danger' : ''} aria-label=${name} onClick=${open}>
+      ${label}
+    </button>
+    ${isOpen && html`<${ActionDialog} ...${props} key=${title} close=${() => setOpen(false)} />`}
+  </span>`
+}
+
+/** @param {Parameters<typeof Action>[0] & { close: () => void }} props */
+function ActionDialog({ title, confirm, label, danger, children, run, done, show, close }) {
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null))
+  const [state, setState] = useState(
+    /** @type {{ busy?: boolean, problem?: Error, result?: unknown }} */ ({}),
+  )
+  const isDone = useRef(false)
+  useEffect(() => dialog.current?.showModal(), [])
+
+  const submit = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault()
+    const form = new FormData(/** @type {HTMLFormElement} */ (event.currentTarget))
+    const fields = textsOf(form)
+    setState({ busy: true })
+    try {
+      const result = await run(fields, form)
+      isDone.current = true
+      if (show === undefined) dialog.current?.close()
+      else setState({ result: show(result) })
+    } catch (error) {
+      setState({ problem: /** @type {Error} */ (error) })
+    }
+  }
+  // Not before: the button of a row goes with its row, and what it shows goes with it.
+  const end = () => {
+    close()
+    if (isDone.current) done?.()
+  }
+  const cancel = () => dialog.current?.close()
+  return html`<dialog ref=${dialog} onClose=${end} aria-labelledby="dialog-title">
+    <h2 id="dialog-title">${title}</h2>
+    ${
+      state.result === undefined
+        ? html`<form onSubmit=${submit}>
+            ${children}
+            <${ProblemNote} problem=${state.problem} />
+            <p class="buttons">
+              <button type="button" onClick=${cancel}>Cancel</button>
+              <button type="submit" class=${danger ? 'danger' : 'primary'} disabled=${state.busy}>
+                ${confirm ?? label}
+              </button>
+            </p>
+          </form>`
+        : html`<div role="status">${state.result}</div>
+            <p class="buttons"><button type="button" autofocus onClick=${cancel}>Close</button></p>`
+    }
+  </dialog>`
+}
+
+/** @param {{ label: string, name: string, type?: string, hint?: unknown, [attribute: string]: unknown }} props */
+export function Field({ label, name, hint, ...attributes }) {
+  return html`<label class="field">
+    <span>${label}</span>
+    <input name=${name} autocomplete="off" ...${attributes} />
+    ${hint !== undefined && html`<small>${hint}</small>`}
+  </label>`
+}
+
+/** @param {{ label: string, name: string, hint?: unknown, [attribute: string]: unknown }} props */
+export function LongField({ label, name, hint, ...attributes }) {
+  return html`<label class="field">
+    <span>${label}</span>
+    <textarea name=${name} rows="3" ...${attributes}></textarea>
+    ${hint !== undefined && html`<small>${hint}</small>`}
+  </label>`
+}

@@ -1,0 +1,7 @@
+// Binds htm to preact. Every text in a template becomes a text node, whatever it contains.
+import { h } from 'preact'
+import htm from 'htm'
+
+export const html = htm.bind(h)
+
+/** @typedef {ReturnType<typeof html>} Html */

@@ -1,0 +1,322 @@
+// The console in a browser: log-in and its end, roles, changes, hostile texts, and accessibility.
+import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import { parseId, showId } from '../../src/domain/resource-id.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
+import { openFindings } from '../../src/db/reconciliation/findings.ts'
+import {
+  makeCompleted,
+  makeUnknown,
+  OPERATORS,
+  shownId,
+  startAdminApi,
+  type AdminApi,
+} from '../support/admin.ts'
+import { testInBrowser, withPage } from '../support/browser.ts'
+import {
+  changeBy,
+  findBarriers,
+  logInByKeyboard,
+  openPage,
+  withConsole,
+} from '../support/console-page.ts'
+
+const { alice, bob } = OPERATORS
+const VERA = 'adm_vera_0123456789abcdef01234'
+
+let api: AdminApi
+
+beforeAll(async () => {
+  api = await startAdminApi({
+    CONSOLE: 'on',
+    ADMIN_DUAL_CONTROL: 'true',
+    ADMIN_API_KEY: `alice=${alice},bob=${bob},vera:viewer=${VERA}`,
+  })
+})
+afterAll(() => api.stop())
+
+const tenantId = async (): Promise<string> => {
+  const { data } = (await api.get('/admin/tenants')).json as { data: { id: string }[] }
+  return data[0]?.id ?? ''
+}
+
+/** What is not the first look for a session, which there is not yet. */
+const real = (complaints: readonly string[]) => complaints.filter((text) => !text.includes('401'))
+
+describe('the log-in', () => {
+  testInBrowser('opens the page of the URL by keyboard, and asks no other host', async () => {
+    await withConsole(api.url, alice, 'audit', async (page, { complaints, requests }) => {
+      await page.getByRole('heading', { name: 'Audit' }).waitFor()
+      await page.getByText('console.login').first().waitFor()
+
+      expect(requests.filter((url) => !url.startsWith(`${api.url}/`))).toEqual([])
+      expect(real(complaints)).toEqual([])
+    })
+  })
+
+  testInBrowser('refuses a wrong key with the problem and its link', async () => {
+    await withPage(`${api.url}/console`, async (page) => {
+      await logInByKeyboard(page, 'adm_wrong_0123456789abcdef0123')
+      const alert = page.getByRole('alert')
+      await alert.waitFor()
+
+      const link = alert.getByRole('link')
+      expect(await link.getAttribute('href')).toBe('/problems/operator-key-invalid')
+      expect(await page.getByRole('navigation').count()).toBe(0)
+    })
+  })
+
+  testInBrowser('returns to the same page after the session has ended', async () => {
+    await withConsole(api.url, alice, 'tenants', async (page) => {
+      await page.getByRole('heading', { name: 'Tenants' }).waitFor()
+      await api.t.engine.store.sql`delete from console_sessions`
+      await page.evaluate(`location.hash = '#/audit?actor=alice'`)
+
+      await page.getByText('Your session has ended').waitFor()
+      expect(page.url()).toBe(`${api.url}/console#/audit?actor=alice`)
+      await logInByKeyboard(page, alice)
+      await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    })
+  })
+})
+
+describe('a change', () => {
+  testInBrowser('is offered to no viewer, who is refused without a button, too', async () => {
+    const ref = await makeUnknown(api)
+    const path = `/admin/operations/${shownId(ref)}/resume`
+    await withConsole(api.url, VERA, `operations/${shownId(ref)}`, async (page) => {
+      await page.getByRole('heading', { name: 'What a resume would do now' }).waitFor()
+
+      expect(await page.locator('main button').count()).toBe(0)
+      const refused = page.waitForResponse(`${api.url}${path}`)
+      await page.evaluate(`
+        fetch('/console/session')
+          .then((answer) => answer.json())
+          .then(({ csrf_token: token }) => {
+            return fetch('${path}', { method: 'POST', headers: { 'x-csrf-token': token } })
+          })
+          .then(() => undefined)
+      `)
+      expect((await refused).status()).toBe(403)
+    })
+  })
+
+  testInBrowser('that resolves an unknown payment needs two operators', async () => {
+    const ref = await makeUnknown(api)
+    const hash = `operations/${shownId(ref)}`
+    const [charge] = (await api.t.provider.executed()).filter(
+      ({ metadata }) => metadata['atomic_payment'] === showId('pay', ref.paymentId),
+    )
+    await withConsole(api.url, alice, hash, async (page) => {
+      await changeBy(page, 'It happened', 'State that it happened', {
+        'Provider id': charge?.id ?? '',
+        'How do you know?': 'Seen in the dashboard.',
+      })
+      await page.getByText('Proposed.').waitFor()
+      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByText('Another operator must confirm it.').waitFor()
+
+      expect(await page.getByRole('button', { name: 'Confirm the proposal' }).count()).toBe(0)
+    })
+    await withConsole(api.url, bob, hash, async (page) => {
+      await changeBy(page, 'Confirm the proposal', 'Confirm the proposal')
+      await page.getByText('alice and bob').first().waitFor()
+      await resolveDue(api.t.engine)
+      await page.getByText('verified').first().waitFor()
+    })
+
+    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
+  })
+
+  testInBrowser('redrives a dead letter, and says what became of it', async () => {
+    const ref = await makeUnknown(api)
+    const job = { tenantId: ref.tenantId, operationId: ref.id, paymentId: ref.paymentId }
+    await api.t.engine.store.sql`
+      insert into pgboss.job (name, data, source_name, source_retry_count)
+      values ('operations.dead', ${JSON.stringify(job)}::jsonb, 'operations', 3)
+    `
+    await withConsole(api.url, alice, 'dead-letters', async (page) => {
+      await changeBy(page, `Redrive ${shownId(ref)}`, 'Redrive')
+      await page.getByText('1 job redriven').waitFor()
+      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByRole('link', { name: shownId(ref) }).waitFor({ state: 'detached' })
+    })
+  })
+
+  testInBrowser('requests a reconciliation, and shows its state', async () => {
+    await withConsole(api.url, alice, 'reconciliations', async (page) => {
+      await changeBy(page, 'Request a reconciliation', 'Request it')
+      await page.getByRole('heading', { name: 'Reconciliation rec_' }).waitFor()
+      await page.getByText('pending').first().waitFor()
+      const id = parseId('rec', page.url().split('/').at(-1) ?? '') ?? ''
+      await api.t.engine.store.sql`
+        update reconciliation_runs set status = 'completed', finished_at = now(),
+          counts = '{"payments": 7}'
+        where id = ${id}
+      `
+      await page.getByRole('row', { name: 'payments 7' }).waitFor()
+    })
+  })
+
+  testInBrowser('shows the secret of a new API key once', async () => {
+    await withConsole(api.url, alice, `tenants/${await tenantId()}`, async (page) => {
+      await changeBy(page, 'Add a key', 'Add the key')
+      const secret = await page.getByRole('region', { name: 'The API key' }).textContent()
+      await page.getByRole('button', { name: 'Close' }).click()
+
+      expect(secret).toMatch(/^sk_atomic_/)
+      expect(await page.content()).not.toContain(secret)
+    })
+  })
+})
+
+/** Texts that are commands to a careless page. */
+const HOSTILE = {
+  markup: '<img src=x onerror="document.title=\'taken\'"><script>alert(1)</script>',
+  reversed: 'order \u202e2401 \u2066 ends',
+  long: 'x'.repeat(10_000),
+}
+
+describe('a payment', () => {
+  testInBrowser(
+    'has its waits, its calls and its recovery points, for readers of the table',
+    async () => {
+      const ref = await makeCompleted(api)
+      const hash = `payments/${showId('pay', ref.paymentId)}`
+      await withConsole(api.url, alice, hash, async (page) => {
+        const table = page.getByRole('table', { name: 'What happened, oldest first' })
+        for (const what of [
+          'waits for a worker',
+          'started, a call: done',
+          'authorized, a call: done',
+        ]) {
+          await table.getByText(what).waitFor()
+        }
+        await table.getByText('asked and answered').first().click()
+
+        expect(await table.getByText('payment_method').first().isVisible()).toBe(true)
+        expect(await table.getByText('captured').first().isVisible()).toBe(true)
+        expect(await page.locator('.waterfall rect').count()).toBeGreaterThan(4)
+      })
+    },
+  )
+})
+
+describe('what tenants and their clients write', () => {
+  testInBrowser('is shown as text', async () => {
+    const ref = await makeUnknown(api)
+    const { sql } = api.t.engine.store
+    await sql`update tenants set name = ${HOSTILE.markup} where id = ${ref.tenantId}`
+    await sql`
+      update payments set description = ${HOSTILE.markup}, metadata = ${JSON.stringify(HOSTILE)}::jsonb
+      where id = ${ref.paymentId}
+    `
+    await sql`
+      update idempotency_keys set key = ${HOSTILE.markup}, last_error = ${HOSTILE.long}
+      where id = ${ref.id}
+    `
+    await openFindings(sql, [
+      {
+        provider: 'stripe',
+        kind: 'amount_differs',
+        objectId: HOSTILE.reversed,
+        runId: null,
+        subject: ref,
+        ours: HOSTILE,
+        theirs: { [HOSTILE.markup]: HOSTILE.markup },
+      },
+    ])
+    await withConsole(api.url, alice, 'tenants', async (page, { complaints }) => {
+      await page.getByText(HOSTILE.markup).first().waitFor()
+      for (const hash of [
+        'operations',
+        `operations/${shownId(ref)}`,
+        `payments/${showId('pay', ref.paymentId)}`,
+        `tenants/${showId('tnt', ref.tenantId)}`,
+        'findings',
+      ]) {
+        await openPage(page, hash)
+        await page.getByText(HOSTILE.markup).first().waitFor()
+      }
+
+      expect(await page.locator('main img, main script').count()).toBe(0)
+      expect(await page.title()).not.toBe('taken')
+      expect(real(complaints).filter((text) => !text.includes('404'))).toEqual([])
+    })
+  })
+})
+
+describe('every page', () => {
+  const pagesOf = async (): Promise<string[]> => {
+    const unknown = await makeUnknown(api)
+    const completed = await makeCompleted(api)
+    await openFindings(api.t.engine.store.sql, [
+      {
+        provider: 'stripe',
+        kind: 'status_differs',
+        objectId: 'pi_2',
+        runId: null,
+        subject: completed,
+        ours: { status: 'succeeded' },
+        theirs: { status: 'canceled' },
+      },
+    ])
+    const window = { from: '2026-01-30T00:00:00Z', to: '2026-01-31T00:00:00Z' }
+    const run = await api.post('/admin/reconciliations', window)
+    return [
+      'overview',
+      'payments',
+      `payments/${showId('pay', completed.paymentId)}`,
+      'operations',
+      `operations/${shownId(unknown)}`,
+      'findings',
+      'dead-letters',
+      'reconciliations',
+      `reconciliations/${String(run.json['id'])}`,
+      'webhooks',
+      'webhooks?show=deliveries',
+      'tenants',
+      `tenants/${await tenantId()}`,
+      'audit',
+      'no-such-page',
+    ]
+  }
+
+  testInBrowser.each(['light', 'dark'] as const)(
+    'has no barrier that axe finds, and fits 320 px, in the %s scheme',
+    async (colorScheme) => {
+      const pages = await pagesOf()
+      await withPage(`${api.url}/console`, async (page, { complaints, requests }) => {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.getByLabel('Operator key').waitFor()
+        const found = [await findBarriers(page)]
+        await logInByKeyboard(page, alice)
+        await page.getByRole('navigation', { name: 'Console' }).waitFor()
+        for (const hash of pages) {
+          await page.setViewportSize({ width: 1_280, height: 800 })
+          await openPage(page, hash)
+          found.push((await findBarriers(page)).map((barrier) => `${hash}: ${barrier}`))
+          await page.setViewportSize({ width: 320, height: 640 })
+          const excess = await page.evaluate<number>(`
+            document.documentElement.scrollWidth - document.documentElement.clientWidth
+          `)
+          if (excess > 0) found.push([`${hash} is ${excess} px too wide`])
+        }
+
+        expect(found.flat()).toEqual([])
+        expect(complaints.filter((text) => /policy|refused/i.test(text))).toEqual([])
+        expect(requests.filter((url) => !url.startsWith(`${api.url}/`))).toEqual([])
+      })
+    },
+  )
+
+  testInBrowser('moves the focus to itself, and has a title', async () => {
+    await withConsole(api.url, alice, 'overview', async (page) => {
+      await page.getByRole('link', { name: 'Tenants' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Tenants' }).waitFor()
+
+      expect(await page.title()).toBe('Tenants - Atomic Payments console')
+      expect(await page.evaluate('document.activeElement.id')).toBe('main')
+    })
+  })
+})
