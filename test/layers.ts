@@ -100,6 +100,8 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'node:'] },
   { files: 'client/',                 mayImport: ['client/'],
     packages: ['openapi-fetch'] },
+  { files: 'cli/',                    mayImport: ['cli/', 'client/'],
+    packages: ['node:'] },
   { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],

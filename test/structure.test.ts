@@ -17,6 +17,7 @@ const ENVIRONMENT_OF_LAUNCHER = [
   'dev/stack/main.ts',
   'src/start/dashboard.ts',
   'client/examples/settings.ts',
+  'cli/main.ts',
   'verify/simulate/main.ts',
 ]
 
@@ -44,6 +45,7 @@ const sources = [
   ...readFolder('workers'),
   ...readFolder('dev'),
   ...readFolder('client'),
+  ...readFolder('cli'),
   ...readFolder('verify/simulate'),
   ...readFolder('dependencies'),
 ].filter(({ path }) => path !== GENERATED)
@@ -78,7 +80,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|dev|client|verify|bench|test|drizzle|dependencies)\//.test(imported)
+  return /^(src|workers|dev|client|cli|verify|bench|test|drizzle|dependencies)\//.test(imported)
 }
 
 /** The lines of a text, counted as an editor does. */

@@ -81,7 +81,7 @@ const constants = readdirSync(new URL('src/', root), { recursive: true, encoding
 
 const LINK = /\]\((?!https?:)([^)\s]+)\)/g
 const FILE =
-  /`((?:src|workers|dev|verify|bench|client|deploy|docs|drizzle|test)\/[\w/.-]*\w(?:\/|\.\w+))`/g
+  /`((?:src|workers|dev|verify|bench|client|cli|deploy|docs|drizzle|test)\/[\w/.-]*\w(?:\/|\.\w+))`/g
 const SETTING = /`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g
 const MIGRATION = /`(\d{4}_[a-z_]+)`/g
 const SCRIPT = /npm run (?:-s )?([\w:-]+)/g

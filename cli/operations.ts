@@ -1,0 +1,73 @@
+// Reads lists of operations, page by page.
+import type { Client } from '../client/index.ts'
+import { ApiError, unwrap } from '../client/errors.ts'
+import type { Operation, OperationWithTimeline } from './command.ts'
+
+/** The largest page of the API. */
+const PAGE = 100
+
+/** How many entries of a page may leave the list before the next page is read. */
+const STEPS_BACK = 10
+
+interface Filter {
+  readonly status?: 'unknown'
+  readonly tenant?: string
+  readonly payment?: string
+  readonly idempotency_key?: string
+}
+
+export interface Listed {
+  readonly operations: readonly Operation[]
+  /** Whether there are more than the limit. */
+  readonly hasMore: boolean
+}
+
+/** Lists the newest operations, the newest first. */
+export async function listOperations(
+  client: Client,
+  filter: Filter,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<Listed> {
+  const found = new Map<string, Operation>()
+  let steps = 1
+  for (;;) {
+    const page = await readPage(client, filter, [...found.keys()].at(-steps), signal)
+    // The entry of the cursor has left the list, because it is completed: the one before may be there.
+    steps = page === undefined ? steps + 1 : 1
+    for (const operation of page?.data ?? []) found.set(operation.id, operation)
+    const isWhole = page?.has_more === false
+    if (isWhole || found.size >= limit || steps > Math.min(found.size, STEPS_BACK)) {
+      const operations = [...found.values()].slice(0, limit)
+      return { operations, hasMore: !isWhole || found.size > limit }
+    }
+  }
+}
+
+/** Returns undefined when the cursor is not in the list any more. */
+async function readPage(client: Client, filter: Filter, after?: string, signal?: AbortSignal) {
+  const cursor = after === undefined ? {} : { starting_after: after }
+  const query = { ...filter, ...cursor, limit: PAGE }
+  try {
+    return unwrap(
+      await client.GET('/admin/operations', { params: { query }, signal: signal ?? null }),
+    )
+  } catch (error) {
+    const isGone = error instanceof ApiError && error.problem === 'invalid-query'
+    if (after === undefined || !isGone) throw error
+    return undefined
+  }
+}
+
+export async function getOperation(
+  client: Client,
+  id: string,
+  signal?: AbortSignal,
+): Promise<OperationWithTimeline> {
+  return unwrap(
+    await client.GET('/admin/operations/{id}', {
+      params: { path: { id } },
+      signal: signal ?? null,
+    }),
+  )
+}

@@ -1,0 +1,143 @@
+// The command line of `npm run atomic`: help, wrong usage, the operator's key, and a service that
+// does not answer.
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { usages } from '../../cli/usage.ts'
+import { OPERATORS, startAdminApi, type AdminApi } from '../support/admin.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+import { atomic, urlOfNothing } from './atomic.ts'
+
+let api: AdminApi
+/** Something else that listens. */
+let other: Server
+let otherUrl: string
+const seen: string[] = []
+
+beforeAll(async () => {
+  api = await startAdminApi()
+  other = createServer((request, response) => {
+    seen.push(request.headers.authorization ?? '')
+    response.end('<html>hello</html>')
+  }).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+})
+
+afterAll(async () => {
+  other.close()
+  await api.stop()
+})
+
+describe('help', () => {
+  test('lists the commands, and says that the key is never an argument', async () => {
+    const { code, stdout } = await atomic(api.url, ['--help'])
+
+    expect(code).toBe(0)
+    for (const name of Object.keys(usages)) expect(stdout).toContain(`\n  ${name} `)
+    expect(stdout).toContain('It is never an argument')
+  })
+
+  test.each(Object.keys(usages))('has the usage of %s', async (name) => {
+    const { code, stdout } = await atomic(api.url, [name, '--help'], {})
+
+    expect(code).toBe(0)
+    expect(stdout).toMatch(new RegExp(`^Usage: npm run atomic -- ${name}`))
+  })
+})
+
+describe('wrong usage', () => {
+  test.each([
+    ['no command', []],
+    ['another command', ['destroy']],
+    ['another option', ['unknown', '--force']],
+    ['an option of another command', ['unknown', '--since', '2026-01-31T12:00:00Z']],
+    ['an option without its value', ['unknown', '--tenant']],
+    ['no subject', ['explain']],
+    ['two subjects', ['explain', 'op_1', 'op_2']],
+    ['a subject too many', ['unknown', 'op_1']],
+    ['a URL of another protocol', ['unknown', '--url', 'ftp://127.0.0.1']],
+    ['a URL with a password', ['unknown', '--url', 'http://a:b@127.0.0.1']],
+    ['a key file that is not there', ['unknown', '--key-file', '/nowhere/key']],
+  ])('%s ends with 2', async (_, args) => {
+    const { code, stderr } = await atomic(api.url, args)
+
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^atomic: .*\nSee: npm run atomic -- --help\n$/)
+  })
+
+  test('does not repeat a key that was given as an argument', async () => {
+    const { alice } = OPERATORS
+    for (const args of [['unknown', alice], ['unknown', `--key=${alice}`], [alice]]) {
+      const { code, stdout, stderr } = await atomic(api.url, args)
+
+      expect(code).toBe(2)
+      expect(stdout + stderr).not.toContain(alice)
+    }
+  })
+})
+
+describe('the key', () => {
+  test('comes from a file', async () => {
+    const file = join(await makeTemporaryFolder(), 'key')
+    await writeFile(file, `${OPERATORS.bob}\n`)
+
+    expect((await atomic(api.url, ['unknown', '--key-file', file], {})).code).toBe(0)
+  })
+
+  test('is the one that npm start stored, for a service of this machine only', async () => {
+    const folder = await makeTemporaryFolder()
+    await writeFile(join(folder, 'admin-api-key'), OPERATORS.alice)
+
+    const here = await atomic(api.url, ['unknown'], { DATA_DIR: folder })
+    const elsewhere = await atomic('http://service.example', ['unknown'], { DATA_DIR: folder })
+
+    expect(here.code).toBe(0)
+    expect(elsewhere.code).toBe(2)
+    expect(elsewhere.stderr).toContain("no operator's key: set ATOMIC_ADMIN_KEY")
+  })
+
+  test.each([
+    ['a wrong one', 'adm_wrong_0123456789abcdef0123', 1],
+    ['one that no header may have', 'adm_b\u00e4d\nsecret_0123456789', 2],
+    ['an accepted one', OPERATORS.alice, 0],
+  ])('%s is never printed', async (_, key, code) => {
+    for (const args of [['unknown'], ['unknown', '--json']]) {
+      const run = await atomic(api.url, args, { ATOMIC_ADMIN_KEY: key })
+
+      expect(run.code).toBe(code)
+      expect(run.stdout + run.stderr).not.toContain(key.slice(4))
+    }
+  })
+})
+
+describe('a service that does not answer as ours', () => {
+  test('is not reachable', async () => {
+    const url = await urlOfNothing()
+
+    const { code, stdout, stderr } = await atomic(url, ['unknown'])
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(`The service at ${url} is not reachable: ECONNREFUSED\n`)
+  })
+
+  test('is another one', async () => {
+    const { code, stderr } = await atomic(otherUrl, ['unknown'])
+
+    expect(code).toBe(1)
+    expect(stderr).toBe('The answer is not one of the service.\n')
+    expect(seen).toHaveLength(1)
+  })
+
+  test('has no operators', async () => {
+    const url = await api.serve({ ADMIN_API_KEY: '' })
+
+    const { code, stderr } = await atomic(url, ['tail'])
+
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^The service refused: /)
+  })
+})
