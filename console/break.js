@@ -1,0 +1,128 @@
+// Break it: makes payments, injects faults into the provider's stand-in and kills processes, with the
+// counts of charges and payments beside it. Only with the stand-in of `npm start`.
+import { Field } from './action.js'
+import { change } from './api.js'
+import { Counts } from './counts.js'
+import { FAULTS, PLACES } from './faults.js'
+import { plural } from './format.js'
+import { html } from './html.js'
+import { Press } from './press.js'
+import { Tour } from './tour.js'
+
+export function Break() {
+  return html`
+    <h1>Break it</h1>
+    <p>
+      Make payments, lose answers of the provider and kill processes, in any order. The provider is
+      a stand-in: no money moves. Each card is charged once.
+    </p>
+    <div class="break">
+      <${Counts} />
+      <div>
+        <h2>A tour in four steps</h2>
+        <${Tour} />
+        <h2>On your own</h2>
+        <div class="tools">
+          <${Traffic} />
+          <${Kills} />
+          <${Faults} />
+        </div>
+      </div>
+    </div>
+  `
+}
+
+const startTraffic = async (/** @type {Record<string, string>} */ { rate, seconds }) => {
+  const body = { payments_per_second: Number(rate), seconds: Number(seconds) }
+  await change('POST', '/console/break/traffic', body)
+  return `Makes ${plural(body.payments_per_second, 'payment')} per second for ${plural(body.seconds, 'second')}. Each is repeated with its key until it has a final answer.`
+}
+
+function Traffic() {
+  const number = { type: 'number', required: true, min: 1 }
+  return html`<section class="card" aria-labelledby="traffic">
+    <h3 id="traffic">Traffic</h3>
+    <${Press} label="Start traffic" run=${startTraffic}>
+      <${Field} label="Payments per second" name="rate" max="50" ...${number} defaultValue="5" />
+      <${Field} label="Seconds" name="seconds" max="300" ...${number} defaultValue="30" />
+    <//>
+  </section>`
+}
+
+const addFault = async (/** @type {Record<string, string>} */ fields) => {
+  const { fault, times, place = 'any', delay } = fields
+  const { match, name } = PLACES[place] ?? { match: {}, name: 'any call' }
+  const late = delay === '' ? {} : { delay_ms: Number(delay) }
+  const body = { fault, match, times: Number(times), ...late }
+  await change('POST', '/console/break/faults', body)
+  return `${fault} strikes ${name}, ${plural(body.times, 'time')}.`
+}
+
+const clearFaults = async () => {
+  await change('DELETE', '/console/break/faults')
+  return 'There are no faults. What was late is executed.'
+}
+
+function Faults() {
+  return html`<section class="card" aria-labelledby="faults">
+    <h3 id="faults">A fault of the provider</h3>
+    <${Press} label="Add the fault" run=${addFault}>
+      <${Choice} label="What the provider does" name="fault" options=${FAULTS} />
+      <${Choice}
+        label="Where it strikes"
+        name="place"
+        options=${Object.entries(PLACES).map(([place, { name }]) => [place, name])}
+      />
+      <${Field}
+        label="How many calls"
+        ...${{ name: 'times', type: 'number', required: true, min: 1, max: 1000 }}
+        defaultValue="1"
+      />
+      <${Field}
+        label="Delay in milliseconds"
+        ...${{ name: 'delay', type: 'number', min: 0, max: 600_000 }}
+        hint="For faults that are late. By default 1 second; a minute for those that execute later."
+      />
+    <//>
+    <${Press} label="Remove all faults" run=${clearFaults} />
+  </section>`
+}
+
+/** @param {{ label: string, name: string, options: [string, string][] }} props */
+function Choice({ label, name, options }) {
+  return html`<label class="field">
+    <span>${label}</span>
+    <select name=${name}>
+      ${options.map(
+        ([value, text]) =>
+          html`<option key=${value} value=${value}>
+            ${name === 'fault' ? `${text} (${value})` : text}
+          </option>`,
+      )}
+    </select>
+  </label>`
+}
+
+/** @type {[string, string, string][]} */
+const PROCESSES = [
+  [
+    'worker',
+    'Kill the worker',
+    'Another starts at once. What it worked on goes on when its lease expires.',
+  ],
+  ['api', 'Kill the API', 'Clients get no answer for a second, and repeat with their keys.'],
+  ['webhooks', 'Kill the webhook worker', 'No payment waits for it.'],
+]
+
+function Kills() {
+  return html`<section class="card" aria-labelledby="kills">
+    <h3 id="kills">Processes</h3>
+    ${PROCESSES.map(([process, label, then]) => {
+      const run = async () => {
+        await change('POST', '/console/break/kill', { process })
+        return `Killed. ${then}`
+      }
+      return html`<${Press} key=${process} label=${label} danger=${true} run=${run} />`
+    })}
+  </section>`
+}
