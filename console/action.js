@@ -16,19 +16,24 @@ import { useMayChange } from './session.js'
  * @param {unknown} props.children what will happen, and the fields of the change.
  * @param {(fields: Record<string, string>, form: FormData) => Promise<unknown>} props.run
  * @param {() => void} [props.done] after the change, for example to read the resource again.
+ * @param {(isOpen: boolean) => void} [props.onToggle] when the dialog opens and closes.
  * @param {(result: any) => unknown} [props.show] what to show of the result. Without it the dialog
  *   closes after the change.
  */
 export function Action(props) {
-  const { label, name, danger = false, title } = props
+  const { label, name, danger = false, title, onToggle } = props
   const [isOpen, setOpen] = useState(false)
   if (!useMayChange()) return null
-  const open = () => setOpen(true)
+  const toggle = (/** @type {boolean} */ opens) => {
+    setOpen(opens)
+    onToggle?.(opens)
+  }
+  const open = () => toggle(true)
   return html`<span class="action">
     <button type="button" class=${danger ? 'danger' : ''} aria-label=${name} onClick=${open}>
       ${label}
     </button>
-    ${isOpen && html`<${ActionDialog} ...${props} key=${title} close=${() => setOpen(false)} />`}
+    ${isOpen && html`<${ActionDialog} ...${props} key=${title} close=${() => toggle(false)} />`}
   </span>`
 }
 

@@ -4,7 +4,18 @@ import { Action } from './action.js'
 import { change, withQuery } from './api.js'
 import { formatSeconds, words } from './format.js'
 import { html } from './html.js'
-import { Facts, Foreign, Id, Json, Loading, ProblemNote, Status, Tenant, Time } from './parts.js'
+import {
+  AmountOf,
+  Facts,
+  Foreign,
+  Id,
+  Json,
+  Loading,
+  ProblemNote,
+  Status,
+  Tenant,
+  Time,
+} from './parts.js'
 import { Resolution } from './resolution.js'
 import { useResource } from './resource.js'
 import { Table } from './table.js'
@@ -68,6 +79,7 @@ function OperationFacts({ operation }) {
     ['Kind', operation.operation],
     ['Status', html`<${Status} status=${operation.status} />`],
     ['Recovery point', html`<code>${operation.recovery_point}</code>`],
+    ['Amount', html`<${AmountOf} operation=${operation} />`],
     ['Payment', html`<${Id} id=${operation.payment} />`],
     ['Refund', html`<${Id} id=${operation.refund} />`],
     ['Tenant', html`<${Tenant} id=${operation.tenant} />`],

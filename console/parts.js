@@ -16,6 +16,15 @@ export function Amount({ minor, currency }) {
   return html`<span class="amount">${formatAmount(minor, currency)}</span>`
 }
 
+/** The amount of the first provider call of an operation. @param {{ operation: any }} props */
+export function AmountOf({ operation }) {
+  const { amount, currency } =
+    operation.timeline.find((/** @type {any} */ { provider }) => provider?.amount)?.provider ?? {}
+  return amount === undefined || currency === null
+    ? html`<span class="quiet">no amount</span>`
+    : html`<${Amount} minor=${amount} currency=${currency} />`
+}
+
 /** What a state means for a person, by which it is coloured. The word itself is always shown. */
 const TONES = {
   good: 'succeeded completed active enabled verified closed done finished resolved won alive',

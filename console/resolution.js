@@ -1,35 +1,40 @@
 // How an operator resolves an unknown outcome: by the provider's id, or by a proof that nothing
 // happened. Where two operators are needed, the second one confirms what the first one proposed.
-import { Action, Field, LongField } from './action.js'
+import { useState } from 'preact/hooks'
+import { Action } from './action.js'
 import { change } from './api.js'
+import { DidNotHappen, Happened, PROPOSAL_HOURS, showResult, Subject } from './claims.js'
 import { html } from './html.js'
 import { Facts, Id, Json, Status, Time } from './parts.js'
 import { useResource } from './resource.js'
 import { useSession } from './session.js'
 import { Sides } from './sides.js'
 
-/** A proposal that nobody confirmed in this time has no effect. */
-const PROPOSAL_HOURS = 24
-
 /**
  * @typedef {import('../client/schema.ts').components['schemas']} Schemas
  * @typedef {{ operation: Schemas['OperationWithTimeline'], path: string, done: () => void }} Props
+ * @typedef {Props & { onToggle: (isOpen: boolean) => void }} ChangeProps
  */
 
 /** @param {Props & { trail: Schemas['AdminAction'][] }} props `trail`: newest first. */
 export function Resolution({ operation, path, trail, done }) {
-  if (operation.status !== 'unknown' && operation.resolution === null) return null
-  const proposal = openProposal(operation, trail)
+  const now = { operation, proposal: openProposal(operation, trail) }
+  const [held, hold] = useState(/** @type {typeof now | undefined} */ (undefined))
+  if (operation.status !== 'unknown' && operation.resolution === null && !held) return null
+  // What an open dialog is about stays until it is closed, whatever the page learns meanwhile.
+  const { operation: open, proposal } = held ?? now
+  const onToggle = (/** @type {boolean} */ isOpen) => hold(isOpen ? now : undefined)
+  const props = { operation: open, path, done, onToggle }
   return html`
     <h2>The outcome</h2>
     <${Evidence} operation=${operation} />
     ${
-      operation.status === 'unknown' &&
+      open.status === 'unknown' &&
       html`
-        ${proposal !== undefined && html`<${Proposal} ...${{ proposal, path, done }} />`}
+        ${proposal !== undefined && html`<${Proposal} ...${{ ...props, proposal }} />`}
         <p class="buttons">
-          <${Happened} ...${{ operation, path, done }} />
-          <${DidNotHappen} ...${{ operation, path, done }} />
+          <${Happened} ...${props} />
+          <${DidNotHappen} ...${props} />
         </p>
       `
     }
@@ -101,8 +106,8 @@ function openProposal({ resolution, unknown_at: since }, trail) {
   )
 }
 
-/** @param {{ proposal: Schemas['AdminAction'], path: string, done: () => void }} props */
-function Proposal({ proposal, path, done }) {
+/** @param {ChangeProps & { proposal: Schemas['AdminAction'] }} props */
+function Proposal({ proposal, operation, path, done, onToggle }) {
   const { session } = useSession()
   const { actor, details, happened_at: at } = proposal
   const isOwn = session?.operator === actor
@@ -124,7 +129,10 @@ function Proposal({ proposal, path, done }) {
         danger=${true}
         run=${() => change('POST', `${path}/resolve`, details['proposed'])}
         done=${done}
+        show=${showResult}
+        onToggle=${onToggle}
       >
+        <${Subject} operation=${operation} />
         <p>
           You state the same as ${actor}. A worker looks at the provider, and acts on its answer.
         </p>
@@ -132,92 +140,4 @@ function Proposal({ proposal, path, done }) {
       <//>`
     }
   </section>`
-}
-
-/** @param {any} result */
-function showResult(result) {
-  if (result?.object === 'resolution_proposal') {
-    return html`<p><strong>Proposed.</strong> ${result.needed}</p>`
-  }
-  const { verdict, shown } = result.resolution ?? {}
-  return html`<p>
-    ${
-      verdict === null || verdict === undefined
-        ? 'Claimed. The look-up is not finished: its verdict will be on the page.'
-        : html`The look-up says: <${Status} status=${verdict} />. ${shown}`
-    }
-  </p>`
-}
-
-const STEPS = html`<p>
-  A worker looks at the provider, and what it finds is recorded, even if it contradicts you.
-</p>`
-
-/** @param {Props} props */
-function Happened({ operation, path, done }) {
-  const isRefund = operation.refund !== null
-  const prefix = isRefund ? 're_' : 'pi_'
-  return html`<${Action}
-    label="It happened"
-    title="State that it happened?"
-    danger=${true}
-    confirm="State that it happened"
-    done=${done}
-    show=${showResult}
-    run=${(/** @type {any} */ { provider_id, note }) =>
-      change('POST', `${path}/resolve`, { outcome: 'happened', provider_id, note })}
-  >
-    ${STEPS}
-    <p>
-      If the provider shows this ${isRefund ? 'refund' : 'payment'}, the operation is completed with
-      it.
-    </p>
-    <${Field}
-      label="Provider id"
-      name="provider_id"
-      required
-      placeholder=${`${prefix}...`}
-      hint=${`The id of the ${isRefund ? 'refund' : 'payment intent'} at the provider.`}
-    />
-    <${LongField}
-      label="How do you know?"
-      name="note"
-      required
-      maxlength="500"
-      hint="It is stored in the audit trail."
-    />
-  <//>`
-}
-
-/** @param {Props} props */
-function DidNotHappen({ path, done }) {
-  return html`<${Action}
-    label="It did not happen"
-    title="State that it did not happen?"
-    danger=${true}
-    confirm="State that it did not happen"
-    done=${done}
-    show=${showResult}
-    run=${(/** @type {any} */ { proof, unverified }) =>
-      change('POST', `${path}/resolve`, {
-        outcome: 'did_not_happen',
-        proof,
-        ...(unverified === 'on' ? { unverified: true } : {}),
-      })}
-  >
-    ${STEPS}
-    <p>If the look-up finds nothing, the client may retry, and then it can be charged.</p>
-    <${LongField}
-      label="What proves it?"
-      name="proof"
-      required
-      minlength="10"
-      maxlength="500"
-      hint="It is stored in the audit trail."
-    />
-    <label class="check">
-      <input type="checkbox" name="unverified" />
-      <span>Act on it even if the look-up fails. This needs a second operator.</span>
-    </label>
-  <//>`
 }

@@ -119,7 +119,10 @@ describe('a change', () => {
     })
     await withConsole(api.url, bob, hash, async (page) => {
       await changeBy(page, 'Confirm the proposal', 'Confirm the proposal')
+      // The page knows of the claim, and the dialog still shows its result.
       await page.getByText('alice and bob').first().waitFor()
+      await page.getByRole('dialog').getByText('Claimed.').waitFor()
+      await page.getByRole('button', { name: 'Close' }).click()
       await resolveDue(api.t.engine)
       await page.getByText('verified').first().waitFor()
     })
