@@ -1,5 +1,5 @@
 // Sends requests to the service. Every change goes through `change`, which sends the CSRF token, and
-// a session that has ended is noticed here, whatever asked.
+// a session that has ended is noticed here, for every request.
 import { endSession, csrfToken } from './session.js'
 
 /** A refusal of the service. */

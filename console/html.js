@@ -1,4 +1,4 @@
-// Binds htm to preact. Every text in a template becomes a text node, whatever it contains.
+// Binds htm to preact. Every text in a template becomes a text node, even if it contains markup.
 import { h } from 'preact'
 import htm from 'htm'
 

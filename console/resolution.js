@@ -21,7 +21,7 @@ export function Resolution({ operation, path, trail, done }) {
   const now = { operation, proposal: openProposal(operation, trail) }
   const [held, hold] = useState(/** @type {typeof now | undefined} */ (undefined))
   if (operation.status !== 'unknown' && operation.resolution === null && !held) return null
-  // What an open dialog is about stays until it is closed, whatever the page learns meanwhile.
+  // An open dialog keeps its operation and proposal: the page is read again meanwhile.
   const { operation: open, proposal } = held ?? now
   const onToggle = (/** @type {boolean} */ isOpen) => hold(isOpen ? now : undefined)
   const props = { operation: open, path, done, onToggle }

@@ -119,7 +119,7 @@ const WAIT = 'wait=3'
 /** What tells a repetition from the first request, and a promise from a result. */
 const SHOWN_HEADERS = ['idempotent-replayed', 'location', 'preference-applied', 'retry-after']
 
-/** Makes one payment, and returns the answer of the service to it, whatever its status is. */
+/** Makes one payment. Returns the answer of the service, a refusal too. */
 const payOnce: Route = async ({ apiUrl, apiKey }, { key, payment_method, respond_async }) => {
   const request = demoPayment({
     apiKey,

@@ -115,7 +115,7 @@ export type SessionEndpoint = (
   session: OpenSession,
 ) => Promise<Answer>
 
-/** Whether the request changes nothing, whatever its route is. */
+/** Whether the method of the request only reads. */
 export function isRead({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD'
 }

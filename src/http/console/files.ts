@@ -44,7 +44,7 @@ const PATHS: Readonly<Record<string, string>> = {
   uplot: '/console/packages/uplot.js',
 }
 
-/** Lists the folder once: what is not in the list is not served, whatever the path looks like. */
+/** Lists the folder once. Only files in the list are served, so a path cannot leave the folder. */
 export async function readConsoleFolder(): Promise<ConsoleFiles> {
   const names = (await readdir(FOLDER)).filter((name) => Object.hasOwn(TYPES, extname(name)))
   return await readFiles(names.map((name) => [name, join(FOLDER, name)]))

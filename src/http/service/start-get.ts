@@ -10,7 +10,7 @@ const CONSOLE =
 const NO_CONSOLE =
   'The console is switched off. <code>CONSOLE=on</code> and <code>ADMIN_API_KEY</code> switch it on.'
 
-/** For a client it does not exist, whatever its method is. */
+/** For other clients it does not exist, with any method. */
 export const START_PATH = '/'
 
 export const getStart: OpenEndpoint = async ({ settings }, request) => {
