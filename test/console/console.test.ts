@@ -165,6 +165,8 @@ describe('a change', () => {
       await changeBy(page, 'Add a key', 'Add the key')
       const secret = await page.getByRole('region', { name: 'The API key' }).textContent()
       await page.getByRole('button', { name: 'Close' }).click()
+      // The browser reports the end of a dialog in a later task, and only then the page removes it.
+      await page.locator('dialog').waitFor({ state: 'detached' })
 
       expect(secret).toMatch(/^sk_atomic_/)
       expect(await page.content()).not.toContain(secret)
