@@ -5930,6 +5930,7 @@ export interface components {
          *         "processing": 2
          *       },
          *       "unknown": 1,
+         *       "proposed": 0,
          *       "oldest_unfinished_seconds": 1.2,
          *       "oldest_unknown_seconds": 64.5,
          *       "findings_open": 0,
@@ -5987,6 +5988,8 @@ export interface components {
             };
             /** @description Operations whose outcome is unknown, counted up to 10000. */
             unknown: number;
+            /** @description Unknown outcomes about which a proposal waits for a second operator. */
+            proposed: number;
             /** @description The age of the oldest unfinished operation; 0 without one. */
             oldest_unfinished_seconds: number;
             /** @description How long the oldest unknown outcome has been unknown; 0 without one. */
@@ -6082,11 +6085,11 @@ export interface components {
             /** @constant */
             object: "list";
             /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["Operation"][];
+            data: components["schemas"]["OperationWithProposal"][];
             /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
-        Operation: {
+        OperationWithProposal: {
             /**
              * @description The id of the operation.
              * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
@@ -6157,6 +6160,27 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /** @description The proposal that waits for a second operator. A confirmed one waits again when the look-up could not be made. */
+            proposal: {
+                /** @description The operator who proposed it. */
+                proposed_by: string;
+                /**
+                 * Format: date-time
+                 * @description When it was proposed.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                proposed_at: string;
+                /**
+                 * Format: date-time
+                 * @description Until when another operator can confirm it.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                expires_at: string;
+                /** @description The proposed resolution: the body that the other operator must send. */
+                proposed: {
+                    [key: string]: unknown;
+                };
+            } | null;
         };
         OperationWithTimeline: {
             /**
@@ -6229,6 +6253,27 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            /** @description The proposal that waits for a second operator. A confirmed one waits again when the look-up could not be made. */
+            proposal: {
+                /** @description The operator who proposed it. */
+                proposed_by: string;
+                /**
+                 * Format: date-time
+                 * @description When it was proposed.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                proposed_at: string;
+                /**
+                 * Format: date-time
+                 * @description Until when another operator can confirm it.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                expires_at: string;
+                /** @description The proposed resolution: the body that the other operator must send. */
+                proposed: {
+                    [key: string]: unknown;
+                };
+            } | null;
             /** @description The last claim of an operator about the outcome, and its verdict. */
             resolution: components["schemas"]["Resolution"] | null;
             /** @description Every attempt of every step of the operation, oldest first. */
@@ -6261,6 +6306,78 @@ export interface components {
             taken: boolean | null;
             /** @description What the provider showed. */
             shown: string | null;
+        };
+        Operation: {
+            /**
+             * @description The id of the operation.
+             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "operation";
+            /**
+             * @description The tenant that the operation belongs to.
+             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            tenant: string;
+            /** @description The client's idempotency key. Null when no client began the operation. */
+            idempotency_key: string | null;
+            /**
+             * @description The kind of operation.
+             * @example payment.create
+             */
+            operation: string;
+            /**
+             * @description The status of the operation.
+             * @enum {string}
+             */
+            status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
+            /** @description The last step that was recorded; work resumes after it. */
+            recovery_point: string;
+            /**
+             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
+             * @enum {string}
+             */
+            resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
+            /** @description How many times work on the operation has started. */
+            attempts: number;
+            /** @description The number of the current lease; each new lease increments it. */
+            lease_epoch: number;
+            lease_expires_at: string | null;
+            /** @description Whether a provider call of the current step may have run without a known result. */
+            in_doubt: boolean;
+            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
+            phase_age_seconds: number | null;
+            /** @description The error of the last attempt. */
+            last_error: string | null;
+            unknown_at: string | null;
+            checked_at: string | null;
+            next_check_at: string | null;
+            /** @description What an operator claims about the outcome, until a look-up has judged it. */
+            evidence: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The open finding about the operation. */
+            finding: {
+                /**
+                 * @description The id of the finding.
+                 * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: string;
+                /**
+                 * @description The kind of finding.
+                 * @enum {string}
+                 */
+                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
+            } | null;
+            payment: string | null;
+            refund: string | null;
+            /**
+             * Format: date-time
+             * @description When the operation was accepted.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
         };
         OperationWithResolution: {
             /**
@@ -10693,7 +10810,7 @@ export interface operations {
     listOperations: {
         parameters: {
             query?: {
-                status?: "unknown" | "pending" | "processing" | "failed_retryable" | "stuck" | "dead";
+                status?: "unknown" | "pending" | "processing" | "failed_retryable" | "stuck" | "dead" | "proposed" | "resolved";
                 tenant?: string;
                 payment?: string;
                 idempotency_key?: string;

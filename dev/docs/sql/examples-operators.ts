@@ -4,6 +4,7 @@ import {
   findLastProposal,
   findLastResolution,
   listAdminActions,
+  listOpenProposals,
 } from '../../../src/db/operators/admin-actions.ts'
 import {
   countRecentOperations,
@@ -14,6 +15,7 @@ import { countCharges } from '../../../src/db/operators/charge-counts.ts'
 import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
 import { readWithinLimits, selectHealthFigures } from '../../../src/db/operators/health-figures.ts'
 import {
+  countProposedOperations,
   findOperationOverview,
   listOperationOverviews,
   lockIfUnknown,
@@ -43,6 +45,8 @@ const PROCESS = {
   circuits: [{ kind: 'provider', state: 'closed', seconds: 60 }],
 } as const
 
+const PROPOSAL = { operationId: ID, actor: 'alice', proposed: {}, proposedAt: NOW }
+
 export const operatorExamples: readonly Example[] = [
   example(recordFirstAccount, (sql) => recordFirstAccount(sql, 'stripe', 'acct_1 live'), {
     answers: [[{ account: 'acct_1 live' }]],
@@ -54,6 +58,7 @@ export const operatorExamples: readonly Example[] = [
     variant: FILTERED,
   }),
   example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
+  example(listOpenProposals, (sql) => listOpenProposals(sql, NOW)),
   example(findLastResolution, (sql) => findLastResolution(sql, ID)),
   example(readWithinLimits, (sql) => readWithinLimits(sql, async () => undefined)),
   example(selectHealthFigures, (sql) => selectHealthFigures(sql), { answers: [[{ queues: [] }]] }),
@@ -88,6 +93,7 @@ export const operatorExamples: readonly Example[] = [
       variant: `The view \`stuck\`, with all filters. The views differ in the conditions on \`status\`. ${LATER_PAGE}`,
     },
   ),
+  example(countProposedOperations, (sql) => countProposedOperations(sql, [PROPOSAL])),
   example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
   example(readLastError, (sql) => readLastError(sql, REF)),
   example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),

@@ -1,7 +1,9 @@
 // Appends to the audit trail of operators, and reads it.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Verdict } from '../../domain/operations/verdict.ts'
+import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { firstIdAt } from '../connection/ids.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 
 export interface NewAdminAction {
@@ -98,6 +100,65 @@ export async function findLastProposal(
     limit 1
   `
   return row
+}
+
+/** A proposal about an operation that waits for a second operator. */
+export interface OpenProposal {
+  readonly operationId: string
+  readonly actor: string
+  readonly proposed: Readonly<Record<string, unknown>>
+  readonly proposedAt: Date
+}
+
+/** More than operators make in the time of a proposal. */
+const PROPOSALS_MAX = 200
+
+/** For clocks that differ: the ids are of the clocks of processes, the times of the database's. */
+const CLOCKS_DIFFER_MS = 60_000
+
+/**
+ * The last proposal about each operation, newest first, unless it is too old or was confirmed. One
+ * that was confirmed waits again when the look-up could not be made. An outcome that has become known
+ * since, or unknown once more, ends a proposal, too: that is for the caller to compare.
+ */
+export async function listOpenProposals(
+  sql: Sql | Transaction,
+  now: Date,
+): Promise<OpenProposal[]> {
+  const oldest = firstIdAt(now.getTime() - PROPOSAL_HOURS * 3_600_000 - CLOCKS_DIFFER_MS)
+  const rows = await sql<
+    { subject: string; actor: string; proposed: OpenProposal['proposed']; happened_at: string }[]
+  >`
+    with recent as (
+      select id, subject, actor, action, details, happened_at from admin_actions
+      where id >= ${oldest} and happened_at > now() - ${PROPOSAL_HOURS} * interval '1 hour'
+        and action in (${PROPOSAL}, ${RESOLUTION}, ${VERDICT})
+    ),
+    last as (
+      select distinct on (subject) subject, actor, details -> 'proposed' as proposed, happened_at
+      from recent
+      where action = ${PROPOSAL} and details ? 'proposed'
+      order by subject, happened_at desc, id desc
+    )
+    select last.subject, last.actor, last.proposed, last.happened_at
+    from last
+    where not exists (
+      select from recent as claim
+      left join recent as verdict
+        on verdict.action = ${VERDICT} and verdict.details ->> 'claim' = claim.details ->> 'claim'
+      where claim.action = ${RESOLUTION} and claim.details ? 'claim'
+        and claim.subject = last.subject and claim.happened_at >= last.happened_at
+        and verdict.details ->> 'verdict' is distinct from 'unverifiable'
+    )
+    order by last.happened_at desc
+    limit ${PROPOSALS_MAX}
+  `
+  return rows.flatMap(({ subject, actor, proposed, happened_at: at }) => {
+    const operationId = parseId('op', subject)
+    return operationId === undefined
+      ? []
+      : [{ operationId, actor, proposed, proposedAt: new Date(at) }]
+  })
 }
 
 /** What an operator claimed about an operation, and the verdict. */

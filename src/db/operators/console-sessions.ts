@@ -1,6 +1,7 @@
 // Stores the sessions of operators in the console. A session ends when it is idle for too long, when
 // it is too old, or when it is deleted.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { SESSION_ENDED_CHANNEL } from '../connection/notifications.ts'
 
 export interface NewConsoleSession {
   readonly tokenHash: Buffer
@@ -88,9 +89,17 @@ export async function touchConsoleSession(sql: Sql, tokenHash: Buffer): Promise<
   `
 }
 
-/** Deletes a session. Returns whether it was there. */
+/**
+ * Deletes a session, and announces its end when the transaction commits. Returns whether it was
+ * there.
+ */
 export async function deleteConsoleSession(tx: Transaction, tokenHash: Buffer): Promise<boolean> {
-  const { count } = await tx`delete from console_sessions where token_hash = ${tokenHash}`
+  const { count } = await tx`
+    with ended as (
+      delete from console_sessions where token_hash = ${tokenHash} returning token_hash
+    )
+    select pg_notify(${SESSION_ENDED_CHANNEL}, encode(token_hash, 'hex')) from ended
+  `
   return count > 0
 }
 

@@ -4,9 +4,17 @@ import type { OperationRef, OperationStatus } from '../../domain/operations/oper
 import type { FindingKind } from '../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import { hasNames, type OperationNames } from './operation-names.ts'
+import type { OpenProposal } from './admin-actions.ts'
+import {
+  hasNames,
+  isInView,
+  isProposed,
+  jobless,
+  leaseRanOut,
+  type OperationNames,
+  type OperationView,
+} from './operation-conditions.ts'
 
 /** An operation, as operators see it. */
 export interface OperationOverview extends OperationRef {
@@ -95,17 +103,6 @@ function momentOrNull(text: string | null): Date | null {
   return text === null ? null : new Date(text)
 }
 
-const leaseRanOut = (sql: Sql | Transaction): Fragment => sql`
-  (operation.status = 'processing' and operation.lease_expires_at < now())
-`
-
-const jobless = (sql: Sql | Transaction): Fragment => sql`
-  (operation.status = 'pending' and not exists (
-    select from ${sql(JOB_SCHEMA)}.job
-    where job.name = ${OPERATIONS_QUEUE} and job.id = operation.job_id and job.state < 'completed'
-  ))
-`
-
 const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
   operation.tenant_id, operation.id, operation.key, operation.operation, operation.status,
   operation.recovery_point, operation.attempts, operation.lease_epoch, operation.lease_expires_at,
@@ -122,51 +119,12 @@ const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
   ) as finding
 `
 
-/** Whether the unfinished operation in `operation` waits for a worker or a job that is gone. */
-export const isStuck = (sql: Sql): Fragment => sql`
-  operation.status in ('pending', 'processing') and (${leaseRanOut(sql)} or ${jobless(sql)})
-`
-
-/**
- * A selection of operations: those of one status; `stuck`, which wait for a worker or a job that is
- * gone; `dead`, which go on only when a person or a client requests it.
- */
-export const operationViews = [
-  'unknown',
-  'pending',
-  'processing',
-  'failed_retryable',
-  'stuck',
-  'dead',
-] as const
-type OperationView = (typeof operationViews)[number]
-
-/** Spelled out for each view, so that Postgres can match a partial index. */
-const conditionOf = (sql: Sql, view: OperationView | undefined): Fragment => {
-  switch (view) {
-    case 'unknown':
-      return sql`operation.status = 'unknown'`
-    case 'pending':
-      return sql`operation.status = 'pending'`
-    case 'processing':
-      return sql`operation.status = 'processing'`
-    case 'failed_retryable':
-      return sql`operation.status = 'failed_retryable'`
-    case 'stuck':
-      return isStuck(sql)
-    case 'dead':
-      return sql`(operation.status = 'failed_retryable'
-        or (operation.status = 'unknown' and operation.next_check_at is null))`
-    case undefined:
-      return sql`(operation.status in ('pending', 'processing') or operation.status = 'unknown'
-        or operation.status = 'failed_retryable')`
-  }
-}
-
 /** What the listed operations have in common. */
 export interface OperationFilter extends OperationNames {
   readonly view?: OperationView | undefined
   readonly tenant?: string | undefined
+  /** For the view `proposed`. */
+  readonly proposals?: readonly OpenProposal[]
 }
 
 /**
@@ -175,19 +133,32 @@ export interface OperationFilter extends OperationNames {
  */
 export async function listOperationOverviews(
   sql: Sql,
-  { view, tenant, ...names }: OperationFilter,
+  { view, tenant, proposals = [], ...names }: OperationFilter,
   request: PageRequest,
 ): Promise<Page<OperationOverview> | undefined> {
   const isNamed = Object.values(names).some((name) => name !== undefined)
   const isOfAnyStatus = isNamed && view === undefined
   const entries = sql`
     from idempotency_keys as operation where ${seesEveryTenant(sql)}
-      ${isOfAnyStatus ? sql`` : sql`and ${conditionOf(sql, view)}`}
+      ${isOfAnyStatus ? sql`` : sql`and ${isInView(sql, view, proposals)}`}
       ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
       ${hasNames(sql, names)}
   `
   const list = { columns: overviewColumns(sql), entries, fromRow: overviewFromRow }
   return await readPage(sql, list, request)
+}
+
+/** Counts the unknown operations about which a proposal waits for a second operator. */
+export async function countProposedOperations(
+  sql: Sql | Transaction,
+  proposals: readonly OpenProposal[],
+): Promise<number> {
+  if (proposals.length === 0) return 0
+  const [row] = await sql<{ counted: number }[]>`
+    select count(*)::integer as counted from idempotency_keys as operation
+    where ${seesEveryTenant(sql)} and ${isProposed(sql, proposals)}
+  `
+  return row?.counted ?? 0
 }
 
 /**

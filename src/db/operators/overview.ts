@@ -8,7 +8,9 @@ import {
   type OperationCounts,
   type WaitingTenant,
 } from './activity-figures.ts'
+import { listOpenProposals } from './admin-actions.ts'
 import { readWithinLimits, selectHealthFigures, type HealthFigures } from './health-figures.ts'
+import { countProposedOperations } from './operation-overviews.ts'
 import { listProcesses, type SeenProcess } from './service-processes.ts'
 
 export interface Overview {
@@ -18,6 +20,8 @@ export interface Overview {
   /** The seconds of each takeover, in any order. */
   readonly takeovers: readonly number[]
   readonly waiting: readonly WaitingTenant[]
+  /** The unknown outcomes about which a proposal waits for a second operator. */
+  readonly proposed: number
   readonly processes: readonly SeenProcess[]
 }
 
@@ -45,13 +49,15 @@ async function readOverview(sql: Sql): Promise<Overview> {
   return await readWithinLimits(sql, async (tx) => {
     const [row] = await tx<{ now: string }[]>`select now()`
     const at = new Date(row?.now ?? 0)
-    const [health, recent, takeovers, waiting, processes] = await Promise.all([
+    const [health, recent, takeovers, waiting, proposals, processes] = await Promise.all([
       selectHealthFigures(tx),
       countRecentOperations(tx, at),
       listTakeovers(tx, at),
       listWaitingTenants(tx),
+      listOpenProposals(tx, at),
       listProcesses(tx),
     ])
-    return { at, health, recent, takeovers, waiting, processes }
+    const proposed = await countProposedOperations(tx, proposals)
+    return { at, health, recent, takeovers, waiting, proposed, processes }
   })
 }

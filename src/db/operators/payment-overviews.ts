@@ -7,8 +7,12 @@ import type { Fragment, Sql } from '../connection/client.ts'
 import { readPageOfTenants, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
-import { paymentsOfKey, paymentsOfProviderObject, type OperationNames } from './operation-names.ts'
-import { isStuck } from './operation-overviews.ts'
+import {
+  paymentsOfKey,
+  paymentsOfProviderObject,
+  type OperationNames,
+  isStuck,
+} from './operation-conditions.ts'
 
 /** An operation on a payment that is not completed. */
 interface OpenOperation {

@@ -7,14 +7,12 @@ import { requestReconciliationBody } from './reconciliations.ts'
 import { resolveFindingBody } from './findings.ts'
 import { operationContracts } from './operations-contract.ts'
 import {
-  adminActionSchema,
-  deadLetterSchema,
   findingListSchema,
   findingSchema,
   reconciliationSchema,
   reconciliationWithFindingsSchema,
-  redriveSchema,
-} from './schema.ts'
+} from './reconciliations-schema.ts'
+import { adminActionSchema, deadLetterSchema, redriveSchema } from './schema.ts'
 import { listOf } from '../contracts/fields.ts'
 import type { Contracts } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'

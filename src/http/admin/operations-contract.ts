@@ -1,10 +1,11 @@
 // Contracts of the endpoints for operators that concern operations.
 import { z } from 'zod'
-import { operationViews } from '../../db/operators/operation-overviews.ts'
+import { operationViews } from '../../db/operators/operation-conditions.ts'
 import { resolveOperationBody } from './operations-resolve.ts'
 import { noBody } from '../requests/body-fields.ts'
 import {
   operationSchema,
+  operationWithProposalSchema,
   operationWithResolutionSchema,
   operationWithTimelineSchema,
   resolutionProposalSchema,
@@ -32,7 +33,7 @@ export const operationContracts: Contracts = {
     query: z.object({
       status: oneOf(
         operationViews,
-        'Only return operations with this status. `stuck`: operations in progress that no worker works on any more. `dead`: operations that the service does not continue by itself, because they are `failed_retryable` or their unknown outcome is no longer looked up.',
+        'Only return operations with this status. `stuck`: operations in progress that no worker works on any more. `dead`: operations that the service does not continue by itself, because they are `failed_retryable` or their unknown outcome is no longer looked up. `proposed`: unknown outcomes about which a proposal waits for a second operator. `resolved`: operations whose outcome was unknown, and was resolved in the last 24 hours; they are found in the 500 newest lines of timelines with a later lease epoch.',
       ),
       tenant: idFilter('tnt', 'Only return operations of this tenant.'),
       payment: idFilter('pay', 'Only return the operations on this payment and its refunds.'),
@@ -48,7 +49,7 @@ export const operationContracts: Contracts = {
     answers: {
       200: {
         description: 'A page of operations.',
-        schema: listOf('OperationList', operationSchema),
+        schema: listOf('OperationList', operationWithProposalSchema),
       },
     },
   },

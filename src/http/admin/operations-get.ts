@@ -2,9 +2,9 @@
 // timeline and with what operators claimed about it.
 import {
   listOperationOverviews,
-  operationViews,
   type OperationOverview,
 } from '../../db/operators/operation-overviews.ts'
+import { operationViews } from '../../db/operators/operation-conditions.ts'
 import { type AdminEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import {
   keyFilter,
@@ -22,14 +22,19 @@ import {
   showOperationId,
 } from './operations-show.ts'
 import { presentResolution } from './operations-verdict.ts'
-import { findLastResolution } from '../../db/operators/admin-actions.ts'
+import {
+  findLastResolution,
+  listOpenProposals,
+  PROPOSAL_HOURS,
+  type OpenProposal,
+} from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
 
 const knownFilters = {
   status: oneOfFilter(
-    'unknown, pending, processing, failed_retryable, stuck or dead',
+    'unknown, pending, processing, failed_retryable, stuck, dead, proposed or resolved',
     operationViews,
   ),
   tenant: tenantFilter,
@@ -42,11 +47,13 @@ export const listOperations: AdminEndpoint = async (parts, request) => {
   const { page, filters } = parseFilteredQuery(request.query, parseOperationId, knownFilters)
   const { status: view, tenant, payment, idempotency_key: key, provider_id: id } = filters
   const providerObject = id === undefined ? undefined : { provider: parts.providerName, id }
-  const filter = { view, tenant, payment, key, providerObject }
+  const proposals = await withinStoreTimeout(parts, readProposals(parts))
+  const filter = { view, tenant, payment, key, providerObject, proposals }
   const lookup = listOperationOverviews(parts.store.sql, filter, page)
-  return showPage(await withinStoreTimeout(parts, lookup), (operation) =>
-    presentOperation(parts, operation),
-  )
+  return showPage(await withinStoreTimeout(parts, lookup), (operation) => ({
+    ...presentOperation(parts, operation),
+    proposal: presentProposal(operation, proposals),
+  }))
 }
 
 export const getOperation: AdminEndpoint = async (parts, request) => {
@@ -56,7 +63,24 @@ export const getOperation: AdminEndpoint = async (parts, request) => {
   const subject = showOperationId(operation.id)
   const claimed = await withinStoreTimeout(parts, findLastResolution(parts.store.sql, subject))
   const resolution = presentResolution(claimed)
-  return showJson({ ...presentOperation(parts, operation), resolution, timeline })
+  const proposals = await withinStoreTimeout(parts, readProposals(parts))
+  const proposal = presentProposal(operation, proposals)
+  return showJson({ ...presentOperation(parts, operation), proposal, resolution, timeline })
+}
+
+const readProposals = async ({ store }: ApiParts): Promise<OpenProposal[]> =>
+  await listOpenProposals(store.sql, new Date())
+
+function presentProposal(
+  { id, status, unknownAt }: OperationOverview,
+  proposals: readonly OpenProposal[],
+): Record<string, unknown> | null {
+  const found = proposals.find(({ operationId }) => operationId === id)
+  const isOpen = status === 'unknown' && unknownAt !== null
+  if (found === undefined || !isOpen || found.proposedAt < unknownAt) return null
+  const { actor, proposed, proposedAt } = found
+  const expiresAt = new Date(proposedAt.getTime() + PROPOSAL_HOURS * 3_600_000)
+  return { proposed_by: actor, proposed_at: proposedAt, expires_at: expiresAt, proposed }
 }
 
 async function readTimeline(

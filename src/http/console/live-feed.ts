@@ -1,8 +1,10 @@
 // Feeds the browsers that watch: one look at the store each second for all of them, and what the
-// process hears by its listening connection anyway. Without viewers it does nothing.
+// process hears by its listening connection: idle operations, and sessions that their operators ended.
+// Without viewers it does nothing.
 import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Store } from '../../db/connection/client.ts'
+import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
 import { withinMs } from '../../db/connection/deadline.ts'
 import { findOpenConsoleSessions, type SessionLimits } from '../../db/operators/console-sessions.ts'
 import { listUnfinishedOperations } from '../../db/operators/unfinished-operations.ts'
@@ -12,7 +14,9 @@ import { createLiveViewers, type LiveViewers } from './live-viewers.ts'
 
 const LOOK_INTERVAL_MS = 1_000
 
-/** In looks: how often sessions are checked, and how often heartbeats are sent. */
+/**
+ * In looks: how often sessions are checked, which end by time, too, and how often heartbeats are sent.
+ */
 const LOOKS_PER_CHECK = 5
 const LOOKS_PER_HEARTBEAT = 10
 
@@ -28,7 +32,7 @@ export interface LiveFeed {
 }
 
 interface FeedParts {
-  readonly store: Pick<Store, 'sql'>
+  readonly store: Pick<Store, 'sql' | 'listen'>
   readonly watch: Pick<IdleWatch, 'onIdle'>
   readonly log: Logger
   readonly limits: SessionLimits
@@ -36,7 +40,7 @@ interface FeedParts {
 }
 
 export function createLiveFeed(
-  { store: { sql }, watch, log, limits, timeoutMs }: FeedParts,
+  { store: { sql, listen }, watch, log, limits, timeoutMs }: FeedParts,
   viewers: LiveViewers = createLiveViewers(),
 ): LiveFeed {
   let looks = 0
@@ -75,6 +79,12 @@ export function createLiveFeed(
     if (viewers.count() > 0) timer ??= setTimeout(() => void look(), ms).unref()
   }
   watch.onIdle(gatherChanges(viewers))
+  listen(
+    SESSION_ENDED_CHANNEL,
+    (hash) => viewers.end('session', (tokenHash) => tokenHash.toString('hex') === hash),
+    // The next check finds what was missed.
+    () => {},
+  )
   return {
     isFull: () => viewers.isFull(),
     add(response, tokenHash) {

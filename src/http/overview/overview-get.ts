@@ -25,6 +25,7 @@ function presentOverview(overview: Overview): Record<string, unknown> {
     recovery: presentTakeovers(overview.takeovers),
     unfinished: { pending: health.pending, processing: health.processing },
     unknown: health.unknown,
+    proposed: overview.proposed,
     oldest_unfinished_seconds: health.oldestUnfinishedSeconds,
     oldest_unknown_seconds: health.oldestUnknownSeconds,
     findings_open: health.findingsOpen,

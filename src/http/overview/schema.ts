@@ -85,6 +85,7 @@ export const overviewSchema = z
       })
       .meta({ description: 'Counted up to 10000 together.' }),
     unknown: count('Operations whose outcome is unknown, counted up to 10000.'),
+    proposed: count('Unknown outcomes about which a proposal waits for a second operator.'),
     oldest_unfinished_seconds: seconds(
       'The age of the oldest unfinished operation; 0 without one.',
     ),
@@ -121,6 +122,7 @@ export const overviewSchema = z
         recovery: { takeovers: 2, p50_seconds: 21.3, max_seconds: 24.9, window_seconds: 3600 },
         unfinished: { pending: 3, processing: 2 },
         unknown: 1,
+        proposed: 0,
         oldest_unfinished_seconds: 1.2,
         oldest_unknown_seconds: 64.5,
         findings_open: 0,

@@ -1,6 +1,7 @@
 // Operators see every operation that is not completed, and can resume it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
+import { operationViews } from '../../../src/db/operators/operation-conditions.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
@@ -55,6 +56,21 @@ async function makeGivenUp(): Promise<Accepted> {
   await api.t.engine.store.sql`
     update idempotency_keys set next_check_at = null where id = ${ref.id}
   `
+  return ref
+}
+
+/** One operator has proposed a resolution that needs two. */
+async function makeProposed(): Promise<Accepted> {
+  const ref = await makeUnknown(api)
+  const proposed = { outcome: 'did_not_happen', proof: 'not in the dashboard', unverified: true }
+  expect((await api.post(`${path(ref)}/resolve`, proposed)).status).toBe(202)
+  return ref
+}
+
+async function makeResolved(): Promise<Accepted> {
+  const ref = await makeUnknown(api)
+  await api.post(`${path(ref)}/resume`)
+  await resolveDue(api.t.engine)
   return ref
 }
 
@@ -116,6 +132,18 @@ const states: State[] = [
     would: 'repeat_call',
   },
   { title: 'a completed operation', make: () => makeCompleted(api), views: [], would: 'nothing' },
+  {
+    title: 'an unknown outcome with a proposal that waits for a second operator',
+    make: makeProposed,
+    views: ['unknown', 'proposed'],
+    would: 'look_up',
+  },
+  {
+    title: 'an operation whose unknown outcome was found',
+    make: makeResolved,
+    views: ['resolved'],
+    would: 'nothing',
+  },
 ]
 
 describe.each(states)('$title', ({ make, views, would }) => {
@@ -126,7 +154,7 @@ describe.each(states)('$title', ({ make, views, would }) => {
   })
 
   test('is listed under exactly its statuses', async () => {
-    const names = ['unknown', 'pending', 'processing', 'failed_retryable', 'stuck', 'dead']
+    const names = [...operationViews]
     const listed: string[] = []
     for (const name of names) {
       const { json } = await api.get(`/admin/operations?status=${name}&limit=100`)
@@ -137,7 +165,7 @@ describe.each(states)('$title', ({ make, views, would }) => {
     const isListed = (json['data'] as { id: string }[]).some(({ id }) => id === shownId(ref))
 
     expect(listed).toEqual(views)
-    expect(isListed).toBe(views.length > 0)
+    expect(isListed).toBe(views.some((view) => view !== 'resolved'))
   })
 
   test(`has resume_would ${would}`, async () => {

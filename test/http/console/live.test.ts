@@ -1,10 +1,13 @@
 // The events that the console gets while something happens, and how their stream ends.
 import { once } from 'node:events'
-import { createServer, request, type IncomingMessage } from 'node:http'
+import { createServer, request, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
+import { createLiveFeed, type LiveFeed } from '../../../src/http/console/live-feed.ts'
 import { createLiveViewers } from '../../../src/http/console/live-viewers.ts'
+import { hashSessionToken } from '../../../src/http/console/session-token.ts'
 import {
   makeAbandoned,
   makeUnknown,
@@ -181,6 +184,51 @@ describe('an API process', () => {
     expect(paid.status).toBe(201)
     expect(stream.events.at(-1)).toEqual({ event: 'end', value: { reason: 'shutdown' } })
     expect(await process.exited).toMatchObject({ code: 0 })
+  })
+})
+
+/** Serves a feed for one session whose statements all fail, when it hears what is announced. */
+async function serveDeafFeed(tokenHash: Buffer): Promise<Server> {
+  const { store, log } = api.t.engine
+  const sql = () => {
+    throw new Error('no statement reaches the store')
+  }
+  const limits = { idleSeconds: 60, maxSeconds: 60 }
+  const feed = await new Promise<LiveFeed>((resolve) => {
+    const made: LiveFeed = createLiveFeed({
+      store: {
+        sql: sql as unknown as typeof store.sql,
+        listen: (channel, onNotify, onListening) =>
+          store.listen(channel, onNotify, (listens) => {
+            onListening(listens)
+            if (listens) resolve(made)
+          }),
+      },
+      watch: { onIdle: () => {} },
+      log,
+      limits,
+      timeoutMs: 1_000,
+    })
+  })
+  const server = createServer((_request, response) => {
+    response.write('\n')
+    feed.add(response, tokenHash)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+describe('a log-out', () => {
+  test('ends the stream in another process at once, which need not look for the session', async () => {
+    const own = await logIn(api.url, OPERATORS.alice)
+    const server = await serveDeafFeed(hashSessionToken(own.cookie.split('=')[1] ?? ''))
+    const { port } = server.address() as AddressInfo
+    const [response] = (await once(request({ port }).end(), 'response')) as [IncomingMessage]
+    const ended = text(response)
+    await own.send('DELETE', '/console/session')
+
+    expect(await ended).toContain('event: end\ndata: {"reason":"session"}')
+    server.close()
   })
 })
 

@@ -48,6 +48,7 @@ test('has zeros and no times while nothing happens', async () => {
     recovery: { takeovers: 0, p50_seconds: null, max_seconds: null, window_seconds: 3600 },
     unfinished: { pending: 0, processing: 0 },
     unknown: 0,
+    proposed: 0,
     oldest_unfinished_seconds: 0,
     oldest_unknown_seconds: 0,
     findings_open: 0,
