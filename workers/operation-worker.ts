@@ -2,7 +2,7 @@
 // retry it with backoff, or move it to the dead letters.
 import type { JobResult } from 'pg-boss'
 import { z } from 'zod'
-import { readLastError } from '../src/db/operators/operation-overviews.ts'
+import { readLastError } from '../src/db/operators/lists/operation-overviews.ts'
 import type { OperationJob } from '../src/db/queue/queues.ts'
 import { mayBecomeVisible, type FetchedJob } from '../src/db/queue/turns.ts'
 import { LeaseLostError } from '../src/engine/lease.ts'

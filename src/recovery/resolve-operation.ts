@@ -2,7 +2,7 @@
 // resolver looks at the provider, and judges it.
 import type { Transaction } from '../db/connection/client.ts'
 import { requestCheckIfUnknown, type Evidence } from '../db/operations/unknown-outcomes.ts'
-import type { OperationOverview } from '../db/operators/operation-overviews.ts'
+import type { OperationOverview } from '../db/operators/lists/operation-overviews.ts'
 
 /** An operator's statement about an unknown outcome. */
 export type Resolution =

@@ -10,7 +10,7 @@ import {
 import {
   findPaymentOverview,
   listPaymentsOfTenants,
-} from '../../../src/db/operators/payment-overviews.ts'
+} from '../../../src/db/operators/lists/payment-overviews.ts'
 import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
 import { example, LATER_PAGE, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'

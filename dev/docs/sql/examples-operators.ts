@@ -20,7 +20,7 @@ import {
   listOperationOverviews,
   lockIfUnknown,
   readLastError,
-} from '../../../src/db/operators/operation-overviews.ts'
+} from '../../../src/db/operators/lists/operation-overviews.ts'
 import {
   deleteProcess,
   listProcesses,
@@ -31,7 +31,7 @@ import {
   findEndpointOfTenants,
   listDeliveriesOfTenants,
   listEndpointsOfTenants,
-} from '../../../src/db/operators/webhook-overviews.ts'
+} from '../../../src/db/operators/lists/webhook-overviews.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { ID, KEY, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
 

@@ -6,7 +6,7 @@ import { paymentPath } from '../../domain/payments/payment.ts'
 import { refundPath } from '../../domain/payments/refund.ts'
 import { problemResponse } from '../../domain/operations/stored-response.ts'
 import type { Transaction } from '../connection/client.ts'
-import type { OperationOverview } from '../operators/operation-overviews.ts'
+import type { OperationOverview } from '../operators/lists/operation-overviews.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
 /** `already_dropped`: another request dropped it first, and nothing changed. */

@@ -10,7 +10,7 @@ import {
 } from './activity-figures.ts'
 import { listOpenProposals } from './admin-actions.ts'
 import { readWithinLimits, selectHealthFigures, type HealthFigures } from './health-figures.ts'
-import { countProposedOperations } from './operation-overviews.ts'
+import { countProposedOperations } from './lists/operation-overviews.ts'
 import { listProcesses, type SeenProcess } from './service-processes.ts'
 
 export interface Overview {

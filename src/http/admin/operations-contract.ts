@@ -1,6 +1,6 @@
 // Contracts of the endpoints for operators that concern operations.
 import { z } from 'zod'
-import { operationViews } from '../../db/operators/operation-conditions.ts'
+import { operationViews } from '../../db/operators/lists/operation-conditions.ts'
 import { resolveOperationBody } from './operations-resolve.ts'
 import { noBody } from '../requests/body-fields.ts'
 import {

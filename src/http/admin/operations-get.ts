@@ -3,8 +3,8 @@
 import {
   listOperationOverviews,
   type OperationOverview,
-} from '../../db/operators/operation-overviews.ts'
-import { operationViews } from '../../db/operators/operation-conditions.ts'
+} from '../../db/operators/lists/operation-overviews.ts'
+import { operationViews } from '../../db/operators/lists/operation-conditions.ts'
 import { type AdminEndpoint, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import {
   keyFilter,

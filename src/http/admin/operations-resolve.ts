@@ -10,7 +10,10 @@ import {
   RESOLUTION,
 } from '../../db/operators/admin-actions.ts'
 import type { Transaction } from '../../db/connection/client.ts'
-import { lockIfUnknown, type OperationOverview } from '../../db/operators/operation-overviews.ts'
+import {
+  lockIfUnknown,
+  type OperationOverview,
+} from '../../db/operators/lists/operation-overviews.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {

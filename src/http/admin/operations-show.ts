@@ -6,7 +6,7 @@ import type { Sql, Transaction } from '../../db/connection/client.ts'
 import {
   findOperationOverview,
   type OperationOverview,
-} from '../../db/operators/operation-overviews.ts'
+} from '../../db/operators/lists/operation-overviews.ts'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { showPaymentId } from '../../domain/payments/payment.ts'
 import { showRefundId } from '../../domain/payments/refund.ts'

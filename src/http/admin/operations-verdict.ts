@@ -6,7 +6,7 @@ import { findLastResolution, type ClaimedResolution } from '../../db/operators/a
 import {
   findOperationOverview,
   type OperationOverview,
-} from '../../db/operators/operation-overviews.ts'
+} from '../../db/operators/lists/operation-overviews.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'

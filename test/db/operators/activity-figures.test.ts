@@ -11,7 +11,7 @@ import { listOpenProposals } from '../../../src/db/operators/admin-actions.ts'
 import {
   countProposedOperations,
   listOperationOverviews,
-} from '../../../src/db/operators/operation-overviews.ts'
+} from '../../../src/db/operators/lists/operation-overviews.ts'
 import { startTestEngine, type TestEngine } from '../../support/engine.ts'
 import { explain, rowsRead } from '../../support/explain.ts'
 

@@ -6,7 +6,7 @@ import { listPhaseRuns } from '../../../db/operations/phase-runs.ts'
 import {
   listOperationOverviews,
   type OperationOverview,
-} from '../../../db/operators/operation-overviews.ts'
+} from '../../../db/operators/lists/operation-overviews.ts'
 import { listDisputes } from '../../../db/payments/disputes.ts'
 import { listRefunds } from '../../../db/payments/refunds.ts'
 import { listDeliveries } from '../../../db/webhooks/webhook-deliveries.ts'

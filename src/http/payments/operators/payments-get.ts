@@ -1,5 +1,5 @@
 // GET /admin/payments/:id: returns a payment of any tenant with its life for operators.
-import { findPaymentOverview } from '../../../db/operators/payment-overviews.ts'
+import { findPaymentOverview } from '../../../db/operators/lists/payment-overviews.ts'
 import { parsePaymentId } from '../../../domain/payments/payment.ts'
 import { ProblemError } from '../../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../../endpoint.ts'

@@ -2,7 +2,7 @@
 import {
   listPaymentsOfTenants,
   type PaymentOverview,
-} from '../../../db/operators/payment-overviews.ts'
+} from '../../../db/operators/lists/payment-overviews.ts'
 import {
   AMOUNT_MAX_MINOR,
   parsePaymentId,

@@ -1,6 +1,6 @@
 // Contracts of the endpoints by which operators look after the webhooks of tenants.
 import { z } from 'zod'
-import { endpointViews } from '../../../db/operators/webhook-overviews.ts'
+import { endpointViews } from '../../../db/operators/lists/webhook-overviews.ts'
 import { deliveryStatuses, REPLAY_MAX } from '../../../domain/webhooks/webhook-delivery.ts'
 import type { Contracts } from '../../contracts/contract.ts'
 import { idField, listOf } from '../../contracts/fields.ts'

@@ -5,7 +5,7 @@ import type { Sql, Transaction } from '../../../db/connection/client.ts'
 import {
   findDeliveryOfTenants,
   listDeliveriesOfTenants,
-} from '../../../db/operators/webhook-overviews.ts'
+} from '../../../db/operators/lists/webhook-overviews.ts'
 import { redeliverIfEnabled } from '../../../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../../../domain/problems/problem-error.ts'
 import { showId } from '../../../domain/resource-id.ts'

@@ -6,7 +6,7 @@ import {
   endpointViews,
   findEndpointOfTenants,
   listEndpointsOfTenants,
-} from '../../../db/operators/webhook-overviews.ts'
+} from '../../../db/operators/lists/webhook-overviews.ts'
 import { replayFailedDeliveries } from '../../../db/webhooks/webhook-deliveries.ts'
 import { ProblemError } from '../../../domain/problems/problem-error.ts'
 import { showTenantId } from '../../../domain/tenants/tenant.ts'

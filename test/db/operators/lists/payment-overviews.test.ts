@@ -5,11 +5,11 @@ import {
   findPaymentOverview,
   listPaymentsOfTenants,
   type PaymentFilters,
-} from '../../../src/db/operators/payment-overviews.ts'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { explain, rowsRead } from '../../support/explain.ts'
-import { openTestStore } from '../reservations.ts'
+} from '../../../../src/db/operators/lists/payment-overviews.ts'
+import type { Sql, Store } from '../../../../src/db/connection/client.ts'
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
+import { explain, rowsRead } from '../../../support/explain.ts'
+import { openTestStore } from '../../reservations.ts'
 
 const TENANTS = 3
 const PAYMENTS = 20_000

@@ -1,21 +1,21 @@
 // Reads webhook endpoints and deliveries of all tenants for operators. Tenants never see their
 // results.
-import type { WebhookDelivery } from '../../domain/webhooks/webhook-delivery.ts'
-import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { readPageOfTenants, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import type { WebhookDelivery } from '../../../domain/webhooks/webhook-delivery.ts'
+import type { WebhookEndpoint } from '../../../domain/webhooks/webhook-endpoint.ts'
+import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
+import { readPageOfTenants, type Page, type PageRequest } from '../../connection/pages.ts'
+import { seesEveryTenant } from '../../connection/row-security.ts'
 import {
   findDeliveries,
   findDelivery,
   meetsDeliveryFilters,
   type DeliveryFilters,
-} from '../webhooks/webhook-deliveries.ts'
+} from '../../webhooks/webhook-deliveries.ts'
 import {
   endpointColumns,
   endpointFromRow,
   type EndpointRow,
-} from '../webhooks/webhook-endpoints.ts'
+} from '../../webhooks/webhook-endpoints.ts'
 
 /** A selection of endpoints: those of one status; `paused`, which are left alone after failures. */
 export const endpointViews = ['enabled', 'disabled', 'paused'] as const

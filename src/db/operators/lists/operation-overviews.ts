@@ -1,11 +1,11 @@
 // Reads operations of all tenants for operators. These rare statements scan only operations that
 // are not completed, or find a few by an index. Tenants never see their results.
-import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
-import type { FindingKind } from '../../domain/operations/finding.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import type { OpenProposal } from './admin-actions.ts'
+import type { OperationRef, OperationStatus } from '../../../domain/operations/operation.ts'
+import type { FindingKind } from '../../../domain/operations/finding.ts'
+import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
+import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { seesEveryTenant, seesTenant } from '../../connection/row-security.ts'
+import type { OpenProposal } from '../admin-actions.ts'
 import {
   hasNames,
   isInView,

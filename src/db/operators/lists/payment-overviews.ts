@@ -1,12 +1,12 @@
 // Reads payments of all tenants for operators, each with the operation that works on it. Tenants never
 // see their results.
-import type { OperationStatus } from '../../domain/operations/operation.ts'
-import type { Payment } from '../../domain/payments/payment.ts'
-import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
-import type { Fragment, Sql } from '../connection/client.ts'
-import { readPageOfTenants, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
+import type { OperationStatus } from '../../../domain/operations/operation.ts'
+import type { Payment } from '../../../domain/payments/payment.ts'
+import type { PaymentStatus } from '../../../domain/payments/payment-status.ts'
+import type { Fragment, Sql } from '../../connection/client.ts'
+import { readPageOfTenants, type Page, type PageRequest } from '../../connection/pages.ts'
+import { seesEveryTenant, seesTenant } from '../../connection/row-security.ts'
+import { paymentFromRow, type PaymentRow } from '../../payments/payments.ts'
 import {
   paymentsOfKey,
   paymentsOfProviderObject,

@@ -1,10 +1,10 @@
 // Conditions by which operators find operations: a view, such as what is stuck, and what they know of
 // them. Operators name no tenant, so each index is read once for each tenant: there are far fewer
 // tenants than operations.
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { firstIdAt } from '../connection/ids.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
-import type { OpenProposal } from './admin-actions.ts'
+import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
+import { firstIdAt } from '../../connection/ids.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../queue/queues.ts'
+import type { OpenProposal } from '../admin-actions.ts'
 
 /** Whether the worker that owns the operation lost its lease. */
 export const leaseRanOut = (sql: Sql | Transaction): Fragment => sql`
