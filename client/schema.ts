@@ -1132,7 +1132,7 @@ export interface paths {
         };
         /**
          * List payments of tenants
-         * @description Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. No payment has its client secret.
+         * @description Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at 200000 payments at most to find those of a status, a currency or an amount, and at 1000 stuck ones; `searched_to` says when it ended there. No payment has its client secret.
          */
         get: operations["listTenantPayments"];
         put?: never;
@@ -6825,6 +6825,7 @@ export interface components {
             data: components["schemas"]["PaymentOverview"][];
             /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
+            searched_to: string | null;
         };
         PaymentOverview: {
             /**
@@ -7150,7 +7151,7 @@ export interface components {
             }[];
             /** @description The events, without client secrets. */
             events: components["schemas"]["Event"][];
-            /** @description The webhook deliveries of these events. */
+            /** @description The webhook deliveries of these events. When `events` is incomplete, later events can have more. */
             deliveries: components["schemas"]["WebhookDelivery"][];
             /** @description The transactions that moved its money. */
             ledger: components["schemas"]["LedgerTransaction"][];
@@ -7160,7 +7161,7 @@ export interface components {
             disputes: components["schemas"]["Dispute"][];
             /** @description Whether a list has more entries than these. */
             has_more: boolean;
-            /** @description The lists that have more entries than these. */
+            /** @description The lists that have more entries than these. `deliveries` is among them when `events` is. */
             incomplete: ("operations" | "runs" | "events" | "deliveries" | "ledger" | "refunds" | "disputes")[];
         };
         TenantWebhookEndpointList: {

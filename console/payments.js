@@ -44,8 +44,14 @@ export function Payments({ route }) {
       ...${{ list, route, items, cells }}
       caption="Payments, newest first"
       columns=${COLUMNS}
-      empty="No payment matches."
+      empty=${list.value?.searched_to ? 'No payment of those looked at matches.' : 'No payment matches.'}
     />
+    ${
+      list.value?.searched_to &&
+      html`<p class="quiet">
+        Few payments match. The search ended before it looked at all of them.
+      </p>`
+    }
   `
 }
 

@@ -67,19 +67,30 @@ export function List({ list, route, caption, columns, cells, empty, items = list
   return html`
     <${ProblemNote} problem=${list.problem} />
     <${Table} ...${{ caption, columns, rows, empty }} />
-    <${Pager} route=${route} items=${items} hasMore=${list.value?.has_more === true} />
+    <${Pager}
+      ...${{ route, items }}
+      hasMore=${list.value?.has_more === true}
+      searchedTo=${list.value?.searched_to}
+    />
   `
 }
 
-/** @param {{ route: import('./route.js').Route, items: { id: string }[], hasMore: boolean }} props */
-export function Pager({ route: { page, id, query }, items, hasMore }) {
+/**
+ * @param {object} props
+ * @param {import('./route.js').Route} props.route
+ * @param {{ id: string }[]} props.items
+ * @param {boolean} props.hasMore
+ * @param {string | null} [props.searchedTo] where the service stopped to look for more.
+ */
+export function Pager({ route: { page, id, query }, items, hasMore, searchedTo = null }) {
   const { starting_after: after, ending_before: before, ...filters } = query
   const isFirst = after === undefined && before === undefined
   // In the direction of the cursor there are more; in the other one is the page that one came from.
   const hasOlder = before === undefined ? hasMore : true
   const hasNewer = before === undefined ? !isFirst : hasMore
   if (isFirst && !hasMore) return null
-  const [first, last] = [items[0]?.id, items.at(-1)?.id]
+  const first = (before !== undefined && searchedTo) || items[0]?.id
+  const last = (before === undefined && searchedTo) || items.at(-1)?.id
   return html`<nav class="pager" aria-label="Pages of the list">
     ${!isFirst && html`<a href=${hrefOf(page, filters, id)}>Newest</a>`}
     ${

@@ -20,6 +20,7 @@ const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }
 const LIMITS = { idleSeconds: 1_800, maxSeconds: 43_200 }
 
 const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
+const CANDIDATE = { tenantId: ID, id: ID }
 const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
 const NAMES = { key: KEY, providerObject: { provider: PROVIDER, id: 'pi_1' } }
 
@@ -38,8 +39,15 @@ export const consoleExamples: readonly Example[] = [
     listPaymentsOfTenants,
     (sql) => listPaymentsOfTenants(sql, { tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE),
     {
-      answers: [[ROW], [ROW], [ROW], [ROW], [ROW]],
-      variant: `The payments that operations and names lead to. Then the list, with every filter. ${LATER_PAGE} Then the operations on the payments of each tenant.`,
+      answers: [[CANDIDATE], [CANDIDATE], [CANDIDATE], [ROW], [ROW]],
+      variant: `The payments that operations and names lead to, with every filter. ${LATER_PAGE} Then the operations on the payments.`,
+    },
+  ),
+  example(
+    listPaymentsOfTenants,
+    (sql) => listPaymentsOfTenants(sql, { tenant: ID, ...VALUES }, PAGE),
+    {
+      variant: `With the filters by values. ${LATER_PAGE} Then, of a page that is not full, the end of the search.`,
     },
   ),
 ]

@@ -23,15 +23,23 @@ export interface List<Row, Item> {
   readonly columns: Fragment
   /**
    * The statement from `from` on: a table or a query with the column `id`, and conditions that name
-   * the tenant.
+   * the tenant. A cursor is the id of one of these entries.
    */
   readonly entries: Fragment
+  /**
+   * Further conditions, each with its `and`. An entry can stop to meet them between two pages, and is
+   * a cursor all the same.
+   */
+  readonly filters?: Fragment
+  /** Like `entries`, to look up a cursor: for entries that have no index by `id` alone. */
+  readonly cursors?: Fragment
   readonly fromRow: (row: Row) => Item
 }
 
 /**
- * Reads a page of a list. Undefined when no entry of this list has the cursor's id. An id of
- * another list or of another tenant is treated the same as an id that does not exist.
+ * Reads a page of a list. Undefined when no entry of this list has the cursor's id, whether or not
+ * the entry meets the filters. An id of another list or of another tenant is treated the same as an
+ * id that does not exist.
  */
 export async function readPage<Row extends object, Item>(
   sql: Sql,
@@ -40,9 +48,10 @@ export async function readPage<Row extends object, Item>(
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
   // Entries are never deleted, so the page and the cursor's existence need no common snapshot.
+  const { columns, entries, filters = sql``, cursors = entries } = list
   const [rows, isCursorKnown] = await Promise.all([
-    sql<Row[]>`select ${list.columns} ${list.entries} ${pageOf(sql, request)}`,
-    cursor === undefined || hasEntry(sql, list.entries, cursor),
+    sql<Row[]>`select ${columns} ${entries} ${filters} ${pageOf(sql, request)}`,
+    cursor === undefined || hasEntry(sql, cursors, cursor),
   ])
   return isCursorKnown ? toPage(rows, request, list.fromRow) : undefined
 }
@@ -52,10 +61,14 @@ async function hasEntry(sql: Sql, entries: Fragment, id: string): Promise<boolea
   return count > 0
 }
 
-function pageOf(sql: Sql, request: PageRequest): Fragment {
+/**
+ * The conditions of a page on the id, each with its `and`; then its order, by the column `id` of the
+ * result, and its limit.
+ */
+export function pageOf(sql: Sql, request: PageRequest, id: Fragment = sql`id`): Fragment {
   const { startingAfter, endingBefore } = request
-  const older = startingAfter === undefined ? sql`` : sql`and id < ${startingAfter}`
-  const newer = endingBefore === undefined ? sql`` : sql`and id > ${endingBefore}`
+  const older = startingAfter === undefined ? sql`` : sql`and ${id} < ${startingAfter}`
+  const newer = endingBefore === undefined ? sql`` : sql`and ${id} > ${endingBefore}`
   return sql`${older} ${newer} ${firstOf(sql, request)}`
 }
 
@@ -64,8 +77,19 @@ function firstOf(sql: Sql, request: PageRequest): Fragment {
   return sql`order by id ${order} limit ${request.limit + 1}`
 }
 
-const isAscending = ({ endingBefore, oldest }: PageRequest): boolean =>
+export const isAscending = ({ endingBefore, oldest }: PageRequest): boolean =>
   endingBefore !== undefined || oldest === true
+
+/** Makes a page of the rows in any order: Citus returns them so. */
+export function toSortedPage<Row extends { readonly id: string }, Item>(
+  rows: readonly Row[],
+  request: PageRequest,
+  fromRow: (row: Row) => Item,
+): Page<Item> {
+  const direction = isAscending(request) ? 1 : -1
+  const sorted = rows.toSorted((one, other) => (one.id < other.id ? -direction : direction))
+  return toPage(sorted, request, fromRow)
+}
 
 function toPage<Row, Item>(
   rows: readonly Row[],
@@ -90,7 +114,7 @@ export interface ListOfTenants<Row, Item> {
 /**
  * Reads a page of a list of all tenants, or of one. The primary key gives the newest entries of each
  * tenant, of which the newest are the page: there are far fewer tenants than entries. Undefined when
- * no entry of this list has the cursor's id.
+ * no entry of these tenants has the cursor's id, whether or not it meets the conditions.
  */
 export async function readPageOfTenants<Row extends { readonly id: string }, Item>(
   sql: Sql,
@@ -101,12 +125,9 @@ export async function readPageOfTenants<Row extends { readonly id: string }, Ite
   const cursor = request.startingAfter ?? request.endingBefore
   const [rows, isCursorKnown] = await Promise.all([
     selectPageOfTenants(sql, list, tenantId, request),
-    cursor === undefined || hasEntryOfTenants(sql, list, tenantId, cursor),
+    cursor === undefined || hasEntryOfTenants(sql, list.table, tenantId, cursor),
   ])
-  // Citus returns the rows of a page in any order.
-  const direction = isAscending(request) ? 1 : -1
-  const sorted = rows.toSorted((one, other) => (one.id < other.id ? -direction : direction))
-  return isCursorKnown ? toPage(sorted, request, list.fromRow) : undefined
+  return isCursorKnown ? toSortedPage(rows, request, list.fromRow) : undefined
 }
 
 function selectPageOfTenants<Row extends { readonly id: string }, Item>(
@@ -132,9 +153,9 @@ function selectPageOfTenants<Row extends { readonly id: string }, Item>(
   `
 }
 
-async function hasEntryOfTenants<Row, Item>(
+async function hasEntryOfTenants(
   sql: Sql,
-  { table, conditions }: ListOfTenants<Row, Item>,
+  table: string,
   tenantId: string | undefined,
   id: string,
 ): Promise<boolean> {
@@ -142,7 +163,7 @@ async function hasEntryOfTenants<Row, Item>(
     with tenant (owner) as (${selectTenants(sql, tenantId)})
     select entry.id
     from tenant
-    join ${sql(table)} as entry on entry.tenant_id = owner and entry.id = ${id} ${conditions}
+    join ${sql(table)} as entry on entry.tenant_id = owner and entry.id = ${id}
     where ${seesEveryTenant(sql)}
   `
   return count > 0

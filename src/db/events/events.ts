@@ -85,14 +85,13 @@ export async function listEvents(
   { type, paymentId }: EventFilters,
   request: PageRequest,
 ): Promise<Page<Event> | undefined> {
-  const entries = sql`
-    from events
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+  const entries = sql`from events where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}`
+  const filters = sql`
       ${type === undefined ? sql`` : sql`and type = ${type}`}
       ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
   `
   const columns = sql`to_jsonb(events) as event`
-  return await readPage(sql, { columns, entries, fromRow: eventFromColumn }, request)
+  return await readPage(sql, { columns, entries, filters, fromRow: eventFromColumn }, request)
 }
 
 function eventFromColumn({ event }: { event: EventRow }): Event {

@@ -46,13 +46,13 @@ export interface LedgerFilters {
 }
 
 /**
- * The ledger transactions of a tenant that match the conditions. All postings of a ledger
- * transaction match or none, because one statement inserted them with the same values.
+ * The ledger transactions of a tenant that match the filters. All postings of a ledger transaction
+ * match or none, because one statement inserted them with the same values, by which they are grouped.
  */
 function transactionsWhere(
   sql: Sql,
   tenantId: string,
-  conditions: Fragment,
+  filters: Fragment,
 ): List<TransactionRow, LedgerTransaction> {
   return {
     columns: sql`*`,
@@ -63,11 +63,12 @@ function transactionsWhere(
           transaction_id as id, kind, payment_id, refund_id, dispute_id, currency,
           created_at, jsonb_agg(to_jsonb(ledger_postings) order by amount_minor desc, id) as postings
         from ledger_postings
-        where tenant_id = ${tenantId} ${conditions}
+        where tenant_id = ${tenantId}
         group by transaction_id, kind, payment_id, refund_id, dispute_id, currency, created_at
       ) as ledger_transactions
       where ${seesTenant(sql, tenantId)}
     `,
+    filters,
     fromRow: transactionFromRow,
   }
 }
@@ -78,7 +79,7 @@ export async function findLedgerTransaction(
   tenantId: string,
   id: string,
 ): Promise<LedgerTransaction | undefined> {
-  const list = transactionsWhere(sql, tenantId, sql`and transaction_id = ${id}`)
+  const list = transactionsWhere(sql, tenantId, sql`and id = ${id}`)
   const page = await readPage(sql, list, { limit: 1 })
   return page?.items[0]
 }
@@ -90,14 +91,14 @@ export async function listLedgerTransactions(
   { paymentId, kind, currency, createdFrom, createdBefore }: LedgerFilters,
   request: PageRequest,
 ): Promise<Page<LedgerTransaction> | undefined> {
-  const conditions = sql`
+  const filters = sql`
     ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
     ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
     ${currency === undefined ? sql`` : sql`and currency = ${currency}`}
     ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
     ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
   `
-  return await readPage(sql, transactionsWhere(sql, tenantId, conditions), request)
+  return await readPage(sql, transactionsWhere(sql, tenantId, filters), request)
 }
 
 /** The balance of each account of a tenant in each currency: debits minus credits. */

@@ -110,11 +110,12 @@ export interface PhaseRunRecord {
   readonly recordedAt: Date
 }
 
-/** The timeline of a payment, oldest first. */
+/** The timeline of a payment, oldest first: all of it, or the first entries. */
 export async function listPhaseRuns(
   { sql }: Store,
   tenantId: string,
   paymentId: string,
+  limit: number | null = null,
 ): Promise<PhaseRunRecord[]> {
   // Sorts by the database's clock first: several processes generate the ids, each with its own
   // clock.
@@ -125,6 +126,7 @@ export async function listPhaseRuns(
     from phase_runs
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and payment_id = ${paymentId}
     order by recorded_at, started_at, id
+    limit ${limit}
   `
   return rows.map((row) => ({
     operationId: row['operation_id'],

@@ -53,14 +53,13 @@ export async function listAdminActions(
   { actor, subject }: { actor?: string | undefined; subject?: string | undefined },
   request: PageRequest,
 ): Promise<Page<AdminAction> | undefined> {
-  const entries = sql`
-    from admin_actions
-    where true
+  const entries = sql`from admin_actions where true`
+  const filters = sql`
       ${actor === undefined ? sql`` : sql`and actor = ${actor}`}
       ${subject === undefined ? sql`` : sql`and subject = ${subject}`}
   `
   const columns: Fragment = sql`id, actor, action, subject, details, happened_at`
-  return await readPage(sql, { columns, entries, fromRow: actionFromRow }, request)
+  return await readPage(sql, { columns, entries, filters, fromRow: actionFromRow }, request)
 }
 
 function actionFromRow(row: ActionRow): AdminAction {

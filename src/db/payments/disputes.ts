@@ -173,6 +173,8 @@ export async function listDisputes(
     entries: sql`
       from disputes
       where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+    `,
+    filters: sql`
         ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
         ${status === undefined ? sql`` : sql`and status = ${status}`}
     `,

@@ -162,9 +162,8 @@ export async function listFindings(
   const ofRun = runId === undefined ? sql`` : sql`and run_id = ${runId}`
   const list = {
     columns: sql`to_jsonb(finding) as finding`,
-    entries: sql`
-      from reconciliation_findings as finding where ${seesEveryTenant(sql)} ${inStatus} ${ofRun}
-    `,
+    entries: sql`from reconciliation_findings as finding where ${seesEveryTenant(sql)}`,
+    filters: sql`${inStatus} ${ofRun}`,
     fromRow: ({ finding }: { finding: FindingRow }) => findingFromRow(finding),
   }
   return await readPage(sql, list, request)

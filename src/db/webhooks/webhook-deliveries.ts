@@ -136,11 +136,15 @@ export async function listDeliveries(
   filters: DeliveryFilters,
   request: PageRequest,
 ): Promise<Page<WebhookDelivery> | undefined> {
-  const entries = sql`
-    from webhook_deliveries as entry
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} ${meetsDeliveryFilters(sql, filters)}
-  `
-  const list = { columns: deliveryColumns(sql), entries, fromRow: deliveryFromRow }
+  const list = {
+    columns: deliveryColumns(sql),
+    entries: sql`
+      from webhook_deliveries as entry
+      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+    `,
+    filters: meetsDeliveryFilters(sql, filters),
+    fromRow: deliveryFromRow,
+  }
   return await readPage(sql, list, request)
 }
 

@@ -119,9 +119,9 @@ export async function listEndpoints(
   const list = {
     columns: endpointColumns(sql),
     entries: sql`
-      from webhook_endpoints
-      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and status <> 'deleted'
+      from webhook_endpoints where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
     `,
+    filters: sql`and status <> 'deleted'`,
     fromRow: endpointFromRow,
   }
   return await readPage(sql, list, request)

@@ -326,6 +326,17 @@ test('the list is newest first and has pages', async () => {
   expect(next.json).toMatchObject({ data: [{ id: shownId(older) }] })
 })
 
+test('the list goes on after an operation that is completed meanwhile', async () => {
+  const older = await makeFailed(api)
+  const newer = await makeCompleted(api)
+
+  const next = await api.get(
+    `/admin/operations?status=failed_retryable&limit=1&starting_after=${shownId(newer)}`,
+  )
+
+  expect(next.json).toMatchObject({ data: [{ id: shownId(older) }] })
+})
+
 describe('a resume', () => {
   test('looks up an unknown outcome at once, and the operation gets the real outcome', async () => {
     const ref = await makeGivenUp()

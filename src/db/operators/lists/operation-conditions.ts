@@ -159,9 +159,12 @@ const ofProviderObject = (
     and begun.dispute_id = disputes.id
 `
 
-/** The payment that an operation with the idempotency key creates or changes, of each tenant. */
+/**
+ * The payment that an operation with the idempotency key creates or changes, of each tenant. A local
+ * operation has none.
+ */
 export const paymentsOfKey = (sql: Sql, key: string): Fragment => sql`
-  select keyed.payment_id as id
+  select keyed.tenant_id, keyed.payment_id as id
   from tenants
   join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
 `
@@ -171,17 +174,17 @@ export const paymentsOfProviderObject = (
   sql: Sql,
   { provider, id }: { provider: string; id: string },
 ): Fragment => sql`
-  select payments.id
+  select payments.tenant_id, payments.id
   from tenants
   join payments
     on payments.tenant_id = tenants.id and payments.provider = ${provider}
     and payments.provider_payment_id = ${id}
   union all
-  select refunds.payment_id
+  select refunds.tenant_id, refunds.payment_id
   from tenants
   join refunds on refunds.tenant_id = tenants.id and refunds.provider_refund_id = ${id}
   union all
-  select disputes.payment_id
+  select disputes.tenant_id, disputes.payment_id
   from tenants
   join disputes on disputes.tenant_id = tenants.id and disputes.provider_dispute_id = ${id}
 `

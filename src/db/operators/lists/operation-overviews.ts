@@ -140,11 +140,26 @@ export async function listOperationOverviews(
   const isOfAnyStatus = isNamed && view === undefined
   const entries = sql`
     from idempotency_keys as operation where ${seesEveryTenant(sql)}
-      ${isOfAnyStatus ? sql`` : sql`and ${isInView(sql, view, proposals)}`}
       ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
+  `
+  const filters = sql`
+      ${isOfAnyStatus ? sql`` : sql`and ${isInView(sql, view, proposals)}`}
       ${hasNames(sql, names)}
   `
-  const list = { columns: overviewColumns(sql), entries, fromRow: overviewFromRow }
+  const cursors = sql`
+    from (
+      select owned.id from tenants join idempotency_keys as owned on owned.tenant_id = tenants.id
+      ${tenant === undefined ? sql`` : sql`where tenants.id = ${tenant}`}
+    ) as operation
+    where ${seesEveryTenant(sql)}
+  `
+  const list = {
+    columns: overviewColumns(sql),
+    entries,
+    filters,
+    cursors,
+    fromRow: overviewFromRow,
+  }
   return await readPage(sql, list, request)
 }
 

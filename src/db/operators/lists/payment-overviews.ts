@@ -2,17 +2,16 @@
 // see their results.
 import type { OperationStatus } from '../../../domain/operations/operation.ts'
 import type { Payment } from '../../../domain/payments/payment.ts'
-import type { PaymentStatus } from '../../../domain/payments/payment-status.ts'
-import type { Fragment, Sql } from '../../connection/client.ts'
-import { readPageOfTenants, type Page, type PageRequest } from '../../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../../connection/row-security.ts'
-import { paymentFromRow, type PaymentRow } from '../../payments/payments.ts'
+import type { Sql } from '../../connection/client.ts'
+import type { PageRequest } from '../../connection/pages.ts'
+import { seesEveryTenant } from '../../connection/row-security.ts'
+import { paymentFromRow } from '../../payments/payments.ts'
 import {
-  paymentsOfKey,
-  paymentsOfProviderObject,
-  type OperationNames,
-  isStuck,
-} from './operation-conditions.ts'
+  readPaymentPage,
+  type PaymentEntry,
+  type PaymentFilters,
+  type SearchedPage,
+} from './payment-pages.ts'
 
 /** An operation on a payment that is not completed. */
 interface OpenOperation {
@@ -29,146 +28,63 @@ export interface PaymentOverview {
   readonly operation: OpenOperation | null
 }
 
-/** An absent filter matches every payment. */
-export interface PaymentFilters extends Omit<OperationNames, 'payment'> {
-  readonly tenant?: string | undefined
-  readonly status?: PaymentStatus | undefined
-  readonly currency?: string | undefined
-  readonly amountMinor?: number | undefined
-  /** Only payments with an operation that waits for a worker or a job that is gone. */
-  readonly stuck?: boolean | undefined
-}
-
-/** Finds a payment of any tenant, by the primary key of each tenant. */
+/** Finds a payment of any tenant. */
 export async function findPaymentOverview(
   sql: Sql,
   id: string,
 ): Promise<PaymentOverview | undefined> {
-  const [row] = await sql<EntryRow[]>`
-    with tenant (owner) as (select id from tenants)
-    select entry.id, to_jsonb(entry) as payment
-    from tenant
-    join payments as entry on entry.tenant_id = owner and entry.id = ${id}
-    where ${seesEveryTenant(sql)}
+  const [row] = await sql<PaymentEntry[]>`
+    select id, to_jsonb(entry) as payment from payments as entry
+    where ${seesEveryTenant(sql)} and id = ${id}
   `
   if (row === undefined) return undefined
-  const payment = paymentFromRow(row.payment)
-  const [open] = await findOpenOperations(sql, payment.tenantId, [id])
-  return { payment, operation: open?.[1] ?? null }
+  const [overview] = await withOperations(sql, [paymentFromRow(row.payment)])
+  return overview
 }
 
-interface EntryRow {
-  id: string
-  payment: PaymentRow
-}
-
-/** Lists the payments of all tenants, newest first. Undefined when none has the cursor's id. */
+/**
+ * Lists the payments of all tenants, newest first. Undefined when none has the cursor's id.
+ *
+ * @param searchedMax as in `readPaymentPage`.
+ */
 export async function listPaymentsOfTenants(
   sql: Sql,
   filters: PaymentFilters,
   request: PageRequest,
-): Promise<Page<PaymentOverview> | undefined> {
-  const page = await readPayments(sql, filters, request)
-  if (page === undefined) return undefined
-  const ofTenants = Map.groupBy(page.items, ({ tenantId }) => tenantId)
-  const found = await Promise.all(
-    [...ofTenants].map(([tenantId, payments]) =>
-      findOpenOperations(
-        sql,
-        tenantId,
-        payments.map(({ id }) => id),
-      ),
-    ),
-  )
-  const byPayment = new Map(found.flat())
-  const items = page.items.map((payment) => ({
-    payment,
-    operation: byPayment.get(payment.id) ?? null,
-  }))
-  return { ...page, items }
+  searchedMax?: number,
+): Promise<SearchedPage<PaymentOverview> | undefined> {
+  const page = await readPaymentPage(sql, filters, request, searchedMax)
+  return page && { ...page, items: await withOperations(sql, page.items) }
 }
 
-/**
- * Reads a page of the payments. Those that operations or names lead to are few: these are found first,
- * by statements of their own, because Citus joins no jobs of its coordinator with rows of tenants.
- */
-async function readPayments(
+async function withOperations(
   sql: Sql,
-  { tenant, ...filters }: PaymentFilters,
-  request: PageRequest,
-): Promise<Page<Payment> | undefined> {
-  const found = await Promise.all(findNamed(sql, filters))
-  const [named, ...others] = found
-  const ids = named?.filter((id) => others.every((other) => other.includes(id)))
-  const list = {
-    table: 'payments',
-    columns: sql`entry.id, to_jsonb(entry) as payment`,
-    conditions: sql`
-      ${ids === undefined ? sql`` : sql`and entry.id = any(${ids}::uuid[])`}
-      ${hasValues(sql, filters)}
-    `,
-    fromRow: ({ payment }: EntryRow) => paymentFromRow(payment),
-  }
-  return await readPageOfTenants<EntryRow, Payment>(sql, list, tenant, request)
-}
-
-/** The ids of the payments of each filter that leads to few. A local operation has none. */
-function findNamed(sql: Sql, { stuck, key, providerObject }: PaymentFilters): Promise<string[]>[] {
-  return [
-    ...(stuck === true ? [findStuckPayments(sql)] : []),
-    ...(key === undefined ? [] : [findOf(sql, paymentsOfKey(sql, key))]),
-    ...(providerObject === undefined
-      ? []
-      : [findOf(sql, paymentsOfProviderObject(sql, providerObject))]),
-  ]
-}
-
-async function findStuckPayments(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ id: string | null }[]>`
-    select operation.payment_id as id
-    from idempotency_keys as operation
-    where ${seesEveryTenant(sql)} and ${isStuck(sql)}
-  `
-  return rows.flatMap(({ id }) => id ?? [])
-}
-
-async function findOf(sql: Sql, payments: Fragment): Promise<string[]> {
-  const rows = await sql<{ id: string | null }[]>`
-    select named.id from (${payments}) as named where ${seesEveryTenant(sql)}
-  `
-  return rows.flatMap(({ id }) => id ?? [])
+  payments: readonly Payment[],
+): Promise<readonly PaymentOverview[]> {
+  const open = payments.length === 0 ? [] : await findOpenOperations(sql, payments)
+  const byPayment = new Map(open.map(({ paymentId, ...operation }) => [paymentId, operation]))
+  return payments.map((payment) => ({ payment, operation: byPayment.get(payment.id) ?? null }))
 }
 
 /**
- * Conditions on the payment in `entry`, each with its `and`. The coalesce hides how few payments match:
- * otherwise Postgres would read the whole table for each tenant instead of its newest rows.
- */
-const hasValues = (sql: Sql, { status, currency, amountMinor }: PaymentFilters): Fragment => sql`
-  ${status === undefined ? sql`` : sql`and coalesce(entry.status = ${status}, false)`}
-  ${currency === undefined ? sql`` : sql`and coalesce(entry.currency = ${currency}, false)`}
-  ${amountMinor === undefined ? sql`` : sql`and coalesce(entry.amount_minor = ${amountMinor}, false)`}
-`
-
-/**
- * Finds the newest operation that is not completed of each payment, by the payment's id. The timeline
- * has an index by payment, and names every operation where it began.
+ * Finds the newest operation that is not completed of each payment. The timeline has an index by
+ * payment, and names every operation where it began.
  */
 async function findOpenOperations(
   sql: Sql,
-  tenantId: string,
-  payments: readonly string[],
-): Promise<[string, OpenOperation][]> {
-  const rows = await sql<(OpenOperation & { paymentId: string })[]>`
-    select distinct on (run.payment_id)
+  payments: readonly Payment[],
+): Promise<readonly (OpenOperation & { paymentId: string })[]> {
+  const shown = payments.map(({ tenantId, id }) => ({ owner: tenantId, shown: id }))
+  return await sql<(OpenOperation & { paymentId: string })[]>`
+    select distinct on (run.tenant_id, run.payment_id)
       run.payment_id as "paymentId", operation.id, operation.operation, operation.status,
       operation.recovery_point as "recoveryPoint"
-    from phase_runs as run
+    from jsonb_to_recordset(${JSON.stringify(shown)}::jsonb) as listed (owner uuid, shown uuid)
+    join phase_runs as run
+      on run.tenant_id = owner and run.payment_id = shown and run.phase is null
     join idempotency_keys as operation
       on operation.tenant_id = run.tenant_id and operation.id = run.operation_id
-    where ${seesTenant(sql, tenantId)} and run.tenant_id = ${tenantId}
-      and run.payment_id = any(${[...payments]}::uuid[]) and run.phase is null
-      and operation.status <> 'completed'
-    order by run.payment_id, operation.id desc
+    where ${seesEveryTenant(sql)} and operation.status <> 'completed'
+    order by run.tenant_id, run.payment_id, operation.id desc
   `
-  return rows.map(({ paymentId, ...operation }) => [paymentId, operation])
 }

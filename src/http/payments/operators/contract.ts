@@ -1,10 +1,11 @@
 // Contracts of the endpoints by which operators find payments of all tenants.
 import { z } from 'zod'
+import { CANDIDATES_MAX } from '../../../db/operators/lists/payment-candidates.ts'
+import { SEARCHED_MAX } from '../../../db/operators/lists/payment-pages.ts'
 import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
 import type { Contracts } from '../../contracts/contract.ts'
-import { listOf } from '../../contracts/fields.ts'
 import { idFilter, idInPath, oneOf } from '../../contracts/parameters.ts'
-import { paymentOverviewSchema, paymentWithLifeSchema } from './schema.ts'
+import { paymentOverviewListSchema, paymentWithLifeSchema } from './schema.ts'
 
 const filterText = (description: string, example: string) =>
   z
@@ -17,8 +18,7 @@ export const operatorPaymentContracts: Contracts = {
     operationId: 'listTenantPayments',
     tag: 'Operators',
     summary: 'List payments of tenants',
-    description:
-      'Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. No payment has its client secret.',
+    description: `Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at ${SEARCHED_MAX} payments at most to find those of a status, a currency or an amount, and at ${CANDIDATES_MAX} stuck ones; \`searched_to\` says when it ended there. No payment has its client secret.`,
     isList: true,
     query: z.object({
       tenant: idFilter('tnt', 'Only return payments of this tenant.'),
@@ -47,7 +47,7 @@ export const operatorPaymentContracts: Contracts = {
     answers: {
       200: {
         description: 'A page of payments.',
-        schema: listOf('PaymentOverviewList', paymentOverviewSchema),
+        schema: paymentOverviewListSchema,
       },
     },
   },

@@ -66,7 +66,7 @@ function presentWithEnd(parts: ApiParts, operation: OperationOverview): Json {
 }
 
 async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
-  const runs = await listPhaseRuns(store, tenantId, id)
+  const runs = await listPhaseRuns(store, tenantId, id, LIFE_MAX + 1)
   const shown = runs.slice(0, LIFE_MAX).map((run) => ({
     ...presentPhaseRun(run),
     operation_id: showOperationId(run.operationId),
@@ -74,16 +74,17 @@ async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise
   return { shown, hasMore: runs.length > LIFE_MAX }
 }
 
-/** The events, and their deliveries. */
+/** The events, and their deliveries. Those of events that are not shown are not shown either. */
 async function readEvents(
   { store: { sql } }: ApiParts,
   { tenantId, id }: Payment,
 ): Promise<Pick<Record<LifeList, Entries>, 'events' | 'deliveries'>> {
   const events = await listEvents(sql, tenantId, { paymentId: id }, OLDEST)
   const eventIds = events?.items.map((event) => event.id) ?? []
-  const deliveries = await listDeliveries(sql, tenantId, { eventIds }, OLDEST)
+  const page = await listDeliveries(sql, tenantId, { eventIds }, OLDEST)
+  const deliveries = oldestFirst(presentDelivery)(page)
   return {
     events: oldestFirst(presentEventWithoutSecret)(events),
-    deliveries: oldestFirst(presentDelivery)(deliveries),
+    deliveries: { ...deliveries, hasMore: deliveries.hasMore || events?.hasMore === true },
   }
 }

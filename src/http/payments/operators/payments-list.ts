@@ -6,6 +6,7 @@ import {
 import {
   AMOUNT_MAX_MINOR,
   parsePaymentId,
+  showPaymentId,
   presentPaymentWithoutSecret,
 } from '../../../domain/payments/payment.ts'
 import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
@@ -20,7 +21,8 @@ import {
   tenantFilter,
 } from '../../requests/list-filters.ts'
 import { parseFilteredQuery, type Filter } from '../../requests/list-query.ts'
-import { showPage } from '../../responses/page-answer.ts'
+import { showJson } from '../../responses/answer.ts'
+import { presentPage } from '../../responses/page-answer.ts'
 
 const amountFilter: Filter<number> = {
   expected: `one integer from 1 to ${AMOUNT_MAX_MINOR}`,
@@ -47,7 +49,12 @@ export const listPaymentsEndpoint: AdminEndpoint = async (parts, request) => {
     providerObject: id === undefined ? undefined : { provider: parts.providerName, id },
   }
   const lookup = listPaymentsOfTenants(parts.store.sql, filter, page)
-  return showPage(await withinStoreTimeout(parts, lookup), presentOverview)
+  const found = await withinStoreTimeout(parts, lookup)
+  const searchedTo = found?.searchedTo ?? null
+  return showJson({
+    ...presentPage(found, presentOverview),
+    searched_to: searchedTo && showPaymentId(searchedTo),
+  })
 }
 
 /** Renders a payment as its tenant sees it, with tenant and operation, and without the client secret. */

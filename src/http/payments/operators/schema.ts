@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { operationStatuses } from '../../../domain/operations/operation.ts'
 import { operationSchema } from '../../admin/schema.ts'
-import { idField, timeField } from '../../contracts/fields.ts'
+import { idField, listOf, timeField } from '../../contracts/fields.ts'
 import { disputeSchema } from '../../disputes/schema.ts'
 import { anyEventSchema } from '../../events/schema.ts'
 import { ledgerTransactionSchema } from '../../ledger/schema.ts'
@@ -29,7 +29,16 @@ const overviewShape = paymentSchema.omit({ next_action: true }).extend({
     .meta({ description: 'The newest operation on the payment that is not completed.' }),
 })
 
-export const paymentOverviewSchema = overviewShape.meta({ id: 'PaymentOverview' })
+const paymentOverviewSchema = overviewShape.meta({ id: 'PaymentOverview' })
+
+export const paymentOverviewListSchema = listOf('PaymentOverviewList', paymentOverviewSchema)
+  .extend({
+    searched_to: idField(
+      'pay',
+      'When a page is not full, and the search for its filters ended before it looked at all payments: the last payment that it looked at. Then `has_more` is true, and this id, not that of the last entry, is the cursor of the next page. Otherwise null.',
+    ).nullable(),
+  })
+  .meta({ id: 'PaymentOverviewList' })
 
 const completedOperation = operationSchema.extend({
   completed_at: timeField('When its response was stored. Null until then.').nullable(),
@@ -46,18 +55,20 @@ const lifeSchema = z
       .meta({ description: 'The operations whose idempotency keys are not forgotten yet.' }),
     runs: z.array(runOfOperation).meta({ description: 'Every attempt of every step.' }),
     events: z.array(anyEventSchema).meta({ description: 'The events, without client secrets.' }),
-    deliveries: z
-      .array(webhookDeliverySchema)
-      .meta({ description: 'The webhook deliveries of these events.' }),
+    deliveries: z.array(webhookDeliverySchema).meta({
+      description:
+        'The webhook deliveries of these events. When `events` is incomplete, later events can have more.',
+    }),
     ledger: z
       .array(ledgerTransactionSchema)
       .meta({ description: 'The transactions that moved its money.' }),
     refunds: z.array(refundSchema).meta({ description: 'Its refunds.' }),
     disputes: z.array(disputeSchema).meta({ description: 'Its disputes.' }),
     has_more: z.boolean().meta({ description: 'Whether a list has more entries than these.' }),
-    incomplete: z
-      .array(z.enum(lifeLists))
-      .meta({ description: 'The lists that have more entries than these.' }),
+    incomplete: z.array(z.enum(lifeLists)).meta({
+      description:
+        'The lists that have more entries than these. `deliveries` is among them when `events` is.',
+    }),
   })
   .meta({
     id: 'PaymentLife',

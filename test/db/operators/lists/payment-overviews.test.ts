@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import {
   findPaymentOverview,
   listPaymentsOfTenants,
-  type PaymentFilters,
 } from '../../../../src/db/operators/lists/payment-overviews.ts'
+import type { PaymentFilters } from '../../../../src/db/operators/lists/payment-pages.ts'
 import type { Sql, Store } from '../../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { explain, rowsRead } from '../../../support/explain.ts'
@@ -79,9 +79,13 @@ async function fillTenant(): Promise<string> {
 }
 
 const LIMIT = 50
-/** Each page is read once by its ids, of each tenant, and then with all columns. */
-const PAGE_ROWS = (TENANTS + 1) * (LIMIT + 1)
+/** Each page is read once by its ids, and then with all columns. */
+const PAGE_ROWS = 2 * (LIMIT + 1)
 const CURSOR = 'c0000000-0000-7000-8000-000000000000'
+const SEARCHED = 1_000
+const AFTER = { startingAfter: CURSOR }
+const BEFORE = { endingBefore: CURSOR }
+const OBJECT = { provider: 'stripe', id: 'pi_7' }
 
 const scansOf = (nodes: Awaited<ReturnType<typeof explain>>, table: string) =>
   nodes.filter((node) => node['Relation Name'] === table).map((node) => node['Node Type'])
@@ -91,9 +95,17 @@ test.each<[string, () => PaymentFilters, object]>([
   ['all tenants, a later page', () => ({}), { startingAfter: CURSOR }],
   ['all tenants, backwards', () => ({}), { endingBefore: CURSOR }],
   ['one tenant', () => ({ tenant }), {}],
-  ['frequent values', () => ({ status: 'succeeded', currency: 'usd', amountMinor: 1999 }), {}],
+  ['one tenant, a later page', () => ({ tenant }), { startingAfter: CURSOR }],
+  ['a frequent status', () => ({ status: 'succeeded' }), {}],
+  ['a frequent currency', () => ({ currency: 'usd' }), {}],
+  ['a frequent amount', () => ({ amountMinor: 1999 }), {}],
+  [
+    'frequent values of a tenant',
+    () => ({ tenant, status: 'succeeded', currency: 'usd', amountMinor: 1999 }),
+    {},
+  ],
 ])('a page of %s reads only its rows', async (_, filters, cursor) => {
-  const nodes = await explain(sql, /with tenant/, (explaining) =>
+  const nodes = await explain(sql, /with searched/, (explaining) =>
     listPaymentsOfTenants(explaining, filters(), { limit: LIMIT, ...cursor }),
   )
 
@@ -102,52 +114,92 @@ test.each<[string, () => PaymentFilters, object]>([
   expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(PAGE_ROWS)
 })
 
-test.each<[string, PaymentFilters, number]>([
-  ['stuck payments', { stuck: true }, 2 * TENANTS * STUCK],
-  ['the payments of a key', { key: 'key 1' }, 0],
-  [
-    'the payments of an id at the provider',
-    { providerObject: { provider: 'stripe', id: 'pi_7' } },
-    3 * TENANTS,
-  ],
-])('a page of %s reads no other payment', async (_, filters, payments) => {
+test.each<[string, () => PaymentFilters, object]>([
+  ['status', () => ({ status: 'unknown' }), {}],
+  ['currency', () => ({ currency: 'eur' }), {}],
+  ['amount', () => ({ amountMinor: 7 }), {}],
+  ['status and currency', () => ({ status: 'succeeded', currency: 'eur' }), {}],
+  ['currency and amount, a later page', () => ({ currency: 'usd', amountMinor: 7 }), AFTER],
+  ['status, backwards', () => ({ status: 'unknown' }), BEFORE],
+  ['currency of a tenant', () => ({ tenant, currency: 'eur' }), {}],
+])('the search for a %s that no payment has ends', async (_, filters, cursor) => {
+  const request = { limit: LIMIT, ...cursor }
   const read = (statement: RegExp) =>
     explain(sql, statement, (explaining) =>
-      listPaymentsOfTenants(explaining, filters, { limit: LIMIT }),
+      listPaymentsOfTenants(explaining, filters(), request, SEARCHED),
     )
-  const found = await read(/select named|select operation\.payment_id/)
-  const page = await read(/with tenant/)
+
+  for (const statement of [/with searched/, /payments\n\s+where $/]) {
+    const nodes = await read(statement)
+    expect(nodes.length).toBeGreaterThan(0)
+    expect(scansOf(nodes, 'payments')).not.toContain('Seq Scan')
+    expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(SEARCHED + 1)
+  }
+})
+
+test('a search that ended says where the next page goes on, in both directions', async () => {
+  const all = await sql<{ id: string }[]>`select id from payments order by id desc`
+  const list = (filters: PaymentFilters, request: object, searched: number) =>
+    listPaymentsOfTenants(sql, filters, { limit: LIMIT, ...request }, searched)
+  const idAt = (place: number) => all[place]?.id ?? ''
+  const rare = { status: 'declined' } as const
+  await sql`
+    update payments set status = 'declined', failure_code = 'card_declined', previous_status = 'processing'
+    where id in (${idAt(5)}, ${idAt(1_500)})
+  `
+
+  const first = await list(rare, {}, SEARCHED)
+  const second = await list(rare, { startingAfter: first?.searchedTo }, SEARCHED)
+  const back = await list(rare, { endingBefore: second?.searchedTo }, SEARCHED)
+  const whole = await list(rare, {}, TENANTS * PAYMENTS + 1)
+
+  const idsOf = (page: typeof first) => page?.items.map(({ payment }) => payment.id)
+  expect(first).toMatchObject({ hasMore: true, searchedTo: idAt(SEARCHED - 1) })
+  expect(idsOf(first)).toEqual([idAt(5)])
+  expect(second).toMatchObject({ hasMore: true, searchedTo: idAt(2 * SEARCHED - 1) })
+  expect(idsOf(second)).toEqual([idAt(1_500)])
+  expect(back).toMatchObject({ hasMore: true, searchedTo: idAt(SEARCHED - 1) })
+  expect(idsOf(back)).toEqual([idAt(1_500)])
+  expect(whole).toMatchObject({ hasMore: false, searchedTo: null })
+  expect(idsOf(whole)).toEqual([idAt(5), idAt(1_500)])
+})
+
+test.each<[string, () => PaymentFilters, number, number]>([
+  ['stuck payments', () => ({ stuck: true }), TENANTS * STUCK, TENANTS * STUCK],
+  ['stuck payments of a tenant', () => ({ tenant, stuck: true }), STUCK, TENANTS * STUCK],
+  ['the payments of a key', () => ({ key: 'key 1' }), 0, 0],
+  ['the payments of an id at the provider', () => ({ providerObject: OBJECT }), 2 * TENANTS, 0],
+])('a page of %s reads no other payment', async (_, filters, payments, operations) => {
+  const read = (statement: RegExp) =>
+    explain(sql, statement, (explaining) =>
+      listPaymentsOfTenants(explaining, filters(), { limit: LIMIT }),
+    )
+  const found = await read(/select named|select operation\.tenant_id/)
+  const page = await read(/select entry\.id/)
 
   const nodes = [...found, ...page]
   expect(found.length).toBeGreaterThan(0)
   expect(scansOf(nodes, 'payments')).not.toContain('Seq Scan')
   expect(scansOf(nodes, 'idempotency_keys')).not.toContain('Seq Scan')
   expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(payments)
-  expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThanOrEqual(TENANTS * STUCK)
+  expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThanOrEqual(operations)
 })
 
-test('the operations of a page are found by its payments', async () => {
-  const nodes = await explain(sql, /select distinct/, (explaining) =>
+test('the operations of a page are found by its payments, by one statement for all tenants', async () => {
+  const nodes = await explain(sql, /select distinct on/, (explaining) =>
     listPaymentsOfTenants(explaining, {}, { limit: LIMIT }),
   )
 
+  expect(nodes.filter((node) => node['Node Type'] === 'Unique')).toHaveLength(1)
   expect(scansOf(nodes, 'phase_runs')).not.toContain('Seq Scan')
   expect(scansOf(nodes, 'idempotency_keys')).not.toContain('Seq Scan')
   expect(rowsRead(nodes, 'phase_runs')).toBeLessThanOrEqual(4 * (LIMIT + TENANTS * STUCK))
   expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThan(LIMIT + 2 * TENANTS * STUCK + 1)
 })
 
-test('the search for a value that no payment has reads them once', async () => {
-  const nodes = await explain(sql, /with tenant/, (explaining) =>
-    listPaymentsOfTenants(explaining, { currency: 'eur' }, { limit: LIMIT }),
-  )
-
-  expect(rowsRead(nodes, 'payments')).toBeLessThanOrEqual(TENANTS * PAYMENTS)
-})
-
-test('one payment is found by the primary key of each tenant', async () => {
+test('one payment is found by its id', async () => {
   const [row] = await sql<{ id: string }[]>`select id from payments limit 1`
-  const nodes = await explain(sql, /with tenant/, (explaining) =>
+  const nodes = await explain(sql, /to_jsonb/, (explaining) =>
     findPaymentOverview(explaining, row?.id ?? ''),
   )
 

@@ -4,9 +4,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Sql } from '../../../../src/db/connection/client.ts'
 import { showPaymentId } from '../../../../src/domain/payments/payment.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
+import { LeaseLostError } from '../../../../src/engine/lease.ts'
 import { runOperation } from '../../../../src/engine/run-phases.ts'
 import { shownId, startAdminApi, type AdminApi } from '../../../support/admin.ts'
 import type { Accepted, PaymentRef } from '../../../support/engine.ts'
+import { aroundCall } from '../../../support/engine-doubles.ts'
 import { deliverOf, disputed } from '../../../operations/follow-dispute/disputes.ts'
 import { applyAll } from '../../../operations/follow-payment/provider-events.ts'
 import { asked, captured } from '../../../operations/made-payments.ts'
@@ -125,6 +127,28 @@ test('shows a capture, a partial refund, a failed webhook and a takeover, oldest
   expect(text).not.toContain(SIGNING_SECRET)
 })
 
+test('shows the runs of both workers of an operation that was taken over', async () => {
+  const { engine } = api.t
+  const ref = await api.t.accept()
+  const first = aroundCall(engine, 'capture', async (call) => {
+    await api.t.expireLease(ref)
+    expect(await runOperation(engine, ref)).toBe('finished')
+    return await call()
+  })
+  await expect(runOperation(first, ref)).rejects.toThrow(LeaseLostError)
+
+  const life = await readLife(ref)
+
+  expect(life['operations']).toMatchObject([{ lease_epoch: 2, status: 'completed' }])
+  const runs = life['runs']?.map((run) => [run['phase'], run['lease_epoch'], run['attempt']])
+  expect(runs).toEqual([
+    [null, 0, 0],
+    ['started', 1, 1],
+    ['authorized', 2, 2],
+    ['captured', 2, 2],
+  ])
+})
+
 test('shows no client secret, neither of the payment nor in its events and runs', async () => {
   const payment = await asked(api.t)
   const { clientSecret } = await api.t.readPayment(payment)
@@ -190,7 +214,7 @@ test('says which lists have more than it shows', async () => {
   expect(life['events']).toHaveLength(100)
   expect(life['events']?.[0]).toEqual(first)
   expect(life['runs']).toHaveLength(100)
-  expect(life).toMatchObject({ has_more: true, incomplete: ['runs', 'events'] })
+  expect(life).toMatchObject({ has_more: true, incomplete: ['runs', 'events', 'deliveries'] })
 })
 
 test.each([

@@ -158,6 +158,33 @@ test('pages across tenants in both directions', async () => {
   expect(nearest).toMatchObject({ has_more: true, data: [{ id: ids[2] }, { id: ids[1] }] })
 })
 
+test('goes on after a payment that no longer matches the filters', async () => {
+  const left = ids[2]
+  expect(await listed(`status=processing&starting_after=${ids[6]}`)).toEqual([5, 4, 3])
+  expect(await listed(`stuck=true&starting_after=${ids[6]}`)).toEqual([4, 3])
+  expect(await listed(`status=succeeded&starting_after=${left}`)).toEqual([0])
+  expect(await listed(`stuck=true&ending_before=${left}`)).toEqual([4, 3])
+  expect(await listed(`key=${completed.id}&starting_after=${left}`)).toEqual([0])
+})
+
+test('refuses the cursor of another tenant as it refuses an unknown one', async () => {
+  for (const filter of ['', '&status=declined', '&stuck=true']) {
+    const query = (cursor: string | undefined) =>
+      `${PAYMENTS}?tenant=${showId('tnt', api.t.tenantId)}${filter}&${cursor}`
+    const foreign = await api.get(query(`starting_after=${ids[1]}`))
+    const unknown = await api.get(query(`starting_after=${showPaymentId(UNKNOWN)}`))
+
+    expectProblem(foreign, 'invalid-query')
+    expect(foreign.text).toBe(unknown.text)
+  }
+})
+
+test('says that it looked at all payments', async () => {
+  const { json } = await api.get(`${PAYMENTS}?currency=jpy`)
+
+  expect(json).toEqual({ object: 'list', data: [], has_more: false, searched_to: null })
+})
+
 test.each(['key', 'tenant', 'status', 'stuck', 'currency', 'amount', 'provider_id'])(
   'hostile values of %s are refused or find nothing',
   async (name) => {
