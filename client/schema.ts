@@ -880,6 +880,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/findings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a finding
+         * @description Returns a finding with its evidence: our record beside that of the provider.
+         */
+        get: operations["getFinding"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/findings/{id}/resolve": {
         parameters: {
             query?: never;
@@ -8080,6 +8100,19 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
+        /** @description Too Many Requests: `too-many-invalid-keys`. */
+        "Admin-TooManyInvalidKeys": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
         /** @description Not Found: `route-not-found`. */
         "Admin-RouteNotFound": {
             headers: {
@@ -10454,6 +10487,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10498,6 +10532,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10528,6 +10563,7 @@ export interface operations {
             };
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10564,6 +10600,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10610,6 +10647,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10646,6 +10684,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10693,6 +10732,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10738,6 +10778,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10775,6 +10816,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10803,6 +10845,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10841,6 +10884,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10871,6 +10915,7 @@ export interface operations {
             };
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10911,6 +10956,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -10969,6 +11015,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11007,6 +11054,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11041,6 +11089,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11082,6 +11131,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11115,6 +11165,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11157,6 +11208,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11193,6 +11245,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11228,6 +11281,38 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    getFinding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the finding. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The finding. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finding"];
+                };
+            };
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11273,6 +11358,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11308,6 +11394,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11814,6 +11901,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11844,6 +11932,7 @@ export interface operations {
             };
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11879,6 +11968,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11909,6 +11999,7 @@ export interface operations {
             };
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11954,6 +12045,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -11991,6 +12083,7 @@ export interface operations {
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -12021,6 +12114,7 @@ export interface operations {
             };
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -12061,6 +12155,7 @@ export interface operations {
             413: components["responses"]["Admin-BodyTooLarge"];
             415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["Admin-UnprocessableEntity"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

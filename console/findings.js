@@ -16,16 +16,16 @@ const STATUSES = [
   ['resolved', 'resolved'],
 ]
 
-/** A list of findings, or one of them: the service has no request for a single one. */
-const NEWEST = { limit: 100 }
-
-/** @param {{ route: import('./route.js').Route }} props */
+/** A list of findings, or one of them. @param {{ route: import('./route.js').Route }} props */
 export function Findings({ route }) {
   const { id, query } = route
-  const path = withQuery('/admin/findings', id === undefined ? listQuery(route) : NEWEST)
+  const path =
+    id === undefined
+      ? withQuery('/admin/findings', listQuery(route))
+      : `/admin/findings/${encodeURIComponent(id)}`
   const list = useResource(path, { everyMs: 5_000, live: true })
   const { value } = list
-  if (id !== undefined) return html`<${One} ...${{ id, list }} />`
+  if (id !== undefined) return html`<${One} finding=${list} />`
   return html`
     <h1>Findings</h1>
     <p>What the service could not repair by itself. Each needs a person.</p>
@@ -46,16 +46,11 @@ export function Findings({ route }) {
   `
 }
 
-/** @param {{ id: string, list: import('./resource.js').Resource }} props */
-function One({ id, list }) {
-  const found = list.value?.data.filter((/** @type {FindingBody} */ finding) => finding.id === id)
+/** @param {{ finding: import('./resource.js').Resource }} props */
+function One({ finding }) {
   return html`
     <h1>Finding</h1>
-    ${
-      found?.length === 0
-        ? html`<p>${id} is not among the newest ${NEWEST.limit} findings.</p>`
-        : html`<${FindingList} list=${{ ...list, value: list.value && { data: found } }} />`
-    }
+    <${FindingList} list=${{ ...finding, value: finding.value && { data: [finding.value] } }} />
     <p><a href="#/findings">All findings</a></p>
   `
 }

@@ -108,6 +108,14 @@ const reconciliationContracts: Contracts = {
     }),
     answers: { 200: { description: 'A page of findings.', schema: findingListSchema } },
   },
+  'GET /admin/findings/:id': {
+    operationId: 'getFinding',
+    tag: 'Operators',
+    summary: 'Retrieve a finding',
+    description: 'Returns a finding with its evidence: our record beside that of the provider.',
+    path: idInPath('fnd', 'The id of the finding.'),
+    answers: { 200: { description: 'The finding.', schema: findingSchema } },
+  },
   'POST /admin/findings/:id/resolve': {
     operationId: 'resolveFinding',
     tag: 'Operators',

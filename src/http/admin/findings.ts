@@ -1,4 +1,5 @@
-// GET /admin/findings and POST /admin/findings/:id/resolve: list and close findings.
+// GET /admin/findings, GET /admin/findings/:id and POST /admin/findings/:id/resolve: list, return and
+// close findings.
 import { z } from 'zod'
 import {
   listFindings,
@@ -30,6 +31,14 @@ export const listFindingsEndpoint: AdminEndpoint = async (parts, request) => {
   }
   const lookup = listFindings(parts.store.sql, filter, page)
   return showPage(await withinStoreTimeout(parts, lookup), presentFinding)
+}
+
+export const getFindingEndpoint: AdminEndpoint = async (parts, request) => {
+  const id = parseFindingId(String(request.params['id']))
+  const lookup = id === undefined ? undefined : findFinding(parts.store.sql, id)
+  const finding = lookup && (await withinStoreTimeout(parts, lookup))
+  if (finding === undefined) throw new ProblemError('resource-not-found')
+  return showJson(presentFinding(finding))
 }
 
 export const resolveFindingBody = z.strictObject({

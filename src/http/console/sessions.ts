@@ -7,7 +7,6 @@ import {
   insertConsoleSession,
 } from '../../db/operators/console-sessions.ts'
 import { inTransaction } from '../../db/connection/transaction.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
 import {
   withinStoreTimeout,
   type ApiParts,
@@ -15,11 +14,10 @@ import {
   type SessionEndpoint,
 } from '../endpoint.ts'
 import { readJson } from '../keyed/keyed-intent.ts'
-import { findOperatorKey } from '../operators/operator-keys.ts'
+import { authenticateOperatorKey } from '../operators/operators-authenticate.ts'
 import type { OpenSession, OperatorKey } from '../operators/operator.ts'
 import { validateBody } from '../requests/validate-body.ts'
 import { showJson, type Answer } from '../responses/answer.ts'
-import { CHALLENGE } from '../server/authenticate.ts'
 import { openSession } from './session-authenticate.ts'
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts'
 import { sessionLimits } from './session-limits.ts'
@@ -32,30 +30,11 @@ export const logInBody = z.strictObject({
 /** Refused keys are counted for the address like invalid API keys, and recorded nowhere. */
 export const logIn: OpenEndpoint = async (parts, request) => {
   const { key: text } = validateBody(logInBody, await readJson(parts, request, false))
-  const operatorKey = findLimitedKey(parts, { address: request.ip ?? '', apiKey: text })
+  const operatorKey = authenticateOperatorKey(parts, request, text)
   const token = makeSessionToken()
   const createdAt = await withinStoreTimeout(parts, recordLogIn(parts, token, operatorKey))
   const answer = showSession(parts, openSession(token, operatorKey, createdAt))
   return { ...answer, headers: { ...answer.headers, ...setSessionCookie(request, token) } }
-}
-
-/** @throws ProblemError operator-key-invalid; too-many-invalid-keys. */
-function findLimitedKey(
-  parts: ApiParts,
-  attempt: { readonly address: string; readonly apiKey: string },
-): OperatorKey {
-  const { invalidKeys } = parts.limits
-  const seconds = invalidKeys.secondsUntilNext(attempt)
-  if (seconds !== undefined) {
-    throw new ProblemError('too-many-invalid-keys', { headers: { 'retry-after': String(seconds) } })
-  }
-  const found = findOperatorKey(parts, attempt.apiKey)
-  if (found === undefined) {
-    invalidKeys.failed(attempt)
-    throw new ProblemError('operator-key-invalid', { headers: CHALLENGE })
-  }
-  invalidKeys.worked(attempt)
-  return found
 }
 
 /** Each log-in also deletes the sessions that have ended. */

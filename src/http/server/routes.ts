@@ -15,7 +15,7 @@ import {
 } from '../admin/reconciliations.ts'
 import { listActions } from '../admin/actions-get.ts'
 import { listDeadLettersEndpoint, redriveDeadLetters } from '../admin/dead-letters.ts'
-import { listFindingsEndpoint, resolveFinding } from '../admin/findings.ts'
+import { getFindingEndpoint, listFindingsEndpoint, resolveFinding } from '../admin/findings.ts'
 import { resolveOperation } from '../admin/operations-resolve.ts'
 import { resumeOperationEndpoint } from '../admin/operations-resume.ts'
 import { createWebhookEndpoint } from '../webhooks/webhook-endpoints-create.ts'
@@ -164,6 +164,7 @@ const ownRoutes: readonly Route[] = [
   },
   { path: '/admin/reconciliations/:id', get: admin(getReconciliation) },
   { path: '/admin/findings', get: admin(listFindingsEndpoint) },
+  { path: '/admin/findings/:id', get: admin(getFindingEndpoint) },
   { path: '/admin/findings/:id/resolve', post: admin(resolveFinding) },
   { path: '/admin/tenants', post: admin(createTenantEndpoint), get: admin(listTenantsEndpoint) },
   { path: '/admin/tenants/:id/limits', get: admin(getTenantLimits) },

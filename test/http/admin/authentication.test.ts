@@ -11,7 +11,8 @@ import { expectProblem } from '../payments.ts'
 let api: AdminApi
 
 beforeAll(async () => {
-  api = await startAdminApi()
+  // The tests send more wrong keys than an address may.
+  api = await startAdminApi({ RATE_LIMIT_INVALID_KEYS: '0' })
 })
 
 afterAll(() => api.stop())
@@ -72,6 +73,22 @@ function withoutOperators(): Promise<string> {
   urlWithout ??= api.serve({ ADMIN_API_KEY: '' })
   return urlWithout
 }
+
+test('wrong keys are limited for the address, except for keys that have worked', async () => {
+  const url = await api.serve({ RATE_LIMIT_INVALID_KEYS: '2' })
+  const send = (key?: string) =>
+    ask(url, 'GET', '/admin/actions', key === undefined ? undefined : `Bearer ${key}`)
+  const { alice, bob } = OPERATORS
+  const statuses = []
+  for (const key of [undefined, undefined, bob, 'adm_1', 'adm_2', 'adm_3', alice, bob, undefined]) {
+    statuses.push((await send(key)).status)
+  }
+  const refused = await send(alice)
+
+  expect(statuses).toEqual([401, 401, 200, 401, 401, 429, 429, 200, 401])
+  expectProblem(refused, 'too-many-invalid-keys')
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+})
 
 test('an operator key does not open tenant routes', async () => {
   const answer = await ask(api.url, 'GET', '/v1/payments', `Bearer ${OPERATORS.alice}`)

@@ -74,6 +74,7 @@ test('reconciliations are listed newest first', async () => {
 test('returns 404 for an unknown reconciliation or finding', async () => {
   for (const id of [showId('rec', randomUUIDv7()), 'op_1', 'x']) {
     expectProblem(await api.get(`/admin/reconciliations/${id}`), 'resource-not-found')
+    expectProblem(await api.get(`/admin/findings/${id}`), 'resource-not-found')
     expectProblem(
       await api.post(`/admin/findings/${id}/resolve`, { note: 'x' }),
       'resource-not-found',
@@ -103,6 +104,7 @@ test('a finding has its evidence, and is resolved once by a named operator', asy
   const page = first.json['findings'] as { data: { id: string }[]; has_more: boolean }
   const next = await api.get(`${path}?starting_after=${page.data[0]?.id}`)
   const finding = (next.json['findings'] as typeof page).data[0]
+  const single = await api.get(`/admin/findings/${finding?.id}`)
   const resolve = `/admin/findings/${finding?.id}/resolve`
   const resolvedFinding = await api.post(resolve, { note: 'refunded by hand' })
   const again = await api.post(resolve, { note: 'me too' }, 'bob')
@@ -120,6 +122,7 @@ test('a finding has its evidence, and is resolved once by a named operator', asy
     ours: { amount: 1 },
     theirs: { amount: 2 },
   })
+  expect(single.json).toEqual(finding)
   expect(resolvedFinding).toMatchObject({
     status: 200,
     json: { status: 'resolved', resolved_by: 'alice', note: 'refunded by hand' },
