@@ -1066,7 +1066,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the faults that wait
+         * @description Returns the faults that have not struck as often as they should. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        get: operations["listBreakFaults"];
         put?: never;
         /**
          * Inject a fault
@@ -1097,7 +1101,11 @@ export interface paths {
          * @description Makes payments of the demo tenant for a while, each repeated with its idempotency key until it has a final answer. It replaces traffic that runs. It exists only with the stand-in of `npm start`, and needs a session of the console.
          */
         post: operations["breakTraffic"];
-        delete?: never;
+        /**
+         * Stop traffic
+         * @description Makes no more payments, and repeats none. The service completes those that it has accepted. It exists only with the stand-in of `npm start`, and needs a session of the console.
+         */
+        delete: operations["breakStopTraffic"];
         options?: never;
         head?: never;
         patch?: never;
@@ -6783,6 +6791,25 @@ export interface components {
             fault: string;
             times: number;
         };
+        BreakFaultList: {
+            /** @constant */
+            object: "break_fault_list";
+            data: {
+                fault: string;
+                /** @description Which requests get it. */
+                match: {
+                    /** @enum {string} */
+                    method?: "GET" | "POST";
+                    /** @description `*` stands for any characters. */
+                    path?: string;
+                    payment_method?: string;
+                    nth?: number;
+                };
+                delay_ms: number;
+                /** @description How many requests will still get it. */
+                left: number;
+            }[];
+        };
         BreakFaultsCleared: {
             /** @constant */
             object: "break_faults";
@@ -6794,6 +6821,12 @@ export interface components {
             object: "break_traffic";
             payments_per_second: number;
             seconds: number;
+        };
+        BreakTrafficStop: {
+            /** @constant */
+            object: "break_traffic_stop";
+            /** @constant */
+            stopped: true;
         };
         /**
          * @example {
@@ -6823,7 +6856,8 @@ export interface components {
          *       "provider_executed": 42,
          *       "payments": 41,
          *       "in_progress": 1,
-         *       "charged_twice": 0
+         *       "charged_twice": 0,
+         *       "traffic_left": 0
          *     }
          */
         BreakCounts: {
@@ -6837,6 +6871,8 @@ export interface components {
             in_progress: number;
             /** @description The payments for which the stand-in executed more than one charge. */
             charged_twice: number;
+            /** @description The payments that the traffic will still make; 0 when none runs. */
+            traffic_left: number;
         };
         PaymentOverviewList: {
             /** @constant */
@@ -11674,6 +11710,34 @@ export interface operations {
             default: components["responses"]["Unserved"];
         };
     };
+    listBreakFaults: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The faults. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakFaultList"];
+                };
+            };
+            400: components["responses"]["Session-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            404: components["responses"]["Session-RouteNotFound"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
     breakFault: {
         parameters: {
             query?: never;
@@ -11782,6 +11846,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BreakTraffic"];
+                };
+            };
+            400: components["responses"]["Session-BadRequest"];
+            401: components["responses"]["Session-SessionEnded"];
+            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
+            404: components["responses"]["Session-RouteNotFound"];
+            413: components["responses"]["Session-BodyTooLarge"];
+            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Session-UnprocessableEntity"];
+            500: components["responses"]["Session-InternalError"];
+            503: components["responses"]["Session-ServiceUnavailable"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    breakStopTraffic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description No traffic runs. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BreakTrafficStop"];
                 };
             };
             400: components["responses"]["Session-BadRequest"];

@@ -43,7 +43,7 @@ function ActionDialog({ title, confirm, label, danger, children, run, done, show
   const [state, setState] = useState(
     /** @type {{ busy?: boolean, problem?: Error, result?: unknown }} */ ({}),
   )
-  const isDone = useRef(false)
+  const isSent = useRef(false)
   useEffect(() => dialog.current?.showModal(), [])
 
   const submit = async (/** @type {SubmitEvent} */ event) => {
@@ -52,8 +52,8 @@ function ActionDialog({ title, confirm, label, danger, children, run, done, show
     const fields = textsOf(form)
     setState({ busy: true })
     try {
+      isSent.current = true
       const result = await run(fields, form)
-      isDone.current = true
       if (show === undefined) dialog.current?.close()
       else setState({ result: show(result) })
     } catch (error) {
@@ -63,7 +63,8 @@ function ActionDialog({ title, confirm, label, danger, children, run, done, show
   // Not before: the button of a row goes with its row, and what it shows goes with it.
   const end = () => {
     close()
-    if (isDone.current) done?.()
+    // After a refusal, too: it can have changed something, as a claim that is contradicted does.
+    if (isSent.current) done?.()
   }
   const cancel = () => dialog.current?.close()
   return html`<dialog ref=${dialog} onClose=${end} aria-labelledby="dialog-title">

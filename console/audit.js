@@ -2,11 +2,12 @@
 import { withQuery } from './api.js'
 import { describe } from './format.js'
 import { html } from './html.js'
-import { Id, Json, Status, Time } from './parts.js'
+import { Members } from './members.js'
+import { Id, Status, Time } from './parts.js'
 import { useResource } from './resource.js'
 import { Filters, List, listQuery, TextFilter } from './table.js'
 
-const COLUMNS = ['When', 'Who', 'Action', 'About', 'Result', 'Details']
+const COLUMNS = ['When', 'Who', 'Action', 'About', 'Details']
 
 /** @param {{ route: import('./route.js').Route }} props */
 export function Audit({ route }) {
@@ -30,15 +31,16 @@ export function Audit({ route }) {
 
 /** @param {import('../client/schema.ts').components['schemas']['AdminAction']} action */
 function cells({ id, actor, action, subject, details, happened_at: at }) {
-  const { result, refused } = details
+  const { result, refused, ...more } = details
   return [
     html`<${Time} at=${at} />`,
     html`<bdi>${actor}</bdi>`,
-    action,
+    html`${action}<br />${
+        refused === undefined
+          ? html`<span class="quiet">${describe(result)}</span>`
+          : html`<${Status} status=${`refused: ${describe(refused)}`} tone="bad" />`
+      }`,
     html`<${Id} id=${subject} />`,
-    refused === undefined
-      ? describe(result)
-      : html`<${Status} status=${`refused: ${describe(refused)}`} tone="bad" />`,
-    html`<${Json} value=${details} label=${`Details of ${id}`} />`,
+    html`<${Members} value=${more} label=${`Details of ${id}`} />`,
   ]
 }

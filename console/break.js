@@ -2,14 +2,20 @@
 // counts of charges and payments beside it. Only with the stand-in of `npm start`.
 import { Field } from './action.js'
 import { change } from './api.js'
-import { Counts } from './counts.js'
+import { Counts, COUNTS } from './counts.js'
 import { FAULTS, PLACES } from './faults.js'
 import { plural } from './format.js'
 import { html } from './html.js'
 import { Press } from './press.js'
+import { useResource } from './resource.js'
 import { Tour } from './tour.js'
 
+const EVERY_MS = 1_000
+
+const FAULTS_PATH = '/console/break/faults'
+
 export function Break() {
+  const counts = useResource(COUNTS, { everyMs: EVERY_MS })
   return html`
     <h1>Break it</h1>
     <p>
@@ -17,13 +23,13 @@ export function Break() {
       a stand-in: no money moves. Each card is charged once.
     </p>
     <div class="break">
-      <${Counts} />
+      <${Counts} of=${counts} />
       <div>
         <h2>A tour in four steps</h2>
         <${Tour} />
         <h2>On your own</h2>
         <div class="tools">
-          <${Traffic} />
+          <${Traffic} left=${counts.value?.traffic_left ?? 0} />
           <${Kills} />
           <${Faults} />
         </div>
@@ -38,7 +44,13 @@ const startTraffic = async (/** @type {Record<string, string>} */ { rate, second
   return `Makes ${plural(body.payments_per_second, 'payment')} per second for ${plural(body.seconds, 'second')}. Each is repeated with its key until it has a final answer.`
 }
 
-function Traffic() {
+const stopTraffic = async () => {
+  await change('DELETE', '/console/break/traffic')
+  return 'No more payments are made. Those that were accepted are completed.'
+}
+
+/** @param {{ left: number }} props the payments that will still be made. */
+function Traffic({ left }) {
   const number = { type: 'number', required: true, min: 1 }
   return html`<section class="card" aria-labelledby="traffic">
     <h3 id="traffic">Traffic</h3>
@@ -46,6 +58,10 @@ function Traffic() {
       <${Field} label="Payments per second" name="rate" max="50" ...${number} defaultValue="5" />
       <${Field} label="Seconds" name="seconds" max="300" ...${number} defaultValue="30" />
     <//>
+    <p class="quiet">
+      ${left > 0 ? `Traffic runs: ${plural(left, 'payment')} to go.` : 'No traffic runs.'}
+    </p>
+    <${Press} label="Stop traffic" run=${stopTraffic} notYet=${left > 0 ? undefined : ''} />
   </section>`
 }
 
@@ -54,13 +70,32 @@ const addFault = async (/** @type {Record<string, string>} */ fields) => {
   const { match, name } = PLACES[place] ?? { match: {}, name: 'any call' }
   const late = delay === '' ? {} : { delay_ms: Number(delay) }
   const body = { fault, match, times: Number(times), ...late }
-  await change('POST', '/console/break/faults', body)
+  await change('POST', FAULTS_PATH, body)
   return `${fault} strikes ${name}, ${plural(body.times, 'time')}.`
 }
 
 const clearFaults = async () => {
-  await change('DELETE', '/console/break/faults')
+  await change('DELETE', FAULTS_PATH)
   return 'There are no faults. What was late is executed.'
+}
+
+/** The name of the place, or what the fault matches. @param {object} match */
+const nameOf = (match) =>
+  Object.values(PLACES).find((place) => JSON.stringify(place.match) === JSON.stringify(match))
+    ?.name ?? JSON.stringify(match)
+
+/** The faults that have not struck yet. */
+function Waiting() {
+  const { value } = useResource(FAULTS_PATH, { everyMs: EVERY_MS })
+  const faults = value?.data ?? []
+  if (faults.length === 0) return html`<p class="quiet">No fault waits.</p>`
+  return html`<p>These wait to strike:</p>
+    <ul aria-label="Faults that wait">
+      ${faults.map(
+        (/** @type {{ fault: string, match: object, left: number }} */ { fault, match, left }) =>
+          html`<li><code>${fault}</code> at ${nameOf(match)}, ${plural(left, 'time')}</li>`,
+      )}
+    </ul>`
 }
 
 function Faults() {
@@ -84,6 +119,7 @@ function Faults() {
         hint="For faults that are late. By default 1 second; a minute for those that execute later."
       />
     <//>
+    <${Waiting} />
     <${Press} label="Remove all faults" run=${clearFaults} />
   </section>`
 }

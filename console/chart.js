@@ -5,6 +5,9 @@ import { html } from './html.js'
 
 const HEIGHT = 160
 
+/** What the charts show: ten minutes until now. */
+export const WINDOW_SECONDS = 600
+
 /** @typedef {{ label: string, values: number[] }} Line */
 
 /** @param {{ title: string, times: number[], lines: Line[] }} props `times` in seconds. */
@@ -52,6 +55,12 @@ export function LineChart({ title, times, lines }) {
 /** @param {Element} element */
 const widthOf = (element) => Math.max(160, Math.floor(element.clientWidth))
 
+/** From the data itself: around a single point, uPlot would add years. @param {UPlot} chart @returns {[number, number]} */
+function windowOf({ data: [times] }) {
+  const last = times.at(-1) ?? Date.now() / 1_000
+  return [last - WINDOW_SECONDS, last]
+}
+
 /** @param {Line[]} lines @param {Element} element @returns {UPlot.Options} */
 function optionsOf(lines, element) {
   const style = getComputedStyle(element)
@@ -62,7 +71,10 @@ function optionsOf(lines, element) {
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_chart, _low, high) => [0, Math.max(1, high * 1.1)] } },
+    scales: {
+      x: { range: windowOf },
+      y: { range: (_chart, _low, high) => [0, Math.max(1, high * 1.1)] },
+    },
     axes: [
       { stroke, grid, ticks: grid },
       { stroke, grid, ticks: grid, size: 45 },

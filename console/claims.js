@@ -5,9 +5,6 @@ import { html } from './html.js'
 import { AmountOf, Status, Tenant } from './parts.js'
 import { useSession } from './session.js'
 
-/** A proposal that nobody confirmed in this time has no effect. */
-export const PROPOSAL_HOURS = 24
-
 /**
  * @typedef {import('../client/schema.ts').components['schemas']} Schemas
  * @typedef {object} ChangeProps
@@ -21,8 +18,8 @@ export const PROPOSAL_HOURS = 24
 export function showResult(result) {
   if (result?.object === 'resolution_proposal') {
     return html`<p>
-      <strong>Proposed.</strong> Another operator must confirm it on this page within${' '}
-      ${PROPOSAL_HOURS} hours.
+      <strong>Proposed.</strong> Another operator must confirm it on this page within 24 hours. The
+      overview and the list of operations show that it waits.
     </p>`
   }
   const { verdict, shown } = result.resolution ?? {}

@@ -1,16 +1,13 @@
 // The provider's count of executed charges beside the service's count of payments, live.
 import { html } from './html.js'
 import { ProblemNote } from './parts.js'
-import { useResource } from './resource.js'
 
 /** @typedef {import('../client/schema.ts').components['schemas']['BreakCounts']} BreakCounts */
 
-const EVERY_MS = 1_000
-
 export const COUNTS = '/console/break/counts'
 
-export function Counts() {
-  const { value, problem } = useResource(COUNTS, { everyMs: EVERY_MS })
+/** @param {{ of: import('./resource.js').Resource }} props */
+export function Counts({ of: { value, problem } }) {
   const isDown = /** @type {any} */ (problem)?.status === 0
   return html`<section class="counts card" aria-label="Charges and payments">
     <${Figures} counts=${value} />

@@ -3,8 +3,10 @@ import { Action } from './action.js'
 import { change, withQuery } from './api.js'
 import { plural } from './format.js'
 import { html } from './html.js'
-import { Foreign, Id, Json, Time } from './parts.js'
+import { Members } from './members.js'
+import { Foreign, Id, Status, Time } from './parts.js'
 import { useResource } from './resource.js'
+import { hrefOf } from './route.js'
 import { ChoiceFilter, Filters, List, listQuery } from './table.js'
 
 const QUEUES = [
@@ -14,26 +16,41 @@ const QUEUES = [
   'reconciliations.dead',
 ]
 
-const COLUMNS = ['About', 'Queue', 'Change', 'Retries', 'Last error', 'Died', 'Job']
+const COLUMNS = ['About', 'Queue', 'Redrive', 'Last error', 'Died', 'Job']
+
+/** The numbers change slowly, and the list beside them is read only on request. */
+const COUNTS_EVERY_MS = 10_000
 
 /** @param {{ route: import('./route.js').Route }} props */
 export function DeadLetters({ route }) {
   const list = useResource(withQuery('/admin/dead-letters', listQuery(route)))
   const { queue = '' } = route.query
   const options = [['', 'all'], ...QUEUES.map((name) => [name, name])]
-  const cells = cellsWith(list.reload)
+  const overview = useResource('/admin/overview', { everyMs: COUNTS_EVERY_MS })
+  const doubts = useResource(withQuery('/admin/operations', { status: 'unknown', limit: 100 }))
+  const reload = () => {
+    list.reload()
+    overview.reload()
+    doubts.reload()
+  }
+  const unknown = new Set(doubts.value?.data.map((/** @type {{ id: string }} */ { id }) => id))
+  const cells = cellsWith(unknown, reload)
+  const counts = overview.value?.dead_letters ?? {}
+  const filled = QUEUES.filter((name) => counts[name] > 0 && (queue === '' || queue === name))
   return html`
     <h1>Dead letters</h1>
     <p>
       Jobs that used up their retries. To redrive one is safe: what may have been executed is looked
-      up first.
+      up first. The doubt about an operation ends on the page of the operation, to which its dead
+      letter leads.
     </p>
     <${Filters} route=${route}>
       <${ChoiceFilter} label="Queue" name="queue" value=${queue} options=${options} />
     <//>
     <p class="buttons">
-      ${QUEUES.filter((name) => queue === '' || queue === name).map(
-        (name) => html`<${RedriveQueue} key=${name} queue=${name} done=${list.reload} />`,
+      ${filled.map(
+        (name) =>
+          html`<${RedriveQueue} key=${name} queue=${name} count=${counts[name]} done=${reload} />`,
       )}
     </p>
     <${List}
@@ -45,9 +62,14 @@ export function DeadLetters({ route }) {
   `
 }
 
-/** @param {() => void} done */
-const cellsWith = (done) => (/** @type {any} */ letter) => [
-  html`<${Id} id=${letter.about} />`,
+/** @param {ReadonlySet<string>} unknown operations whose outcome is. @param {() => void} done */
+const cellsWith = (unknown, done) => (/** @type {any} */ letter) => [
+  html`<${Id} id=${letter.about} /> ${
+      unknown.has(letter.about) &&
+      html`<br /><a href=${hrefOf('operations', {}, letter.about)}
+          ><${Status} status="unknown" tone="bad" /> resolve it there</a
+        >`
+    }`,
   letter.queue,
   html`<${Action}
     label="Redrive"
@@ -59,23 +81,26 @@ const cellsWith = (done) => (/** @type {any} */ letter) => [
   >
     <p>It goes back to its queue with all its retries. If nothing is left to do, it is removed.</p>
   <//>`,
-  letter.retries,
-  html`<${Foreign} text=${letter.last_error} />`,
+  html`<${Foreign} text=${letter.last_error} />
+    <span class="quiet">after ${plural(letter.retries ?? 0, 'retry', 'retries')}</span>`,
   html`<${Time} at=${letter.died_at} />`,
-  html`<${Json} value=${letter.job} label=${`The job ${letter.id}`} />`,
+  html`<${Members} value=${letter.job} label=${`The job ${letter.id}`} />`,
 ]
 
-/** @param {{ queue: string, done: () => void }} props */
-function RedriveQueue({ queue, done }) {
+/** How many the service redrives at a time. */
+const REDRIVE_MAX = 100
+
+/** @param {{ queue: string, count: number, done: () => void }} props */
+function RedriveQueue({ queue, count, done }) {
+  const jobs = count > REDRIVE_MAX ? `the ${REDRIVE_MAX} oldest` : plural(count, 'job')
   return html`<${Action}
-    label=${`Redrive ${queue}`}
-    title=${`Try the jobs of ${queue} again?`}
-    danger=${true}
+    label=${`Redrive ${jobs} of ${queue}`}
+    title=${`Try ${jobs} of ${queue} again?`}
     done=${done}
     show=${showRedrive}
     run=${() => redrive({ queue })}
   >
-    <p>The 100 oldest jobs of ${queue} go back to their queue, each with all its retries.</p>
+    <p>They go back to their queue, each with all its retries.</p>
   <//>`
 }
 

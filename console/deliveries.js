@@ -14,17 +14,7 @@ const STATUSES = [
   ['failed', 'failed'],
 ]
 
-const COLUMNS = [
-  'Delivery',
-  'Status',
-  'Event',
-  'Endpoint',
-  'Tenant',
-  'Attempts',
-  'Next attempt',
-  'Created',
-  'Change',
-]
+const COLUMNS = ['Delivery', 'Status', 'Endpoint', 'Attempts', 'Next attempt', 'Created', 'Change']
 
 /**
  * @param {object} props
@@ -66,11 +56,11 @@ export function DeliveryList({ route, endpoint, keep = {} }) {
 
 /** @param {() => void} done */
 const cellsWith = (done) => (/** @type {any} */ delivery) => [
-  html`<code>${delivery.id}</code>`,
+  html`<code>${delivery.id}</code><br />${delivery.event_type}<br /><code class="quiet"
+      >${delivery.event}</code
+    >`,
   html`<${Status} status=${delivery.status} />`,
-  html`${delivery.event_type} <code class="quiet">${delivery.event}</code>`,
-  html`<${Id} id=${delivery.endpoint} />`,
-  html`<${Tenant} id=${delivery.tenant} />`,
+  html`<${Id} id=${delivery.endpoint} /><br /><${Tenant} id=${delivery.tenant} />`,
   html`<${Attempts} attempts=${delivery.attempts} />`,
   html`<${Time} at=${delivery.next_attempt_at} />`,
   html`<${Time} at=${delivery.created_at} />`,

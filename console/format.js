@@ -1,9 +1,11 @@
 // Turns times, durations and names of the API into words.
 
-/** @param {string | Date} time */
+/** In the viewer's zone, without the year if it is this one. @param {string | Date} time */
 export function formatTime(time) {
-  return new Date(time).toLocaleString(undefined, {
-    year: 'numeric',
+  const moment = new Date(time)
+  const isThisYear = moment.getFullYear() === new Date().getFullYear()
+  return moment.toLocaleString(undefined, {
+    ...(isThisYear ? {} : { year: 'numeric' }),
     month: 'short',
     day: '2-digit',
     hour: '2-digit',

@@ -1,6 +1,6 @@
 // The log-in by an operator's key, and who is logged in.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { change } from './api.js'
+import { change, Problem } from './api.js'
 import { html } from './html.js'
 import { ProblemNote } from './parts.js'
 import { beginSession, leaveSession } from './session.js'
@@ -22,7 +22,7 @@ export function LogIn({ ended }) {
       forgetTenantNames()
       beginSession(session)
     } catch (error) {
-      setProblem(/** @type {Error} */ (error))
+      setProblem(inWords(/** @type {Error} */ (error)))
       field.current?.select()
     }
   }
@@ -46,6 +46,19 @@ export function LogIn({ ended }) {
       <p><button type="submit" class="primary">Log in</button></p>
     </form>
   </main>`
+}
+
+/** The service speaks of headers, because programs get the same problem. @param {Error} problem */
+function inWords(problem) {
+  if (!(problem instanceof Problem) || !problem.type.endsWith('/operator-key-invalid'))
+    return problem
+  const { type, status } = problem
+  return new Problem(status, {
+    type,
+    title: 'No operator has this key',
+    detail:
+      'Check that you copied all of it. An API key of a tenant does not open the console, and a key that was removed from the settings does not, either.',
+  })
 }
 
 /** @param {{ session: import('./session.js').Session }} props */

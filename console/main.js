@@ -20,6 +20,7 @@ import { useRoute } from './route.js'
 import { beginSession, useSession } from './session.js'
 import { Tenant } from './tenant.js'
 import { Tenants } from './tenants.js'
+import { Glossary } from './terms.js'
 import { WebhookEndpoint } from './webhook-endpoint.js'
 import { Webhooks } from './webhooks.js'
 
@@ -105,6 +106,7 @@ function Frame({ session }) {
           ? html`<h1>No such page</h1>`
           : html`<${Shown} key=${`${route.page}/${route.id}`} route=${route} />`
       }
+      <${Glossary} />
     </main>
   `
 }

@@ -1,6 +1,6 @@
 // Operations that are not completed: those in doubt first of all.
 import { withQuery } from './api.js'
-import { formatSeconds, words } from './format.js'
+import { formatDuration, words } from './format.js'
 import { html } from './html.js'
 import { Foreign, Id, Status, Tenant, Time } from './parts.js'
 import { useResource } from './resource.js'
@@ -12,6 +12,8 @@ const VIEWS = [
   ['', 'not completed'],
   ['unknown', 'unknown outcome'],
   ['stuck', 'stuck'],
+  ['proposed', 'waits for a second operator'],
+  ['resolved', 'was unknown, resolved lately'],
   ['dead', 'stopped for good'],
   ['pending', 'pending'],
   ['processing', 'processing'],
@@ -20,11 +22,8 @@ const VIEWS = [
 
 const COLUMNS = [
   'Operation',
-  'Kind',
   'Status',
   'Recovery point',
-  'A resume would',
-  'Tenant',
   'Payment',
   'Idempotency key',
   'Last error',
@@ -41,8 +40,14 @@ export function Operations({ route }) {
   return html`
     <h1>Operations</h1>
     <p>
-      An outcome is unknown when the provider's answer was lost: ${' '}
-      <a href=${hrefOf('operations', { status: 'unknown' })}>show only these</a>.
+      What is not completed. Only these: ${' '}
+      <a href=${hrefOf('operations', { status: 'unknown' })}>unknown outcomes</a>, ${' '}
+      <a href=${hrefOf('operations', { status: 'proposed' })}
+        >those that wait for a second operator</a
+      >, ${' '}
+      <a href=${hrefOf('operations', { status: 'resolved' })}
+        >those that were resolved in the last 24 hours</a
+      >.
     </p>
     <${Filters} route=${route}>
       <${ChoiceFilter} label="Status" name="status" value=${query['status']} options=${VIEWS} />
@@ -69,21 +74,39 @@ export function Operations({ route }) {
   `
 }
 
-/** @param {import('../client/schema.ts').components['schemas']['Operation']} operation */
+/** @param {import('../client/schema.ts').components['schemas']['OperationWithProposal']} operation */
 function cells(operation) {
   return [
-    html`<${Id} id=${operation.id} />`,
-    operation.operation,
-    html`<${Status} status=${operation.status} /> ${
-        operation.phase_age_seconds !== null &&
-        html`<span class="quiet"> for ${formatSeconds(operation.phase_age_seconds)}</span>`
-      }`,
-    operation.recovery_point,
-    words(operation.resume_would),
-    html`<${Tenant} id=${operation.tenant} />`,
-    html`<${Id} id=${operation.payment} />`,
+    html`<${Id} id=${operation.id} /><br /><span class="quiet">${operation.operation}</span>`,
+    html`<${StatusOf} operation=${operation} />`,
+    html`${words(operation.recovery_point)}
+    ${
+      operation.resume_would !== 'nothing' &&
+      html`<br /><span class="quiet">can ${words(operation.resume_would)}</span>`
+    }`,
+    html`<${Id} id=${operation.payment} /><br /><${Tenant} id=${operation.tenant} />`,
     html`<${Foreign} text=${operation.idempotency_key} />`,
     html`<${Foreign} text=${operation.last_error} />`,
     html`<${Time} at=${operation.created_at} />`,
   ]
+}
+
+/** @param {{ operation: import('../client/schema.ts').components['schemas']['OperationWithProposal'] }} props */
+function StatusOf({ operation: { status, proposal, unknown_at: since } }) {
+  const isUnknown = status === 'unknown' && since !== null
+  return html`
+    <${Status} status=${status} /> ${
+      isUnknown &&
+      html`<span class="quiet">
+        for ${formatDuration(Math.max(0, Date.now() - Date.parse(since)))}</span
+      >`
+    }
+    ${
+      proposal !== null &&
+      html`<br /><${Status}
+          status=${`${proposal.proposed_by} proposed: needs a second operator`}
+          tone="busy"
+        />`
+    }
+  `
 }

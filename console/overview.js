@@ -1,6 +1,6 @@
 // The overview: what the alerts look at, as figures and charts.
 import { useEffect, useState } from 'preact/hooks'
-import { LineChart } from './chart.js'
+import { LineChart, WINDOW_SECONDS } from './chart.js'
 import { formatSeconds, plural } from './format.js'
 import { html } from './html.js'
 import { Loading, ProblemNote, Status, Tenant, Time } from './parts.js'
@@ -10,8 +10,8 @@ import { Table } from './table.js'
 
 const EVERY_MS = 2_000
 
-/** How many points the charts keep: ten minutes. */
-const POINTS_MAX = 300
+/** As many as the charts show. */
+const POINTS_MAX = (WINDOW_SECONDS * 1_000) / EVERY_MS
 
 /** @typedef {{ at: number, accepted: number, completed: number, waiting: number, unknown: number }} Point */
 
@@ -87,6 +87,13 @@ function Figures({ overview }) {
       bad=${overview.unknown > 0}
       href=${hrefOf('operations', { status: 'unknown' })}
       note=${overview.unknown > 0 ? `oldest ${formatSeconds(overview.oldest_unknown_seconds)}` : 'none'}
+    />
+    <${Figure}
+      name="Waits for a second operator"
+      value=${overview.proposed}
+      bad=${overview.proposed > 0}
+      href=${hrefOf('operations', { status: 'proposed' })}
+      note="proposed resolutions"
     />
     <${Figure}
       name="Open findings"

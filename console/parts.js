@@ -4,6 +4,7 @@ import { html } from './html.js'
 import { formatAmount } from './money.js'
 import { hrefOf } from './route.js'
 import { useTenantName } from './tenant-names.js'
+import { Term } from './terms.js'
 
 /** A time in the viewer's zone; UTC is in the title. @param {{ at: string | null | undefined }} props */
 export function Time({ at }) {
@@ -98,7 +99,7 @@ export function Facts({ facts }) {
     ${facts.map(
       ([name, value]) =>
         html`<div key=${name}>
-          <dt>${name}</dt>
+          <dt><${Term} name=${name} /></dt>
           <dd>${value}</dd>
         </div>`,
     )}

@@ -1,18 +1,8 @@
 // One payment: what it is, its idempotency keys, and its life as it happens.
 import { plural } from './format.js'
 import { html } from './html.js'
-import {
-  Amount,
-  Facts,
-  Foreign,
-  Id,
-  Json,
-  Loading,
-  ProblemNote,
-  Status,
-  Tenant,
-  Time,
-} from './parts.js'
+import { Members } from './members.js'
+import { Amount, Facts, Foreign, Id, Loading, ProblemNote, Status, Tenant, Time } from './parts.js'
 import { useResource } from './resource.js'
 import { Table } from './table.js'
 import { Waterfall } from './waterfall.js'
@@ -68,7 +58,7 @@ function PaymentFacts({ payment }) {
       'Metadata',
       Object.keys(metadata).length === 0
         ? html`<span class="quiet">none</span>`
-        : html`<${Json} value=${metadata} label="Metadata" />`,
+        : html`<${Members} value=${metadata} label="Metadata" />`,
     ],
   ]
   return html`<${Facts} facts=${facts} />`

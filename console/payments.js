@@ -20,7 +20,7 @@ const STATUSES = [
   'unknown',
 ]
 
-const COLUMNS = ['Payment', 'Status', 'Amount', 'Tenant', 'Description', 'Operation', 'Created']
+const COLUMNS = ['Payment', 'Status', 'Amount', 'Description', 'Operation', 'Created']
 
 /** @param {{ route: import('./route.js').Route }} props */
 export function Payments({ route }) {
@@ -58,15 +58,13 @@ export function Payments({ route }) {
 /** @param {any} payment */
 function cells({ id, status, amount, currency, tenant, description, operation, created_at: at }) {
   return [
-    html`<${Id} id=${id} />`,
+    html`<${Id} id=${id} /><br /><${Tenant} id=${tenant} />`,
     html`<${Status} status=${status} />`,
     html`<${Amount} minor=${amount} currency=${currency} />`,
-    html`<${Tenant} id=${tenant} />`,
     html`<${Foreign} text=${description} />`,
     operation === null
       ? html`<span class="quiet">none</span>`
-      : html`<${Id} id=${operation.id} />
-          <span class="quiet"
+      : html`<${Id} id=${operation.id} /><br /><span class="quiet"
             >${operation.operation}, ${words(operation.status)} at ${operation.recovery_point}</span
           >`,
     html`<${Time} at=${at} />`,

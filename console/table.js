@@ -3,6 +3,7 @@ import { textsOf } from './form.js'
 import { html } from './html.js'
 import { ProblemNote } from './parts.js'
 import { go, hrefOf } from './route.js'
+import { Term } from './terms.js'
 
 /** How many rows a page of a list has. */
 export const PAGE_ROWS = 25
@@ -21,7 +22,7 @@ export function Table({ caption, columns, rows, empty = 'Nothing here.' }) {
       </caption>
       <thead>
         <tr>
-          ${columns.map((name) => html`<th scope="col" key=${name}>${name}</th>`)}
+          ${columns.map((name) => html`<th scope="col" key=${name}><${Term} name=${name} /></th>`)}
         </tr>
       </thead>
       <tbody>

@@ -1,5 +1,5 @@
 // What the steps of the guided tour do, and what they saw. Each begins without faults, so that what
-// an earlier step left does not strike.
+// an earlier step left does not strike; one that injects a fault stops the traffic, which could take it.
 import { change, read, withQuery } from './api.js'
 import { COUNTS } from './counts.js'
 
@@ -46,7 +46,7 @@ export async function retry({ key, answer: first }) {
 
 /** @param {Say} say @returns {Promise<Result>} */
 export async function killDuringCharge(say) {
-  await change('DELETE', '/console/break/faults')
+  await becomeQuiet(say)
   await addFault({ fault: 'delay', match: CAPTURE, delay_ms: DELAY_MS })
   const before = await readCounts()
   const { key, payment } = await begin()
@@ -75,7 +75,7 @@ export async function killDuringCharge(say) {
 
 /** @param {Say} say @returns {Promise<Result>} */
 export async function loseAnswer(say) {
-  await change('DELETE', '/console/break/faults')
+  await becomeQuiet(say)
   await addFault({ fault: 'error_500_after', match: CAPTURE })
   await addFault({ fault: 'unavailable', match: LOOK })
   const { key, payment } = await begin()
@@ -88,6 +88,21 @@ export async function loseAnswer(say) {
   })
   const was = wasUnknown ? 'It was unknown' : 'The answer was lost'
   return { seen: `${was}, and the charge was found at the provider. ${await countOnce()}`, payment }
+}
+
+/** For so long a step waits for other payments. One whose outcome is unknown can take hours. */
+const QUIET_WITHIN_MS = 15_000
+
+/** Stops the traffic, removes the faults, and waits for the payments in progress. @param {Say} say */
+async function becomeQuiet(say) {
+  await change('DELETE', '/console/break/traffic')
+  await change('DELETE', '/console/break/faults')
+  const end = performance.now() + QUIET_WITHIN_MS
+  await waitFor(async () => {
+    const { in_progress: others } = await readCounts()
+    if (others > 0) say('The traffic is stopped. The payments in progress are completed first.')
+    return others === 0 || performance.now() > end
+  })
 }
 
 /** Not `randomUUID`, which a page by plain http from another host does not have. */

@@ -2,7 +2,8 @@
 import { formatDuration, words } from './format.js'
 import { html } from './html.js'
 import { linesOf, scaleOf } from './life.js'
-import { Amount, Id, Json, Status, Time } from './parts.js'
+import { Members } from './members.js'
+import { Amount, Id, Status, Time } from './parts.js'
 import { Table } from './table.js'
 
 /** @typedef {import('./life.js').Line} Line */
@@ -22,7 +23,9 @@ export function Waterfall({ life, caption }) {
           html`<${Time} at=${new Date(line.from).toISOString()} />`,
           html`<span class="amount">${formatDuration(line.from - begin)}</span>`,
           html`<span class="amount">${tookOf(line)}</span>`,
-          html`<span class=${`kind ${line.kind}`}>${line.kind}</span> ${words(line.what)}`,
+          html`<span class="what"
+            ><span class=${`kind ${line.kind}`}>${line.kind}</span> ${words(line.what)}</span
+          >`,
           html`<${Details} line=${line} />`,
         ],
       }))}
@@ -94,9 +97,13 @@ function RunDetails({ run }) {
           ${provider.amount !== null && provider.currency !== null && html` (<${Amount} minor=${provider.amount} currency=${provider.currency} />)`}
         </summary>
         <p>Asked</p>
-        <${Json} value=${provider.asked} label="What the provider was asked" />
+        <${Members} value=${provider.asked} label="What the provider was asked" withJson=${true} />
         <p>Answered</p>
-        <${Json} value=${provider.answered} label="What the provider answered" />
+        <${Members}
+          value=${provider.answered}
+          label="What the provider answered"
+          withJson=${true}
+        />
       </details>`
     }
   `

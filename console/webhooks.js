@@ -14,7 +14,7 @@ const STATUSES = [
   ['disabled', 'disabled'],
 ]
 
-const COLUMNS = ['Endpoint', 'Status', 'Tenant', 'URL', 'Description', 'Events', 'Created']
+const COLUMNS = ['Endpoint', 'Status', 'URL', 'Description', 'Events', 'Created']
 
 /** @param {{ route: import('./route.js').Route }} props */
 export function Webhooks({ route }) {
@@ -47,9 +47,8 @@ function Endpoints({ route }) {
 /** @param {any} endpoint */
 function cells(endpoint) {
   return [
-    html`<${Id} id=${endpoint.id} />`,
+    html`<${Id} id=${endpoint.id} /><br /><${Tenant} id=${endpoint.tenant} />`,
     html`<${EndpointStatus} endpoint=${endpoint} />`,
-    html`<${Tenant} id=${endpoint.tenant} />`,
     html`<${Foreign} text=${endpoint.url} />`,
     html`<${Foreign} text=${endpoint.description} />`,
     endpoint.event_types.join(', '),

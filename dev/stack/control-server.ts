@@ -42,13 +42,21 @@ export async function startControlServer(options: ControlOptions): Promise<Contr
     'POST /kill': crashSoon,
     'POST /faults': ({ standInUrl }, body) => askStandIn(standInUrl, 'POST', body),
     'DELETE /faults': ({ standInUrl }) => askStandIn(standInUrl, 'DELETE'),
-    'GET /executed': countExecuted,
+    'GET /faults': listWaitingFaults,
+    'GET /executed': async (own) => ({
+      status: 200,
+      body: { ...(await countExecuted(own)), traffic_left: traffic?.left() ?? 0 },
+    }),
     'POST /pay': payOnce,
     'POST /traffic'({ apiUrl, apiKey }, { payments_per_second: rate, seconds }) {
       traffic?.stop()
       const paymentsPerSecond = Number(rate)
       traffic = startTraffic({ apiUrl, apiKey, paymentsPerSecond, seconds: Number(seconds) })
       return { status: 202, body: {} }
+    },
+    'DELETE /traffic'() {
+      traffic?.stop()
+      return { status: 200, body: {} }
     },
   }
   const server = createServer((request, response) => {
@@ -139,12 +147,32 @@ interface Executed {
   readonly metadata: Readonly<Record<string, string>>
 }
 
+interface Fault {
+  readonly fault: string
+  readonly match: { readonly nth?: number }
+  readonly times: number
+  readonly delay_ms: number
+  readonly matched: number
+  readonly struck: number
+}
+
+/** Lists the faults that have not struck as often as they should. */
+async function listWaitingFaults({ standInUrl }: ControlOptions): Promise<Answer> {
+  const response = await fetch(`${standInUrl}/_control/faults`)
+  const { data } = (await response.json()) as { data: Fault[] }
+  const shown = data.map(({ fault, match, times, delay_ms, matched, struck }) => {
+    const left = match.nth === undefined ? times - struck : match.nth - 1 + times - matched
+    return { fault, match, delay_ms, left: Math.min(times, left) }
+  })
+  return { status: 200, body: { data: shown.filter(({ left }) => left > 0) } }
+}
+
 /** Counts captures: those move money. */
-async function countExecuted({ standInUrl }: ControlOptions): Promise<Answer> {
+async function countExecuted({ standInUrl }: ControlOptions): Promise<Record<string, number>> {
   const response = await fetch(`${standInUrl}/_control/executed`)
   const { data } = (await response.json()) as { data: Executed[] }
   const captures = data.filter(({ kind }) => kind === 'payment_intent.capture')
   const charges = Map.groupBy(captures, ({ metadata }) => metadata['atomic_payment'])
   const chargedTwice = [...charges.values()].filter(({ length }) => length > 1).length
-  return { status: 200, body: { executed: captures.length, charged_twice: chargedTwice } }
+  return { executed: captures.length, charged_twice: chargedTwice }
 }

@@ -14,6 +14,8 @@ export interface TrafficOptions {
 export interface Traffic {
   /** Starts no more payments, and repeats none. */
   stop(): void
+  /** How many payments it will still start. */
+  left(): number
 }
 
 /** Longer than a restart of the API takes. */
@@ -35,7 +37,9 @@ export function startTraffic({
     void pay(`${apiUrl}/v1/payments`, apiKey, stopping.signal)
   }, 1_000 / paymentsPerSecond)
   return {
+    left: () => left,
     stop() {
+      left = 0
       clearInterval(timer)
       stopping.abort()
     },

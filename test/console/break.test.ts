@@ -115,6 +115,28 @@ testInBrowser(
   },
 )
 
+testInBrowser(
+  'stops traffic by its button, and for a step that traffic would disturb',
+  async () => {
+    await onPage(async (page) => {
+      const start = async () => {
+        await page.getByLabel('Payments per second').fill('5')
+        await page.getByLabel('Seconds', { exact: true }).fill('300')
+        await page.getByRole('button', { name: 'Start traffic' }).click()
+        await page.getByText('Traffic runs:').waitFor()
+      }
+      await start()
+      await page.getByRole('button', { name: 'Stop traffic' }).click()
+      await page.getByText('No traffic runs.').waitFor()
+
+      await start()
+      const lost = await walk(page, "Lose the provider's answer", /One charge/)
+      expect(lost).toContain('It was unknown, and the charge was found at the provider.')
+      await page.getByText('No traffic runs.').waitFor()
+    })
+  },
+)
+
 testInBrowser('offers each fault of the stand-in, also at 320 px', async () => {
   await onPage(async (page) => {
     const select = page.getByRole('combobox', { name: 'What the provider does' })
@@ -127,8 +149,11 @@ testInBrowser('offers each fault of the stand-in, also at 320 px', async () => {
     await select.selectOption('error_500_late')
     await page.getByRole('button', { name: 'Add the fault' }).click()
     await page.getByText('error_500_late strikes the charge').waitFor()
+    const waiting = page.getByRole('list', { name: 'Faults that wait' })
+    await waiting.getByText('error_500_late at the charge (capture), 1 time').waitFor()
     await page.getByRole('button', { name: 'Remove all faults' }).click()
     await page.getByText('There are no faults.').waitFor()
+    await page.getByText('No fault waits.').waitFor()
 
     await page.setViewportSize({ width: 320, height: 700 })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)

@@ -1,5 +1,6 @@
 // The console in a browser: log-in and its end, roles, changes, hostile texts, and accessibility.
 import { afterAll, beforeAll, describe, expect } from '@jest/globals'
+import type { Page } from 'playwright-core'
 import { parseId, showId } from '../../src/domain/resource-id.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
@@ -61,6 +62,7 @@ describe('the log-in', () => {
 
       const link = alert.getByRole('link')
       expect(await link.getAttribute('href')).toBe('/problems/operator-key-invalid')
+      expect(await alert.textContent()).toContain('No operator has this key')
       expect(await page.getByRole('navigation').count()).toBe(0)
     })
   })
@@ -84,7 +86,7 @@ describe('a change', () => {
     const ref = await makeUnknown(api)
     const path = `/admin/operations/${shownId(ref)}/resume`
     await withConsole(api.url, VERA, `operations/${shownId(ref)}`, async (page) => {
-      await page.getByRole('heading', { name: 'What a resume would do now' }).waitFor()
+      await page.getByRole('heading', { name: 'What you can do now' }).waitFor()
 
       expect(await page.locator('main button').count()).toBe(0)
       const refused = page.waitForResponse(`${api.url}${path}`)
@@ -113,7 +115,7 @@ describe('a change', () => {
       })
       await page.getByText('Proposed.').waitFor()
       await page.getByRole('button', { name: 'Close' }).click()
-      await page.getByText('Another operator must confirm it.').waitFor()
+      await page.getByText('Another operator must confirm it until').waitFor()
 
       expect(await page.getByRole('button', { name: 'Confirm the proposal' }).count()).toBe(0)
     })
@@ -138,6 +140,10 @@ describe('a change', () => {
       values ('operations.dead', ${JSON.stringify(job)}::jsonb, 'operations', 3)
     `
     await withConsole(api.url, alice, 'dead-letters', async (page) => {
+      await page.getByRole('link', { name: 'resolve it there' }).waitFor()
+      const redrives = page.getByRole('button', { name: /^Redrive .* of / })
+      await redrives.first().waitFor()
+      expect(await redrives.allTextContents()).toEqual(['Redrive 1 job of operations.dead'])
       await changeBy(page, `Redrive ${shownId(ref)}`, 'Redrive')
       await page.getByText('1 job redriven').waitFor()
       await page.getByRole('button', { name: 'Close' }).click()
@@ -198,7 +204,7 @@ describe('a payment', () => {
         }
         await table.getByText('asked and answered').first().click()
 
-        expect(await table.getByText('payment_method').first().isVisible()).toBe(true)
+        expect(await table.getByText('payment method').first().isVisible()).toBe(true)
         expect(await table.getByText('captured').first().isVisible()).toBe(true)
         expect(await page.locator('.waterfall rect').count()).toBeGreaterThan(4)
       })
@@ -250,6 +256,13 @@ describe('what tenants and their clients write', () => {
   })
 })
 
+/** The captions of the tables that are wider than their places. */
+async function cutOffTables(page: Page): Promise<string[]> {
+  return await page.evaluate(`[...document.querySelectorAll('main .scroll')]
+    .filter((place) => place.scrollWidth > place.clientWidth)
+    .map((place) => place.getAttribute('aria-label'))`)
+}
+
 describe('every page', () => {
   const pagesOf = async (): Promise<string[]> => {
     const unknown = await makeUnknown(api)
@@ -300,6 +313,7 @@ describe('every page', () => {
           await page.setViewportSize({ width: 1_280, height: 800 })
           await openPage(page, hash)
           found.push((await findBarriers(page)).map((barrier) => `${hash}: ${barrier}`))
+          found.push((await cutOffTables(page)).map((table) => `${hash}: ${table} is cut off`))
           await page.setViewportSize({ width: 320, height: 640 })
           const excess = await page.evaluate<number>(`
             document.documentElement.scrollWidth - document.documentElement.clientWidth
@@ -313,6 +327,18 @@ describe('every page', () => {
       })
     },
   )
+
+  testInBrowser('explains its words to the keyboard, where they stand and at its end', async () => {
+    const ref = await makeUnknown(api)
+    await withConsole(api.url, VERA, `operations/${shownId(ref)}`, async (page) => {
+      const word = page.locator('dt summary', { hasText: 'Recovery point' })
+      await word.focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('The last step that was recorded').first().waitFor()
+      await page.locator('summary', { hasText: 'What the words mean' }).press('Enter')
+      await page.getByText('Puts a dead letter back into its queue').waitFor()
+    })
+  })
 
   testInBrowser('moves the focus to itself, and has a title', async () => {
     await withConsole(api.url, alice, 'overview', async (page) => {

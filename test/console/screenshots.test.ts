@@ -77,7 +77,7 @@ testInBrowser('makes each picture of the documents, small and 1280 px wide', asy
   })
   const doubt = `operations/${shownId(await makeUnknown(api()))}`
   await onConsole(api().url, doubt, async (page) => {
-    await shoot(page, 'doubt.png', ['What a resume would do now', 'It did not happen'])
+    await shoot(page, 'doubt.png', ['What you can do now', 'It did not happen'])
   })
 
   expect(namedPictures()).toEqual((await readdir(folder)).toSorted())

@@ -113,6 +113,20 @@ export const startTraffic = inConsole(
   }),
 )
 
+export const stopTraffic = inConsole(
+  adminCommand({
+    action: 'break.stop_traffic',
+    body: noFields,
+    work: async (parts) => ({
+      details: {},
+      answer: async () => {
+        await askLauncher(parts, 'DELETE', '/traffic')
+        return answerOf(200, 'break_traffic_stop', { stopped: true })
+      },
+    }),
+  }),
+)
+
 export const payOnce = inConsole(
   adminCommand({
     action: 'break.pay',

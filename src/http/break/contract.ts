@@ -30,6 +30,24 @@ const trafficSchema = z
   })
   .meta({ id: 'BreakTraffic' })
 
+const stopSchema = z
+  .object({ object: z.literal('break_traffic_stop'), stopped: z.literal(true) })
+  .meta({ id: 'BreakTrafficStop' })
+
+const faultListSchema = z
+  .object({
+    object: z.literal('break_fault_list'),
+    data: z.array(
+      z.object({
+        fault: z.string(),
+        match: faultBody.shape.match.unwrap().meta({ description: 'Which requests get it.' }),
+        delay_ms: z.int(),
+        left: z.int().min(1).meta({ description: 'How many requests will still get it.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'BreakFaultList' })
+
 const paymentSchema = z
   .object({
     object: z.literal('break_payment'),
@@ -65,6 +83,7 @@ const countsSchema = z
       'Payments whose operation is not completed, or whose outcome is unknown. When it is 0, the two counts are equal.',
     ),
     charged_twice: count('The payments for which the stand-in executed more than one charge.'),
+    traffic_left: count('The payments that the traffic will still make; 0 when none runs.'),
   })
   .meta({
     id: 'BreakCounts',
@@ -75,6 +94,7 @@ const countsSchema = z
         payments: 41,
         in_progress: 1,
         charged_twice: 0,
+        traffic_left: 0,
       },
     ],
   })
@@ -101,6 +121,15 @@ export const breakContracts: Contracts = {
     answers: { 201: { description: 'The fault will strike.', schema: faultSchema } },
     problems: PROBLEMS,
   },
+  'GET /console/break/faults': {
+    operationId: 'listBreakFaults',
+    tag: 'Console',
+    summary: 'List the faults that wait',
+    description: `Returns the faults that have not struck as often as they should. ${ONLY}`,
+    refusesQuery: true,
+    answers: { 200: { description: 'The faults.', schema: faultListSchema } },
+    problems: ['launcher-unavailable'],
+  },
   'DELETE /console/break/faults': {
     operationId: 'breakClearFaults',
     tag: 'Console',
@@ -120,6 +149,15 @@ export const breakContracts: Contracts = {
       example: { payments_per_second: 5, seconds: 30 },
     },
     answers: { 202: { description: 'The traffic has begun.', schema: trafficSchema } },
+    problems: PROBLEMS,
+  },
+  'DELETE /console/break/traffic': {
+    operationId: 'breakStopTraffic',
+    tag: 'Console',
+    summary: 'Stop traffic',
+    description: `Makes no more payments, and repeats none. The service completes those that it has accepted. ${ONLY}`,
+    body: noBody,
+    answers: { 200: { description: 'No traffic runs.', schema: stopSchema } },
     problems: PROBLEMS,
   },
   'POST /console/break/pay': {

@@ -10,12 +10,13 @@ export const getCounts: SessionEndpoint = async (parts, request) => {
   refuseQuery(request.query)
   // In this order, so that the service never seems to know of a charge that was not executed.
   const { charged, inProgress } = await withinStoreTimeout(parts, countCharges(parts.store.sql))
-  const { executed, charged_twice } = await askLauncher(parts, 'GET', '/executed')
+  const { executed, charged_twice, traffic_left } = await askLauncher(parts, 'GET', '/executed')
   return showJson({
     object: 'break_counts',
     provider_executed: executed,
     payments: charged,
     in_progress: inProgress,
     charged_twice,
+    traffic_left,
   })
 }

@@ -27,8 +27,16 @@ import type {
   SessionEndpoint,
   TenantEndpoint,
 } from '../endpoint.ts'
-import { clearFaults, injectFault, killProcess, payOnce, startTraffic } from '../break/commands.ts'
+import {
+  clearFaults,
+  injectFault,
+  killProcess,
+  payOnce,
+  startTraffic,
+  stopTraffic,
+} from '../break/commands.ts'
 import { getCounts } from '../break/counts-get.ts'
+import { listFaults } from '../break/faults-get.ts'
 import { getConsole } from '../console/page-get.ts'
 import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
 import { getLive } from '../console/live-get.ts'
@@ -191,8 +199,13 @@ const ownRoutes: readonly Route[] = [
   },
   { path: '/console/live', get: session(getLive) },
   { path: '/console/break/kill', post: session(killProcess) },
-  { path: '/console/break/faults', post: session(injectFault), delete: session(clearFaults) },
-  { path: '/console/break/traffic', post: session(startTraffic) },
+  {
+    path: '/console/break/faults',
+    get: session(listFaults),
+    post: session(injectFault),
+    delete: session(clearFaults),
+  },
+  { path: '/console/break/traffic', post: session(startTraffic), delete: session(stopTraffic) },
   { path: '/console/break/pay', post: session(payOnce) },
   { path: '/console/break/counts', get: session(getCounts) },
   { path: '/console', get: consoleOnly(getConsole) },

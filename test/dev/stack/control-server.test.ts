@@ -72,6 +72,11 @@ test('injects faults into the stand-in, and removes them', async () => {
   const faults = async () => (await standIn.control<{ data: object[] }>('GET', '/faults')).data
   expect(await ask('POST', '/faults', { fault: 'reset_after' })).toMatchObject({ status: 201 })
   expect(await faults()).toMatchObject([{ fault: 'reset_after', times: 1 }])
+  await ask('POST', '/faults', { fault: 'refuse', match: { nth: 3 }, times: 2 })
+  expect((await ask('GET', '/faults')).json['data']).toEqual([
+    { fault: 'reset_after', match: {}, delay_ms: 1_000, left: 1 },
+    { fault: 'refuse', match: { nth: 3 }, delay_ms: 1_000, left: 2 },
+  ])
   expect(await ask('DELETE', '/faults')).toMatchObject({ status: 200 })
   expect(await faults()).toEqual([])
   expect(await ask('POST', '/faults', { fault: 'earthquake' })).toMatchObject({ status: 400 })
@@ -80,8 +85,17 @@ test('injects faults into the stand-in, and removes them', async () => {
 test('counts what the stand-in executed', async () => {
   expect(await ask('GET', '/executed')).toEqual({
     status: 200,
-    json: { executed: 0, charged_twice: 0 },
+    json: { executed: 0, charged_twice: 0, traffic_left: 0 },
   })
+})
+
+test('stops traffic', async () => {
+  await ask('POST', '/traffic', { payments_per_second: 50, seconds: 300 })
+  await until(() => keys.length > 0)
+  const left = async () => (await ask('GET', '/executed')).json['traffic_left']
+  expect(Number(await left())).toBeGreaterThan(10_000)
+  await ask('DELETE', '/traffic')
+  expect(await left()).toBe(0)
 })
 
 test('makes so many payments, each repeated with its key until it has a final answer', async () => {

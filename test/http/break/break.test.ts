@@ -93,6 +93,19 @@ test('injects and removes faults, and starts traffic', async () => {
   ])
 })
 
+test('stops traffic, and lists the faults that wait', async () => {
+  const stopped = await alice.send('DELETE', '/console/break/traffic')
+  const waiting = [{ fault: 'reset_after', match: {}, delay_ms: 1_000, left: 2 }]
+  answer = { status: 200, body: { data: waiting } }
+  const faults = await carol.get('/console/break/faults')
+
+  expect(stopped).toMatchObject({ status: 200, json: { object: 'break_traffic_stop' } })
+  expect(faults.json).toEqual({ object: 'break_fault_list', data: waiting })
+  expect(asked.map(({ request }) => request)).toEqual(['DELETE /traffic', 'GET /faults'])
+  expectProblem(await carol.send('DELETE', '/console/break/traffic'), 'operator-role-insufficient')
+  expectProblem(await carol.get('/console/break/faults?all=1'), 'invalid-query')
+})
+
 test('accepts the name of each fault of the stand-in', async () => {
   for (const fault of faultNames) {
     const { status } = await alice.send('POST', '/console/break/faults', { fault })
@@ -117,7 +130,7 @@ test('makes one payment through the launcher, and returns the answer to it as it
 test('counts the charges of the stand-in beside the payments', async () => {
   await makeCompleted(api)
   await api.t.accept()
-  answer = { status: 200, body: { executed: 1, charged_twice: 0 } }
+  answer = { status: 200, body: { executed: 1, charged_twice: 0, traffic_left: 7 } }
   const { status, json: counts } = await carol.get('/console/break/counts')
 
   expect(status).toBe(200)
@@ -127,6 +140,7 @@ test('counts the charges of the stand-in beside the payments', async () => {
     payments: 1,
     in_progress: 1,
     charged_twice: 0,
+    traffic_left: 7,
   })
   expectProblem(await alice.get('/console/break/counts?since=now'), 'invalid-query')
 })

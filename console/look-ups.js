@@ -1,0 +1,34 @@
+// What look-ups at the provider found, in words.
+
+/** @typedef {import('../client/schema.ts').components['schemas']['PhaseRun']} Run */
+
+/** @param {Run} run */
+export const isLookUp = ({ provider }) => provider?.kind === 'look'
+
+/** @type {Record<string, string>} */
+const FOUND = {
+  done: 'the provider shows that it happened.',
+  declined: 'the provider shows that it was refused.',
+  not_executed: 'the provider shows that it did not happen.',
+}
+
+/** @param {Run} run a look-up. */
+export function foundBy({ provider }) {
+  const message = provider?.answered?.['message']
+  const why = typeof message === 'string' ? `: ${message}` : ''
+  return FOUND[provider?.outcome ?? ''] ?? `the look-up found no outcome${why}.`
+}
+
+/**
+ * The look-up that ended a doubt: the last one with an outcome, after one that was lost.
+ *
+ * @param {readonly Run[]} timeline
+ * @returns {Run | undefined}
+ */
+export function findResolving(timeline) {
+  const place = timeline.findLastIndex(
+    (run) => isLookUp(run) && run.provider?.outcome !== 'unknown',
+  )
+  const wasLost = timeline.slice(0, place).some(({ provider }) => provider?.outcome === 'unknown')
+  return place >= 0 && wasLost ? timeline[place] : undefined
+}

@@ -1,0 +1,54 @@
+// How a doubt ended: by a look-up alone, or by what operators claimed and the verdict on it.
+import { html } from './html.js'
+import { findResolving, foundBy } from './look-ups.js'
+import { Members } from './members.js'
+import { Facts, Status, Time } from './parts.js'
+
+/**
+ * @typedef {import('../client/schema.ts').components['schemas']} Schemas
+ * @typedef {NonNullable<Schemas['OperationWithTimeline']['resolution']>} Claim
+ */
+
+/** @param {{ operation: Schemas['OperationWithTimeline'] }} props */
+export function Resolved({ operation: { resolution, timeline } }) {
+  const lookUp = findResolving(timeline)
+  return html`
+    <p class="note">
+      <strong>It is no longer unknown.</strong> ${' '}
+      ${resolution?.taken === true ? byClaim(resolution) : 'No claim of an operator was needed.'}
+      ${' '}
+      ${lookUp && html`The look-up of <${Time} at=${lookUp.recorded_at} />: ${foundBy(lookUp)}`}
+    </p>
+    ${resolution !== null && html`<${LastClaim} resolution=${resolution} />`}
+  `
+}
+
+/** @param {Claim} claim */
+const authorsOf = ({ proposed_by: proposer, claimed_by: claimant }) =>
+  proposer === null ? claimant : `${proposer} and ${claimant}`
+
+/** @param {Claim} claim */
+function byClaim(claim) {
+  const what = claim.claimed['outcome'] === 'happened' ? 'it happened' : 'it did not happen'
+  const verdict =
+    claim.verdict === 'verified'
+      ? 'a look-up verified it'
+      : 'it counted although no look-up could verify it'
+  return html`<bdi>${authorsOf(claim)}</bdi> stated that ${what}, and ${verdict}.`
+}
+
+/** @param {{ resolution: Claim }} props */
+export function LastClaim({ resolution }) {
+  const { verdict, taken, claimed, claimed_at: at, shown } = resolution
+  /** @type {[string, unknown][]} */
+  const facts = [
+    ['Claimed by', html`<bdi>${authorsOf(resolution)}</bdi>`],
+    ['Claimed at', html`<${Time} at=${at} />`],
+    ['Verdict of the look-up', html`<${Status} status=${verdict ?? 'pending'} />`],
+    ['Acted on', taken === null ? 'not yet' : taken ? 'yes' : 'no'],
+    ['The provider showed', shown ?? html`<span class="quiet">nothing yet</span>`],
+    ['Claim', html`<${Members} value=${claimed} label="The claim" />`],
+  ]
+  return html`<h3>Last claim</h3>
+    <${Facts} facts=${facts} />`
+}

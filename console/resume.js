@@ -1,0 +1,108 @@
+// What an operator can request for an operation now, and what it led to: a look-up is followed until
+// it has an answer.
+import { useEffect, useState } from 'preact/hooks'
+import { Action } from './action.js'
+import { change } from './api.js'
+import { words } from './format.js'
+import { html } from './html.js'
+import { foundBy, isLookUp } from './look-ups.js'
+import { Time } from './parts.js'
+
+/** @typedef {import('../client/schema.ts').components['schemas']['OperationWithTimeline']} Operation */
+
+/** What each kind of resume is called, and does. @type {Record<string, { label: string, effect: string }>} */
+const RESUMES = {
+  look_up: {
+    label: 'Look up now',
+    effect: 'It looks up the outcome at the provider. It executes nothing.',
+  },
+  repeat_call: {
+    label: 'Repeat the call now',
+    effect:
+      'It repeats the provider call with the same provider key. The provider still remembers the key, so that nothing is executed twice.',
+  },
+  run: {
+    label: 'Run the step now',
+    effect: 'It runs the current step, which cannot have run before.',
+  },
+  park: {
+    label: 'Look up now',
+    effect:
+      'It marks the outcome as unknown and looks it up, because the call may have run and the provider may have forgotten its key.',
+  },
+  reopen: {
+    label: 'Run it again',
+    effect:
+      'It runs the operation again, as a retry of its client would. It is proved that nothing happened.',
+  },
+}
+
+const NOTHING = 'Nothing: the operation is completed, or a worker works on it.'
+
+/** A look-up that leaves the outcome unknown is no event of the service, so the page asks. */
+const ASK_EVERY_MS = 1_000
+const ASK_AT_MOST = 60
+
+/** @param {{ operation: Operation, path: string, done: () => void }} props */
+export function Resume({ operation, path, done }) {
+  /** How many lines the timeline had when the operator requested it. */
+  const [since, setSince] = useState(/** @type {number | undefined} */ (undefined))
+  const known = RESUMES[operation.resume_would]
+  const { label = words(operation.resume_would), effect = NOTHING } = known ?? {}
+  const request = async () => {
+    await change('POST', `${path}/resume`)
+    setSince(operation.timeline.length)
+  }
+  return html`<h2>What you can do now</h2>
+    <p>${effect}</p>
+    ${
+      known !== undefined &&
+      html`<${Action} ...${{ label, done, run: request }} title=${`${label}?`}>
+        <p>${effect}</p>
+        <p>A charge that may have been made is never made a second time.</p>
+      <//>`
+    }
+    <div class="result" role="status">
+      ${since !== undefined && html`<${Result} ...${{ operation, since, ask: done }} />`}
+    </div>`
+}
+
+/** @param {{ operation: Operation, since: number, ask: () => void }} props */
+function Result({ operation, since, ask }) {
+  const { status, timeline, next_check_at: next } = operation
+  const lines = timeline.slice(since)
+  const last = lines.findLast(isLookUp)
+  useAsking(ask, last === undefined && status !== 'completed')
+  const seen = last && html`<${Time} at=${last.recorded_at} />: <strong>${foundBy(last)}</strong> `
+  if (status === 'unknown') {
+    return seen === undefined
+      ? html`<p>Requested. A worker looks at the provider.</p>`
+      : html`<p>${seen} The outcome stays unknown.</p>
+          <p>
+            It is looked up again
+            ${next === null ? 'only on request' : html`<${Time} at=${next} />`}.
+          </p>`
+  }
+  return html`<p>${seen} ${then(status, lines.length)}</p>`
+}
+
+/** @param {() => void} ask @param {boolean} waits */
+function useAsking(ask, waits) {
+  useEffect(() => {
+    if (!waits) return undefined
+    let asked = 0
+    const timer = setInterval(() => {
+      asked += 1
+      if (asked === ASK_AT_MOST) clearInterval(timer)
+      ask()
+    }, ASK_EVERY_MS)
+    return () => clearInterval(timer)
+  }, [waits])
+}
+
+/** @param {string} status @param {number} lines how many were recorded since. */
+function then(status, lines) {
+  if (status === 'completed') return 'The operation is completed.'
+  if (status !== 'failed_retryable') return 'A worker works on it.'
+  return lines === 0 ? 'Requested.' : 'Its client can try again.'
+}

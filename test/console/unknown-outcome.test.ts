@@ -1,0 +1,123 @@
+// The page of an unknown outcome in a browser: look-ups on request, proposals that wait for a second
+// operator, and how the doubt ended.
+import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { showId } from '../../src/domain/resource-id.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
+import { makeUnknown, OPERATORS, shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
+import { testInBrowser } from '../support/browser.ts'
+import { changeBy, openPage, withConsole } from '../support/console-page.ts'
+import type { Accepted } from '../support/engine.ts'
+
+const { alice, bob } = OPERATORS
+
+let api: AdminApi
+
+beforeAll(async () => {
+  api = await startAdminApi({ CONSOLE: 'on', ADMIN_DUAL_CONTROL: 'true' })
+})
+afterEach(() => api.t.provider.control('DELETE', '/faults'))
+afterAll(() => api.stop())
+
+const onOperation = (ref: Accepted, key: string, work: (page: Page) => Promise<void>) =>
+  withConsole(api.url, key, `operations/${shownId(ref)}`, work)
+
+const loseLookUps = () =>
+  api.t.provider.addFault({ match: { method: 'GET' }, fault: 'unavailable', times: 99 })
+
+async function lookUp(page: Page): Promise<void> {
+  await changeBy(page, 'Look up now', 'Look up now')
+  await page.getByText('Requested. A worker looks at the provider.').waitFor()
+}
+
+async function propose(page: Page, { paymentId }: Accepted): Promise<void> {
+  const charge = (await api.t.provider.executed()).find(
+    ({ metadata }) => metadata['atomic_payment'] === showId('pay', paymentId),
+  )
+  await changeBy(page, 'It happened', 'State that it happened', {
+    'Provider id': charge?.id ?? '',
+    'How do you know?': 'Seen in the dashboard.',
+  })
+  await page.getByText('Proposed.').waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+}
+
+const confirm = (page: Page) => changeBy(page, 'Confirm the proposal', 'Confirm the proposal')
+
+describe('a look-up on request', () => {
+  testInBrowser('says what it found, and the page how the doubt ended', async () => {
+    const ref = await makeUnknown(api)
+    await api.t.engine.store.sql`
+      update idempotency_keys set next_check_at = now() + interval '1 hour' where id = ${ref.id}
+    `
+    await loseLookUps()
+    await onOperation(ref, alice, async (page) => {
+      await page.getByText('at the latest; sooner when the provider sends an event').waitFor()
+      await page.getByText('Call of this step first made').waitFor()
+      await lookUp(page)
+      await resolveDue(api.t.engine)
+      await page.getByText('the look-up found no outcome').waitFor()
+      await page.getByText('The outcome stays unknown.').waitFor()
+
+      await api.t.provider.control('DELETE', '/faults')
+      await lookUp(page)
+      await resolveDue(api.t.engine)
+      const result = page.locator('.result')
+      await result.getByText('the provider shows that it happened.').waitFor()
+      await result.getByText('The operation is completed.').waitFor()
+      await page.getByText('No claim of an operator was needed.').waitFor()
+      expect(await page.getByText('Call of this step first made').count()).toBe(0)
+
+      await openPage(page, 'operations')
+      await page.getByRole('link', { name: 'resolved in the last 24' }).click()
+      await page.getByRole('link', { name: shownId(ref) }).waitFor()
+    })
+  })
+})
+
+describe('a proposal', () => {
+  testInBrowser(
+    'is seen from the overview and the list, until another operator confirms it',
+    async () => {
+      const ref = await makeUnknown(api)
+      await onOperation(ref, alice, (page) => propose(page, ref))
+      await withConsole(api.url, bob, 'overview', async (page) => {
+        const figure = page.locator('.figure.bad', { hasText: 'Waits for a second operator' })
+        await figure.getByRole('link').click()
+        await page.getByText('alice proposed: needs a second operator').waitFor()
+        await page.getByRole('link', { name: shownId(ref) }).click()
+        await confirm(page)
+        await page.getByRole('dialog').getByText('Claimed.').waitFor()
+        await page.getByRole('button', { name: 'Close' }).click()
+        await resolveDue(api.t.engine)
+
+        await page.getByText('alice and bob stated that it happened').waitFor()
+        await page.getByText('a look-up verified it').waitFor()
+        await page.getByText('Seen in the dashboard.').first().waitFor()
+        await openPage(page, 'operations?status=proposed')
+        await page.getByText('No operation matches.').waitFor()
+      })
+    },
+  )
+
+  testInBrowser('waits on when the look-up of its confirmation fails', async () => {
+    const ref = await makeUnknown(api)
+    await onOperation(ref, alice, (page) => propose(page, ref))
+    await loseLookUps()
+    await onOperation(ref, bob, async (page) => {
+      await confirm(page)
+      await page.getByRole('dialog').getByText('Claimed.').waitFor()
+      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByText('Claimed, and not yet looked up').waitFor()
+      await resolveDue(api.t.engine)
+      await page.getByText('unverifiable').first().waitFor()
+      await api.t.provider.control('DELETE', '/faults')
+
+      await confirm(page)
+      await page.getByRole('dialog').getByText('Claimed.').waitFor()
+      await page.getByRole('button', { name: 'Close' }).click()
+      await resolveDue(api.t.engine)
+      await page.getByText('a look-up verified it').waitFor()
+    })
+  })
+})
