@@ -7148,6 +7148,17 @@ export interface components {
                  * @example 2026-01-31T12:00:00.000Z
                  */
                 created_at: string;
+                /** @description The requests that used the idempotency key again. The counts are a few seconds old. They can be too small, never too large: a crash of an API process loses its last seconds. */
+                request_replays: {
+                    /** @description How many requests got the stored response. */
+                    count: number;
+                    /** @description How many were refused because there was no response yet. */
+                    conflicts: number;
+                    /** @description How many were refused because they were other requests. */
+                    mismatches: number;
+                    first_at: string | null;
+                    last_at: string | null;
+                };
                 completed_at: string | null;
             }[];
             /** @description Every attempt of every step. */

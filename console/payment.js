@@ -77,17 +77,26 @@ function Operations({ operations }) {
           operation.operation,
           html`<${Status} status=${operation.status} />`,
           operation.recovery_point,
-          html`<${Foreign} text=${operation.idempotency_key} /> ${
-              typeof operation.request_replays === 'number' &&
-              html`<span class="quiet">
-                replayed ${plural(operation.request_replays, 'time')}</span
-              >`
-            }`,
+          html`<${Foreign} text=${operation.idempotency_key} />
+            <${Replays} of=${operation.request_replays} />`,
           operation.attempts,
           operation.lease_epoch,
         ],
       }))}
     />`
+}
+
+/** @param {{ of: any }} props */
+function Replays({ of: { count, conflicts, mismatches, last_at: lastAt } }) {
+  if (lastAt === null) return null
+  const parts = [
+    count > 0 && `replayed ${plural(count, 'time')}`,
+    conflicts > 0 && `refused ${plural(conflicts, 'time')} while in progress`,
+    mismatches > 0 && `refused ${plural(mismatches, 'time')} for another request`,
+  ]
+  return html`<span class="quiet">
+    ${` ${parts.filter(Boolean).join(', ')}; last at `}<${Time} at=${lastAt}
+  /></span>`
 }
 
 /** @param {{ refunds: any[] }} props */

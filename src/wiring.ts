@@ -23,6 +23,7 @@ import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { sessionLimits } from './http/console/session-limits.ts'
 import { createLiveFeed } from './http/console/live-feed.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
+import { createReplayCounter } from './http/keyed/replay-counter.ts'
 import { startIdleWatch } from './http/keyed/idle-watch.ts'
 import { systemClock } from './engine/clock.ts'
 import type { Engine } from './engine/engine.ts'
@@ -54,6 +55,7 @@ export function wireApi(
     store,
     apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
+    replays: createReplayCounter(store.sql, log),
     reserve: batchReservations(),
     findKey: batchLookUps(),
     watch,

@@ -19,6 +19,7 @@ import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
+import type { ReplayCounter } from './keyed/replay-counter.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
 import type { LiveFeed } from './console/live-feed.ts'
 
@@ -38,6 +39,8 @@ export interface ApiParts {
   readonly store: Store
   readonly apiKeyCache: ApiKeyCache
   readonly recentKeys: RecentKeys
+  /** Counts the requests that use a key again. */
+  readonly replays: ReplayCounter
   readonly reserve: Reserve
   readonly findKey: FindKey
   readonly watch: IdleWatch

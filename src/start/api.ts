@@ -69,7 +69,7 @@ await runProcess('api', async () => {
     }, IDLE_SWEEP_MS)
     await closed
     clearInterval(sweep)
-    await reporter.stop()
+    await Promise.all([reporter.stop(), parts.replays.stop()])
     await Promise.all([parts.store.close(), metricsServer.stop(), tracing.stop()])
     log.info('stopped')
   })

@@ -10,6 +10,7 @@ import {
   completeIfOvertaken,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
+import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
 import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import {
@@ -80,6 +81,14 @@ import {
   TRACEPARENT,
 } from './example-values.ts'
 
+const replayCount = {
+  ...REF,
+  replays: 1,
+  conflicts: 0,
+  mismatches: 0,
+  firstAt: NOW,
+  lastAt: NOW,
+}
 const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
 const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
 const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
@@ -144,6 +153,8 @@ export const idempotencyExamples: readonly Example[] = [
     variant: 'For an operation with an amount that the provider does not accept.',
   }),
   example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
+  example(addReplays, (sql) => addReplays(sql, [replayCount])),
+  example(listReplays, (sql) => listReplays(sql, ID, [ID])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
   example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {

@@ -24,8 +24,8 @@ create temporary table kept_foreign_keys on commit drop as
   where contype = 'f' and connamespace = 'public'::regnamespace
     and conrelid::regclass::text not in (select name from drizzle.distributed_tables)
     and conrelid::regclass::text in (
-      'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_tombstones', 'ledger_postings',
-      'payments', 'phase_runs', 'provider_customers', 'refunds', 'webhook_attempts',
+      'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_replays', 'key_tombstones',
+      'ledger_postings', 'payments', 'phase_runs', 'provider_customers', 'refunds', 'webhook_attempts',
       'webhook_deliveries', 'webhook_endpoints'
     );
 
@@ -43,8 +43,8 @@ begin
     from pg_policies
     where schemaname = 'public' and policyname = 'seen_by_its_tenant' and qual like '%SELECT%'
       and tablename in (
-        'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_tombstones', 'ledger_postings',
-        'payments', 'phase_runs', 'provider_customers', 'refunds', 'tenants', 'webhook_attempts',
+        'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_replays', 'key_tombstones',
+        'ledger_postings', 'payments', 'phase_runs', 'provider_customers', 'refunds', 'tenants', 'webhook_attempts',
         'webhook_deliveries', 'webhook_endpoints'
       )
   loop
@@ -75,6 +75,8 @@ select create_distributed_table('disputes', 'tenant_id', colocate_with => 'payme
   where pg_temp.is_new('disputes');
 select create_distributed_table('idempotency_keys', 'tenant_id', colocate_with => 'payments')
   where pg_temp.is_new('idempotency_keys');
+select create_distributed_table('key_replays', 'tenant_id', colocate_with => 'payments')
+  where pg_temp.is_new('key_replays');
 select create_distributed_table('key_tombstones', 'tenant_id', colocate_with => 'payments')
   where pg_temp.is_new('key_tombstones');
 select create_distributed_table('phase_runs', 'tenant_id', colocate_with => 'payments')
@@ -279,8 +281,8 @@ end $$;
 
 insert into drizzle.distributed_tables (name)
   select unnest(array[
-    'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_tombstones', 'ledger_postings',
-    'payments', 'phase_runs', 'provider_customers', 'refunds', 'tenants', 'two_phases',
+    'api_keys', 'disputes', 'events', 'idempotency_keys', 'key_replays', 'key_tombstones',
+    'ledger_postings', 'payments', 'phase_runs', 'provider_customers', 'refunds', 'tenants', 'two_phases',
     'webhook_attempts', 'webhook_deliveries', 'webhook_endpoints'
   ])
   on conflict do nothing;

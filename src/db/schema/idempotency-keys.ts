@@ -1,8 +1,10 @@
 // The table `idempotency_keys`: the state of every operation. One row holds the client's
 // idempotency key, a fingerprint of the request, the progress of the operation, the lease of the
-// worker, and finally the response that every retry gets.
+// worker, and finally the response that every retry gets. And the table `key_replays`: how often a
+// key was used again, for the people who run the service.
 import { sql } from 'drizzle-orm'
 import {
+  bigint,
   check,
   foreignKey,
   index,
@@ -157,6 +159,32 @@ export const idempotencyKeys = pgTable(
       'idempotency_keys_doubt',
       sql`case status when 'failed_retryable' then not in_doubt when 'unknown' then in_doubt else true end`,
     ),
+    seenByItsTenant(),
+  ],
+)
+
+export const keyReplays = pgTable(
+  'key_replays',
+  {
+    tenantId: uuid('tenant_id').notNull(),
+    operationId: uuid('operation_id').notNull(),
+    /** Requests that got the stored response. */
+    replays: bigint('replays', { mode: 'number' }).notNull(),
+    /** Requests that were refused because the operation had no response yet. */
+    conflicts: bigint('conflicts', { mode: 'number' }).notNull(),
+    /** Requests that were refused because they were other requests. */
+    mismatches: bigint('mismatches', { mode: 'number' }).notNull(),
+    firstAt: moment('first_at').notNull(),
+    lastAt: moment('last_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.operationId] }),
+    // The counts end with their key.
+    foreignKey({
+      name: 'key_replays_key',
+      columns: [table.tenantId, table.operationId],
+      foreignColumns: [idempotencyKeys.tenantId, idempotencyKeys.id],
+    }).onDelete('cascade'),
     seenByItsTenant(),
   ],
 )

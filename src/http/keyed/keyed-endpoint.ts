@@ -77,6 +77,7 @@ async function findOrReserve(
   const reservation = recent ?? (await reserveInLimits(parts, intended))
   parts.recentKeys.add(tenantId, intent.key)
   if (!reservation.key.fingerprint.equals(intent.fingerprint)) {
+    parts.replays.count(reservation.key, 'mismatches')
     throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
   }
   return { reservation, isNew: reservation.key.id === intent.id }
@@ -228,6 +229,7 @@ async function answerFor(
   headers: Readonly<Record<string, string>>,
 ): Promise<Answer> {
   const { key } = now
+  if (role === 'retry') parts.replays.count(key, key.response === null ? 'conflicts' : 'replays')
   if (key.response !== null) return replay(key.response, role)
   if (role === 'owner' && key.status !== 'failed_retryable') {
     const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))

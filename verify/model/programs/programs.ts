@@ -139,6 +139,7 @@ function makeApi(
     reserve: batchReservations(BATCH_LIMITS),
     findKey: batchLookUps(BATCH_LIMITS),
     recentKeys: { has: (_tenant: string, key: string) => cached.has(key), add: ignore },
+    replays: { count: ignore, stop: () => Promise.resolve() },
     wakeWorkers: ignore,
     providerName: 'stripe',
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },

@@ -1,6 +1,7 @@
 // Reads what happened to a payment, and renders it for operators, oldest first.
 import type { Page } from '../../../db/connection/pages.ts'
 import { listEvents } from '../../../db/events/events.ts'
+import { listReplays, type ReplayCount } from '../../../db/idempotency/key-replays.ts'
 import { listLedgerTransactions } from '../../../db/ledger/ledger-transactions.ts'
 import { listPhaseRuns } from '../../../db/operations/phase-runs.ts'
 import {
@@ -35,9 +36,7 @@ export async function readLife(parts: ApiParts, payment: Payment): Promise<Json>
   const { tenantId: tenant, id } = payment
   const filter = { paymentId: id }
   const [operations, runs, ofEvents, ledger, refunds, disputes] = await Promise.all([
-    listOperationOverviews(sql, { tenant, payment: id }, OLDEST).then(
-      oldestFirst((operation) => presentWithEnd(parts, operation)),
-    ),
+    readOperations(parts, payment),
     readRuns(parts, payment),
     readEvents(parts, payment),
     listLedgerTransactions(sql, tenant, filter, OLDEST).then(oldestFirst(presentLedgerTransaction)),
@@ -61,8 +60,27 @@ const oldestFirst =
     hasMore: page?.hasMore ?? false,
   })
 
-function presentWithEnd(parts: ApiParts, operation: OperationOverview): Json {
-  return { ...presentOperation(parts, operation), completed_at: operation.finishedAt }
+async function readOperations(parts: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
+  const { sql } = parts.store
+  const page = await listOperationOverviews(sql, { tenant: tenantId, payment: id }, OLDEST)
+  const ids = page?.items.map((operation) => operation.id) ?? []
+  const replays = new Map((await listReplays(sql, tenantId, ids)).map((count) => [count.id, count]))
+  const present = (operation: OperationOverview) => ({
+    ...presentOperation(parts, operation),
+    request_replays: presentReplays(replays.get(operation.id)),
+    completed_at: operation.finishedAt,
+  })
+  return oldestFirst(present)(page)
+}
+
+function presentReplays(count: ReplayCount | undefined): Json {
+  return {
+    count: count?.replays ?? 0,
+    conflicts: count?.conflicts ?? 0,
+    mismatches: count?.mismatches ?? 0,
+    first_at: count?.firstAt ?? null,
+    last_at: count?.lastAt ?? null,
+  }
 }
 
 async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise<Entries> {

@@ -40,7 +40,25 @@ export const paymentOverviewListSchema = listOf('PaymentOverviewList', paymentOv
   })
   .meta({ id: 'PaymentOverviewList' })
 
+const requestReplays = z
+  .object({
+    count: z.int().meta({ description: 'How many requests got the stored response.' }),
+    conflicts: z
+      .int()
+      .meta({ description: 'How many were refused because there was no response yet.' }),
+    mismatches: z
+      .int()
+      .meta({ description: 'How many were refused because they were other requests.' }),
+    first_at: timeField('When the first of them came.').nullable(),
+    last_at: timeField('When the last of them came.').nullable(),
+  })
+  .meta({
+    description:
+      'The requests that used the idempotency key again. The counts are a few seconds old. They can be too small, never too large: a crash of an API process loses its last seconds.',
+  })
+
 const completedOperation = operationSchema.extend({
+  request_replays: requestReplays,
   completed_at: timeField('When its response was stored. Null until then.').nullable(),
 })
 

@@ -1,0 +1,111 @@
+// How often keys were used again: what the statements count, for which keys, and for how long.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { SERVICE_ROLE } from '../../../src/config.ts'
+import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import { seesTenant } from '../../../src/db/connection/row-security.ts'
+import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
+import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
+import type { OperationRef } from '../../../src/domain/operations/operation.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+import { claimedOperation, finish, openTestStore, pendingOperation } from '../reservations.ts'
+
+let database: TestDatabase
+let owner: Store
+let store: Store
+let sql: Sql
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  owner = openTestStore(database.url, 1)
+  store = openStore({
+    url: database.url,
+    applicationName: 'test service',
+    poolSize: 4,
+    timeoutMs: 20_000,
+    role: SERVICE_ROLE,
+  })
+  sql = store.sql
+})
+afterAll(async () => {
+  await store.close()
+  await owner.close()
+  await database.drop()
+})
+
+const EARLIER = new Date('2026-01-31T12:00:00Z')
+const LATER = new Date('2026-01-31T12:00:05Z')
+const countOf = ({ tenantId, id }: OperationRef, firstAt = EARLIER, lastAt = EARLIER) => ({
+  tenantId,
+  id,
+  replays: 2,
+  conflicts: 1,
+  mismatches: 0,
+  firstAt,
+  lastAt,
+})
+
+const read = ({ tenantId, id }: OperationRef) => listReplays(sql, tenantId, [id])
+
+test('adds the counts of several processes, whose rows come in any order', async () => {
+  const refs = await Promise.all([1, 2, 3, 4].map(() => pendingOperation(store)))
+  const rounds = Array.from({ length: 10 }, (_, at) =>
+    at % 2 === 0
+      ? addReplays(
+          sql,
+          refs.map((ref) => countOf(ref)),
+        )
+      : addReplays(sql, refs.map((ref) => countOf(ref, LATER, LATER)).toReversed()),
+  )
+
+  await Promise.all(rounds)
+
+  for (const ref of refs) {
+    const { tenantId, id } = ref
+    expect(await read(ref)).toEqual([
+      { tenantId, id, replays: 20, conflicts: 10, mismatches: 0, firstAt: EARLIER, lastAt: LATER },
+    ])
+  }
+})
+
+test('writes nothing for a key that does not exist, and the others of its batch', async () => {
+  const ref = await pendingOperation(store)
+  const deleted = { ...ref, id: randomUUID() }
+
+  await addReplays(sql, [countOf(deleted), countOf(ref)])
+
+  expect(await read(deleted)).toEqual([])
+  expect(await read(ref)).toHaveLength(1)
+})
+
+test('shows a count to its own tenant only', async () => {
+  const ref = await pendingOperation(store)
+  const other = await pendingOperation(store)
+  await addReplays(sql, [countOf(ref)])
+
+  expect(await listReplays(sql, other.tenantId, [ref.id])).toEqual([])
+  const seen = await sql`
+    select operation_id from key_replays
+    where ${seesTenant(sql, other.tenantId)} and operation_id = ${ref.id}
+  `
+  expect(seen).toEqual([])
+})
+
+test('deletes a count with its key', async () => {
+  const claim = await claimedOperation(store)
+  await finish(store, claim)
+  await addReplays(sql, [countOf(claim)])
+  await expireKeys(owner.sql)
+  await insertTombstones(sql, { limit: 100 })
+  await ageTombstones(owner.sql)
+
+  await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 1_000 })
+
+  expect(await read(claim)).toEqual([])
+  const [row] = await sql`
+    select count(*)::int as kept from idempotency_keys
+    where ${seesTenant(sql, claim.tenantId)} and id = ${claim.id}
+  `
+  expect(row).toEqual({ kept: 0 })
+})
