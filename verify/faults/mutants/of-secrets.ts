@@ -46,8 +46,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/events/events.ts',
-        text: 'from events\n    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}\n',
-        replacement: 'from events\n    where ${seesTenant(sql, tenantId)}\n',
+        text: 'sql`from events where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}`',
+        replacement: 'sql`from events where ${seesTenant(sql, tenantId)}`',
       },
     ],
     dropsTenant: true,

@@ -73,7 +73,6 @@ const table: Table = {
     'disputes after a dispute of another tenant': disputes('starting_after={{other-dispute}}'),
     'disputes before a payment': disputes('ending_before={{disputed-payment}}'),
     'disputes after an id of the provider': disputes('starting_after=du_dispute'),
-    'disputes after a dispute outside the filter': disputes('payment={{payment}}&starting_after={{dispute}}'),
     'the id of a refund as the payment filter of events': get('/v1/events?payment={{refund}}'),
     'an unsupported filter of endpoints by status': get('/v1/webhook-endpoints?status=enabled'),
     'an unknown status of deliveries': get('/v1/webhook-deliveries?status=lost'),
