@@ -66,6 +66,18 @@ async function failDelivery({ paymentId }: PaymentRef): Promise<void> {
   `
 }
 
+/** Records that requests used the idempotency key again. Returns when. */
+async function countReplays({ tenantId, id }: Accepted): Promise<string> {
+  const [row] = await sql<{ at: Date }[]>`
+    insert into key_replays (
+      tenant_id, operation_id, replays, conflicts, mismatches, first_at, last_at
+    )
+    values (${tenantId}, ${id}, 3, 1, 2, now(), now())
+    returning date_trunc('milliseconds', last_at) as at
+  `
+  return new Date(row?.at ?? 0).toISOString()
+}
+
 test('shows a capture, a partial refund, a failed webhook and a takeover, oldest first', async () => {
   const created = await api.t.accept({ captureMethod: 'manual' })
   await runOperation(api.t.engine, created)
@@ -74,6 +86,7 @@ test('shows a capture, a partial refund, a failed webhook and a takeover, oldest
   const refund = await api.t.acceptRefund(created, 500)
   await runOperation(api.t.engine, refund)
   await failDelivery(created)
+  const replayedAt = await countReplays(created)
 
   const { status, json, text } = await api.get(pathOf(created))
 
@@ -96,6 +109,12 @@ test('shows a capture, a partial refund, a failed webhook and a takeover, oldest
     completed_at: expect.any(String),
   }))
   expect(life['operations']).toMatchObject(operations)
+  const never = { count: 0, conflicts: 0, mismatches: 0, first_at: null, last_at: null }
+  expect(life['operations']?.map((operation) => operation['request_replays'])).toEqual([
+    { count: 3, conflicts: 1, mismatches: 2, first_at: replayedAt, last_at: replayedAt },
+    never,
+    never,
+  ])
   expect(
     life['operations']?.map(({ operation, lease_epoch: epoch }) => [operation, epoch]),
   ).toEqual([
