@@ -25,5 +25,7 @@ export interface Call {
 export type Command = (call: Call) => Promise<void>
 
 export type Operation = components['schemas']['Operation']
+export type PaymentOverview = components['schemas']['PaymentOverview']
+export type PaymentWithLife = components['schemas']['PaymentWithLife']
 export type OperationWithTimeline = components['schemas']['OperationWithTimeline']
 export type PhaseRun = components['schemas']['PhaseRun']

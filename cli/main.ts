@@ -15,8 +15,8 @@ import { HELP, helpOf, type CommandName } from './usage.ts'
 
 const commands: Record<CommandName, Command> = { unknown, explain, resume, resolve, replay, tail }
 
-// A reader such as `head` that has enough ends the command.
-process.stdout.on('error', () => process.exit(0))
+// A reader such as `head` that has enough ends the command, with the exit code that it has by then.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit())
 
 const words = process.argv.slice(2)
 const output = openOutput(process.stdout, process.stderr, words.includes('--json'))

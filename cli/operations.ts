@@ -1,7 +1,7 @@
-// Reads lists of operations, page by page.
+// Reads lists of operations and payments, page by page.
 import type { Client } from '../client/index.ts'
 import { ApiError, unwrap } from '../client/errors.ts'
-import type { Operation, OperationWithTimeline } from './command.ts'
+import type { Operation, OperationWithTimeline, PaymentOverview } from './command.ts'
 
 /** The largest page of the API. */
 const PAGE = 100
@@ -12,8 +12,6 @@ const STEPS_BACK = 10
 interface Filter {
   readonly status?: 'unknown'
   readonly tenant?: string
-  readonly payment?: string
-  readonly idempotency_key?: string
 }
 
 export interface Listed {
@@ -57,6 +55,33 @@ async function readPage(client: Client, filter: Filter, after?: string, signal?:
     if (after === undefined || !isGone) throw error
     return undefined
   }
+}
+
+/** How many pages of payments are read at once. */
+const PAGES = 10
+
+/**
+ * Lists the newest payments, the newest first, page by page until a page has one that is known.
+ *
+ * @param known without it, reads one page.
+ */
+export async function listPaymentsUntil(
+  client: Client,
+  filter: Pick<Filter, 'tenant'>,
+  known: ReadonlySet<string> | undefined,
+  signal: AbortSignal,
+) {
+  const payments: PaymentOverview[] = []
+  for (let page = 0; page < PAGES; page += 1) {
+    const after = payments.at(-1)?.id
+    const cursor = after === undefined ? {} : { starting_after: after }
+    const query = { ...filter, ...cursor, limit: PAGE }
+    const read = unwrap(await client.GET('/admin/payments', { params: { query }, signal }))
+    payments.push(...read.data)
+    const isKnown = known === undefined || read.data.some(({ id }) => known.has(id))
+    if (isKnown || !read.has_more) return { payments, hasMore: false }
+  }
+  return { payments, hasMore: true }
 }
 
 export async function getOperation(

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 
 export interface Output {
   readonly isJson: boolean
-  /** Writes lines of text. Nothing in a line can end it. */
+  /** Writes lines of text, 80 columns wide. Nothing in a line can begin another one. */
   lines(lines: readonly string[]): void
   /** Writes one line of JSON. */
   json(value: unknown): void
@@ -17,12 +17,14 @@ export interface Output {
   help(text: string): void
 }
 
+const COLUMNS = 80
+
 export function openOutput(stdout: Writable, stderr: Writable, isJson: boolean): Output {
   return {
     isJson,
-    lines: (lines) => stdout.write(lines.map((line) => `${printable(line)}\n`).join('')),
+    lines: (lines) => stdout.write(lines.map((line) => `${wrap(printable(line))}\n`).join('')),
     json: (value) => stdout.write(`${asciiControls(JSON.stringify(value))}\n`),
-    note: (line) => stderr.write(`${printable(line)}\n`),
+    note: (line) => stderr.write(`${wrap(printable(line))}\n`),
     jsonError: (value) => stderr.write(`${asciiControls(JSON.stringify(value))}\n`),
     help: (text) => stdout.write(text),
   }
@@ -34,6 +36,20 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u20
 
 function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll(CONTROLS, '')
+}
+
+/** Breaks a line at its spaces. A longer word, such as a key, stays whole, so that it can be copied. */
+function wrap(line: string): string {
+  const indent = ' '.repeat(line.search(/\S|$/) + 4)
+  let row = ''
+  let rows = ''
+  for (const word of line.split(/(?<=\S)(?= )/)) {
+    if (row !== '' && row.length + word.length > COLUMNS) {
+      rows += `${row}\n`
+      row = `${indent}${word.trimStart()}`
+    } else row += word
+  }
+  return rows + row
 }
 
 /** The same JSON: a terminal obeys the controls that JSON does not escape. */

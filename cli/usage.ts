@@ -24,12 +24,13 @@ next, and what a resume would do now. At most 1,000, the newest first.
   explain: {
     subject: '<op_... | pay_... | idempotency key>',
     options: [],
-    summary: 'show the life of an operation, and what happens next',
+    summary: 'show the life of a payment, and what happens next',
     help: `Usage: npm run atomic -- explain <op_... | pay_... | idempotency key>
 
-Shows each attempt with its lease epoch, each call of the provider with what was asked and answered,
-the recovery points, what happens next, and what an operator can do. For a payment or a key it shows
-every operation, the oldest first, 20 at most.
+Shows the life of the payment: its idempotency keys and how often they were used again, what happens
+next and what an operator can do, then all that happened, in order: requests, waits, each attempt with
+its lease epoch and what the provider was asked and answered, recovery points, takeovers, events,
+webhooks and ledger entries. At most 20 payments with a key, the newest. It says what has more.
 `,
   },
   resume: {
@@ -69,12 +70,13 @@ Sends the events again whose delivery has failed since then, up to 500 at once.
   },
   tail: {
     options: ['tenant'],
-    summary: 'print operations as they begin and change, until Ctrl-C',
+    summary: 'print payments as they begin, change and end, until Ctrl-C',
     help: `Usage: npm run atomic -- tail [--tenant tnt_...]
 
-Looks once a second at the operations that are not completed, the newest 1,000. It prints each one,
-each change, and each end. What begins and ends between two looks is not shown. It survives a restart
-of the API. With --json it prints one object a line.
+Looks once a second at the operations that are not completed, the newest 1,000, and at new payments. It
+prints each one, each change, and each end; of a payment that begins and ends between two looks only
+the end. A refund or a capture that begins and ends between two looks is not shown. It survives a
+restart of the API, and says once that it is away. With --json it prints one object a line.
 `,
   },
 } as const satisfies Record<string, Usage>

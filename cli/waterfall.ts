@@ -1,52 +1,116 @@
-// Draws the life of an operation as lines of text: attempts, provider calls and recovery points.
-import type { OperationWithTimeline, PhaseRun } from './command.ts'
+// Writes the life of a payment as lines of text: its requests with what happens next, then all that
+// happened to it, in the order of the console.
+import { linesOf, type Line } from '../console/life.js'
+import type { components } from '../client/schema.ts'
+import type { OperationWithTimeline, PaymentWithLife, PhaseRun } from './command.ts'
 import { between, formatAmount, formatTime } from './format.ts'
 import { whatNext } from './next.ts'
 
-export function waterfall(operation: OperationWithTimeline): string[] {
-  const { resolution, last_error: error } = operation
+type Life = PaymentWithLife['life']
+type Schemas = components['schemas']
+
+/** Returns the lines about a payment, without the claims of operators about its operations. */
+export function waterfall(payment: PaymentWithLife): string[] {
+  const { life, currency, provider } = payment
+  const amount = (minor: number) => formatAmount(minor, currency)
+  const [captured, refunded] = [payment.amount_captured, payment.amount_refunded]
+  return [
+    `${payment.id}  ${payment.status}  ${amount(payment.amount)}`,
+    `  captured ${amount(captured)}, refunded ${amount(refunded)}`,
+    `  ${payment.tenant}  ${provider.name} ${provider.payment_id ?? 'has no id of it yet'}`,
+    ...life.operations.flatMap((operation) => ['', ...requestLines(operation)]),
+    '',
+    ...historyLines(linesOf(life)),
+    ...life.deliveries.flatMap(deliveryLines),
+    ...[...life.refunds, ...life.disputes].map(
+      ({ id, status, amount: minor, reason }) =>
+        `  ${id}  ${status}  ${amount(minor)}  ${reason ?? ''}`,
+    ),
+    ...(life.has_more
+      ? [`  Only the beginning is shown: there are more ${life.incomplete.join(', ')}.`]
+      : []),
+  ]
+}
+
+function requestLines(operation: Life['operations'][number]): string[] {
+  const { idempotency_key: key, last_error: error } = operation
   return [
     `${operation.id}  ${operation.operation}  ${operation.status}`,
-    `  tenant ${operation.tenant}`,
-    ...present('payment', operation.payment),
-    ...present('refund', operation.refund),
-    ...present('idempotency key', operation.idempotency_key),
-    '',
-    `  ${formatTime(operation.created_at)}  accepted`,
-    ...operation.timeline.flatMap((run) => attemptLines(run, operation.created_at)),
-    '',
+    `  idempotency key ${key ?? 'none'}${replaysOf(operation.request_replays)}`,
     `  recovery point ${operation.recovery_point}, attempts ${operation.attempts}, lease epoch ${operation.lease_epoch}`,
-    ...present('last error:', error),
-    ...(resolution === null ? [] : claimLines(resolution)),
-    '',
+    ...(error === null ? [] : [`  last error: ${error}`]),
     `  What happens next: ${whatNext(operation)}`,
   ]
 }
 
-function present(name: string, value: string | null): string[] {
-  return value === null ? [] : [`  ${name} ${value}`]
+function replaysOf(replays: Life['operations'][number]['request_replays']): string {
+  const { count, conflicts, mismatches, last_at: last } = replays
+  if (last === null) return '; no replay counted'
+  const refused = `refused in progress ${conflicts}, for another request ${mismatches}`
+  return `; used again: replayed ${count}, ${refused}, last at ${formatTime(last)}`
 }
 
-function attemptLines(run: PhaseRun, acceptedAt: string): string[] {
-  const { started_at: started, recorded_at: recorded, recovery_point: reached } = run
-  // The entry of the acceptance, which has its own line.
-  if (run.phase === null) return []
+function historyLines(lines: readonly Line[]): string[] {
+  const begin = new Date(lines[0]?.from ?? 0).toISOString()
+  return lines.flatMap(({ kind, what, from, to, of }) => {
+    const [at, end] = [new Date(from).toISOString(), new Date(to).toISOString()]
+    const took = from < to ? `, took ${between(at, end)}` : ''
+    return [
+      `  ${at}  +${between(begin, at)}  ${kind}: ${what}${took}`,
+      ...detailsOf(kind, of).map((line) => `    ${line}`),
+    ]
+  })
+}
+
+function detailsOf(kind: Line['kind'], of: unknown): string[] {
+  if (kind === 'work') return runLines(of as PhaseRun)
+  if (kind === 'ledger') return [entriesOf(of as Schemas['LedgerTransaction'])]
+  if (kind === 'event') return [(of as { id: string }).id]
+  if (kind !== 'webhook') return []
+  const { delivery, attempt } = of as {
+    delivery: Schemas['WebhookDelivery']
+    attempt: Schemas['WebhookDelivery']['attempts'][number]
+  }
+  return [`attempt ${attempt.number} of ${delivery.id} to ${delivery.endpoint}`]
+}
+
+function entriesOf({ entries }: Schemas['LedgerTransaction']): string {
+  return entries
+    .map(({ account, amount, currency }) => `${account} ${formatAmount(amount, currency)}`)
+    .join(', ')
+}
+
+function runLines({ attempt, lease_epoch: epoch, recovery_point: reached, provider }: PhaseRun) {
+  const end = reached === null ? 'no recovery point: no outcome was recorded' : reached
   return [
-    `  ${formatTime(started)}  +${between(acceptedAt, started)}  ${run.phase}: attempt ${run.attempt}, lease epoch ${run.lease_epoch}, took ${between(started, recorded)}`,
-    ...callLines(run.provider),
-    `      ${reached === null ? 'no recovery point: no outcome was recorded' : `recovery point ${reached}`}`,
+    `attempt ${attempt}, lease epoch ${epoch}`,
+    ...(provider === null ? [] : callLines(provider)),
+    reached === null ? end : `recovery point ${end}`,
   ]
 }
 
-function callLines(provider: PhaseRun['provider']): string[] {
-  if (provider === null) return []
+function callLines(provider: NonNullable<PhaseRun['provider']>): string[] {
   const { kind, amount, currency, outcome, asked, answered } = provider
   const sum = amount === null || currency === null ? '' : ` of ${formatAmount(amount, currency)}`
   return [
-    `      provider ${kind ?? 'call'}${sum}: ${outcome}`,
-    ...(asked === null ? [] : [`        asked    ${JSON.stringify(asked)}`]),
-    ...(answered === null ? [] : [`        answered ${JSON.stringify(answered)}`]),
+    `provider ${kind ?? 'call'}${sum}: ${outcome}`,
+    ...membersOf('asked', asked),
+    ...membersOf('answered', answered),
   ]
+}
+
+function membersOf(name: string, value: Readonly<Record<string, unknown>> | null): string[] {
+  if (value === null) return []
+  const members = Object.entries(value).map(([key, member]) => `${key}: ${JSON.stringify(member)}`)
+  return [`${name} ${members.join(', ')}`]
+}
+
+/** What has not been received. */
+function deliveryLines(delivery: Schemas['WebhookDelivery']): string[] {
+  const { id, status, event_type: type, endpoint, next_attempt_at: next } = delivery
+  if (status === 'succeeded') return []
+  const end = next === null ? '' : `, next attempt at ${formatTime(next)}`
+  return [`  ${id}  ${type} to ${endpoint}: ${status}${end}`]
 }
 
 export function claimLines(claim: NonNullable<OperationWithTimeline['resolution']>): string[] {

@@ -100,7 +100,7 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'node:'] },
   { files: 'client/',                 mayImport: ['client/'],
     packages: ['openapi-fetch'] },
-  { files: 'cli/',                    mayImport: ['cli/', 'client/'],
+  { files: 'cli/',                    mayImport: ['cli/', 'client/', 'console/life.js'],
     packages: ['node:'] },
   { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },

@@ -80,7 +80,9 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|dev|client|cli|verify|bench|test|drizzle|dependencies)\//.test(imported)
+  return /^(src|workers|dev|client|cli|console|verify|bench|test|drizzle|dependencies)\//.test(
+    imported,
+  )
 }
 
 /** The lines of a text, counted as an editor does. */

@@ -1,20 +1,26 @@
-// `atomic tail`: prints operations as they begin, change and end. It looks once a second, compares
-// with its last look, and prints each difference once.
+// `atomic tail`: prints payments and their operations as they begin, change and end. It looks once a
+// second, compares with its last look, and prints each difference once.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError, NoAnswerError } from '../../client/errors.ts'
-import type { Call, Command, Operation } from '../command.ts'
-import { formatTime } from '../format.ts'
-import { getOperation, listOperations } from '../operations.ts'
+import type { Call, Command, Operation, PaymentOverview } from '../command.ts'
+import { formatAmount, formatTime } from '../format.ts'
+import { getOperation, listOperations, listPaymentsUntil } from '../operations.ts'
 
 const POLL_MS = 1_000
 const LIMIT = 1_000
-/** Of operations that are in the list no more, in one look. */
+/** Of operations that are not in the list, in one look. */
 const LOOK_UPS = 100
+/** Operations to remember. When more end than can be looked up, the ends of the oldest are not shown. */
+const REMEMBERED = 5_000
 
 type Change = 'unfinished' | 'began' | 'changed' | 'ended'
 
-/** What is known from the last look, by the id of each operation that is not completed. */
-type Known = Map<string, Operation>
+interface Known {
+  /** The operations that are not completed, by id. Undefined when there is no line of it yet. */
+  readonly operations: Map<string, Operation | undefined>
+  /** The ids of the payments that the last look read. Undefined before the first look. */
+  payments?: ReadonlySet<string>
+}
 
 export const tail: Command = async (call) => {
   const stop = new AbortController()
@@ -28,7 +34,7 @@ export const tail: Command = async (call) => {
 }
 
 async function watch(call: Call, signal: AbortSignal): Promise<void> {
-  const known: Known = new Map()
+  const known: Known = { operations: new Map() }
   await look(call, known, 'unfinished', signal)
   let isLost = false
   for (;;) {
@@ -51,19 +57,40 @@ function mayPass(error: unknown): boolean {
 }
 
 async function look(call: Call, known: Known, first: Change, signal: AbortSignal): Promise<void> {
-  const { client, options } = call
-  const filter = options.tenant === undefined ? {} : { tenant: options.tenant }
-  const { operations } = await listOperations(client, filter, LIMIT, signal)
-  const missing = new Set(known.keys())
+  const filter = filterOf(call)
+  // Before the operations: a payment that begins in between is in the next look.
+  await lookAtPayments(call, known, signal)
+  const { operations } = await listOperations(call.client, filter, LIMIT, signal)
+  const missing = new Set(known.operations.keys())
   for (const operation of operations.toReversed()) {
     missing.delete(operation.id)
     tell(call, known, operation, first)
   }
   for (const id of [...missing].slice(0, LOOK_UPS)) {
     const operation = await findOperation(call, id, signal)
-    if (operation === undefined) known.delete(id)
+    if (operation === undefined) known.operations.delete(id)
     else tell(call, known, operation, first)
   }
+  for (const id of [...known.operations.keys()].slice(0, -REMEMBERED)) known.operations.delete(id)
+}
+
+const filterOf = ({ options: { tenant } }: Call) => (tenant === undefined ? {} : { tenant })
+
+/** Prints payments that began and ended since the last look, and remembers those in progress. */
+async function lookAtPayments(call: Call, known: Known, signal: AbortSignal): Promise<void> {
+  const { client, output } = call
+  const seen = known.payments
+  const { payments, hasMore } = await listPaymentsUntil(client, filterOf(call), seen, signal)
+  const inProgress = new Set([...known.operations.values()].map((operation) => operation?.payment))
+  for (const payment of payments.toReversed()) {
+    const { id, operation } = payment
+    if (seen === undefined || seen.has(id) || inProgress.has(id)) continue
+    if (operation !== null) known.operations.set(operation.id, undefined)
+    else if (output.isJson) output.json({ object: 'payment_change', change: 'ended', payment })
+    else output.lines([lineOfPayment(payment)])
+  }
+  known.payments = new Set(payments.map(({ id }) => id))
+  if (hasMore) output.note(`Only the newest ${payments.length} payments of this look are shown.`)
 }
 
 /** Returns undefined for an operation whose key has expired since. */
@@ -77,11 +104,11 @@ async function findOperation({ client }: Call, id: string, signal: AbortSignal) 
   }
 }
 
-function tell({ output }: Call, known: Known, operation: Operation, first: Change): void {
-  const change = changeOf(known.get(operation.id), operation, first)
+function tell({ output }: Call, { operations }: Known, operation: Operation, first: Change): void {
+  const change = changeOf(operations.get(operation.id), operation, first)
   // Last in the order of the map, so that each missing operation has its turn.
-  known.delete(operation.id)
-  if (operation.status !== 'completed') known.set(operation.id, operation)
+  operations.delete(operation.id)
+  if (operation.status !== 'completed') operations.set(operation.id, operation)
   if (change === undefined) return
   if (output.isJson) output.json({ object: 'operation_change', change, operation })
   else output.lines([lineOf(change, operation)])
@@ -94,26 +121,19 @@ function changeOf(before: Operation | undefined, now: Operation, first: Change) 
 }
 
 function stateOf(operation: Operation): string {
-  const {
-    status,
-    recovery_point: point,
-    attempts,
-    lease_epoch: epoch,
-    last_error: error,
-  } = operation
-  return JSON.stringify([status, point, attempts, epoch, error])
+  const { status, recovery_point: point, attempts, lease_epoch: epoch } = operation
+  return JSON.stringify([status, point, attempts, epoch, operation.last_error])
 }
 
 function lineOf(change: Change, operation: Operation): string {
-  const {
-    id,
-    tenant,
-    status,
-    recovery_point: point,
-    lease_epoch: epoch,
-    last_error: error,
-  } = operation
-  const key = operation.idempotency_key === null ? '' : `  key ${operation.idempotency_key}`
-  const failure = error === null ? '' : `  error ${error}`
-  return `${formatTime(new Date())}  ${change.padEnd(10)}  ${id}  ${operation.operation}  ${status}  at ${point}  lease epoch ${epoch}  ${operation.payment ?? ''}  ${tenant}${key}${failure}`
+  const { id, payment, idempotency_key: key, last_error: error } = operation
+  const ends = [key === null ? '' : `  key ${key}`, error === null ? '' : `  error ${error}`]
+  return `${begin(change, payment)}  ${operation.operation}  ${operation.status}  at ${operation.recovery_point}  lease epoch ${operation.lease_epoch}  ${id}  ${operation.tenant}${ends.join('')}`
 }
+
+function lineOfPayment({ id, status, amount, currency, tenant }: PaymentOverview): string {
+  return `${begin('ended', id)}  ${status}  ${formatAmount(amount, currency)}  ${tenant}`
+}
+
+const begin = (change: Change, payment: string | null) =>
+  `${formatTime(new Date())}  ${change.padEnd(10)}  ${payment ?? 'no payment'}`

@@ -1,7 +1,8 @@
 // The commands of `npm run atomic`, as processes, on a real API with operations in each state.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
-import { showId } from '../../src/domain/resource-id.ts'
+import { parseId, showId } from '../../src/domain/resource-id.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { makeDelivery, makeEndpoint } from '../http/webhooks/operators/tenant-webhooks.ts'
 import {
@@ -33,6 +34,21 @@ afterAll(async () => {
 
 const run = (...args: string[]) => atomic(api.url, args)
 
+const sql = () => api.t.engine.store.sql
+
+/** Joins the lines that were broken after 80 columns: they are indented by 4 more. */
+function unwrapped(text: string): string {
+  const [first = '', ...others] = text.split('\n')
+  return others.reduce((joined, line) => {
+    const indent = indentOf(joined.slice(joined.lastIndexOf('\n') + 1))
+    return line !== '' && indentOf(line) === indent + 4
+      ? `${joined} ${line.trimStart()}`
+      : `${joined}\n${line}`
+  }, first)
+}
+
+const indentOf = (line: string): number => line.search(/\S|$/)
+
 /** Runs with --json, and reads the only line. */
 async function readJson(...args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout } = await run(...args, '--json')
@@ -49,7 +65,7 @@ describe('unknown', () => {
     const { code, stdout } = await run('unknown')
 
     expect(code).toBe(0)
-    expect(stdout).toContain(`${shownId(ref)}  payment.create  tenant tnt_`)
+    expect(unwrapped(stdout)).toContain(`${shownId(ref)}  payment.create  tenant tnt_`)
     expect(stdout).toMatch(/unknown for [\d.]+ s, since \d{4}-\d\d-\d\dT[\d:.]+Z/)
     expect(stdout).toContain('resume would look_up: It looks up the outcome at the provider')
     expect(stdout).not.toContain(shownId(failed))
@@ -68,19 +84,62 @@ describe('unknown', () => {
 })
 
 describe('explain', () => {
-  test('shows attempts, provider calls and recovery points of an operation', async () => {
+  test('shows the whole life of a payment in 80 columns', async () => {
+    const endpoint = await makeEndpoint(sql(), api.t.tenantId)
     const ref = await makeCompleted(api)
+    await sql()`
+      insert into key_replays (
+        tenant_id, operation_id, replays, conflicts, mismatches, first_at, last_at
+      )
+      values (${ref.tenantId}, ${ref.id}, 3, 1, 2, now(), now())
+    `
+    await sql()`
+      insert into webhook_attempts (
+        tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
+      )
+      select tenant_id, gen_random_uuid(), id, 1, now(), 12, 500
+      from webhook_deliveries where endpoint_id = ${parseId('we', endpoint.id) ?? ''}
+    `
 
     const { code, stdout } = await run('explain', shownId(ref))
 
     expect(code).toBe(0)
-    expect(stdout).toContain(`${shownId(ref)}  payment.create  completed`)
-    expect(stdout).toMatch(/Z {2}accepted\n/)
-    expect(stdout).toMatch(/\+[\d.]+ s {2}\w+: attempt 1, lease epoch 1, took/)
-    expect(stdout).toMatch(/provider call of \d+\.\d\d USD: done/)
-    expect(stdout).toMatch(/asked {4}\{.*\n +answered \{.*"payment_id":"pi_/)
-    expect(stdout).toMatch(/\n {6}recovery point \w+/)
-    expect(stdout).toContain('What happens next: It is completed.')
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+    const text = unwrapped(stdout)
+    expect(text).toContain(`${shownId(ref)}  payment.create  completed`)
+    expect(text).toContain('; used again: replayed 3, refused in progress 1, for another request 2')
+    expect(text).toMatch(/Z {2}\+0\.000 s {2}request: payment.create\n/)
+    expect(text).toMatch(/wait: waits for a worker, took [\d.]+ s\n/)
+    expect(text).toMatch(/work: \w+, a call: done, took .*\n +attempt 1, lease epoch 1\n/)
+    expect(text).toMatch(/provider call of \d+\.\d\d USD: done/)
+    expect(text).toMatch(/asked \w+: .*\n +answered .*payment_id: "pi_/)
+    expect(text).toMatch(/\n {4}recovery point \w+/)
+    expect(text).toMatch(/event: payment.succeeded\n {4}evt_/)
+    expect(text).toMatch(
+      /webhook: payment.succeeded: 500, took 0.012 s\n {4}attempt 1 of \w+ to we_/,
+    )
+    expect(text).toMatch(/payment.succeeded to we_\w+: pending/)
+    expect(text).toMatch(/ledger: capture\n {4}.*merchant_payable -?\d+\.\d\d USD/)
+    expect(text).toContain('What happens next: It is completed.')
+  })
+
+  test('shows a takeover, and says what has more', async () => {
+    const ref = await makeAbandoned(api)
+    expect(await runOperation(api.t.engine, ref)).toBe('finished')
+    await sql()`
+      insert into phase_runs (
+        tenant_id, id, payment_id, operation_id, operation, phase, attempt, lease_epoch, started_at
+      )
+      select tenant_id, gen_random_uuid(), payment_id, operation_id, operation, 'started', number, 9,
+        now() + interval '1 hour'
+      from (select * from phase_runs where payment_id = ${ref.paymentId} limit 1) as run
+      cross join generate_series(1, 100) as number
+    `
+
+    const { stdout } = await run('explain', showPaymentId(ref.paymentId))
+
+    expect(unwrapped(stdout)).toMatch(/takeover: another worker takes over, lease epoch 2/)
+    expect(stdout).toContain('Only the beginning is shown: there are more runs.')
   })
 
   test.each([
@@ -90,30 +149,47 @@ describe('explain', () => {
     const ref = await api.t.accept({ currency, amountMinor })
     await runUnderFault(api, ref, 'nonsense_body')
 
-    expect((await run('explain', shownId(ref))).stdout).toContain(`call of ${shown}: unknown`)
+    const { stdout } = await run('explain', shownId(ref))
+    expect(stdout).toContain(`call of ${shown}: unknown`)
   })
 
-  test('finds operations by payment, key and UUID, the oldest first', async () => {
+  test('finds a payment by its id, its keys, operations and their UUIDs', async () => {
     const ref = await makeCompleted(api)
     const refund = await api.t.acceptRefund(ref)
-    await api.t.engine.store.sql`update idempotency_keys set key = 'order 7' where id = ${ref.id}`
-    const idsOf = async (subject: string) => {
-      const { operations } = await readJson('explain', subject)
-      return (operations as { id: string }[]).map(({ id }) => id)
-    }
+    await sql()`update idempotency_keys set key = 'order 7' where id = ${ref.id}`
+    const payment = showPaymentId(ref.paymentId)
 
-    expect(await idsOf(showPaymentId(ref.paymentId))).toEqual([shownId(ref), shownId(refund)])
-    expect(await idsOf('order 7')).toEqual([shownId(ref)])
-    expect(await idsOf(refund.id)).toEqual([shownId(refund)])
-    // Its key in these tests is another one now.
-    expect(await idsOf(ref.id)).toEqual([shownId(ref)])
+    // The key of the payment in these tests is its UUID; it is another one now.
+    for (const subject of [payment, 'order 7', refund.id, shownId(refund), ref.id]) {
+      expect(await readJson('explain', subject)).toMatchObject({
+        object: 'explanation',
+        payments: [
+          {
+            id: payment,
+            life: { operations: [{ id: shownId(ref) }, { id: shownId(refund) }] },
+            next: { [shownId(refund)]: expect.stringContaining('It waits in the queue') },
+          },
+        ],
+        has_more: false,
+      })
+    }
   })
 
   test('says when nothing has the key', async () => {
     const { code, stdout, stderr } = await run('explain', 'order-never-made')
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toBe('No operation has this idempotency key or payment.\n')
+    expect(stderr).toBe('No payment has this idempotency key.\n')
+  })
+
+  test.each([
+    showPaymentId('01890a5d-ac96-774b-bcce-b302099a8057'),
+    showId('op', '01890a5d-ac96-774b-bcce-b302099a8057'),
+  ])('refuses %s, which nothing has', async (id) => {
+    const { code, stdout, stderr } = await run('explain', id)
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('/problems/resource-not-found\n')
   })
 
   test.each([
@@ -124,7 +200,7 @@ describe('explain', () => {
   ])('says what happens next to %s', async (_, make, expected) => {
     const { stdout } = await run('explain', shownId(await make(api)))
 
-    expect(stdout).toMatch(expected)
+    expect(unwrapped(stdout)).toMatch(expected)
   })
 
   test('strips controls from what clients and the provider sent', async () => {
@@ -142,8 +218,8 @@ describe('explain', () => {
     expect(stdout).not.toMatch(/^FAKE/m)
     expect(stdout).toContain('last error: redFAKE  op_1 completed')
     expect(json.stdout).not.toMatch(CONTROL)
-    const { operations } = JSON.parse(json.stdout)
-    expect(operations).toMatchObject([{ last_error: evil }])
+    const { payments } = JSON.parse(json.stdout)
+    expect(payments).toMatchObject([{ life: { operations: [{ last_error: evil }] } }])
   })
 })
 
@@ -204,7 +280,7 @@ describe('resolve', () => {
     const { code, stdout } = await whileWorkerLooks(atomic(url, args))
 
     expect(code).toBe(0)
-    expect(stdout).toMatch(/claim act_\w+ of alice at .*"provider_id":"pi_/)
+    expect(unwrapped(stdout)).toMatch(/claim act_\w+ of alice at .*"provider_id":"pi_/)
     expect(stdout).toContain('verdict: verified (it happened)')
   })
 
@@ -232,7 +308,7 @@ describe('resolve', () => {
     })
 
     expect(proposal.code).toBe(0)
-    expect(proposal.stdout).toContain(`${shownId(ref)}: alice proposed {"outcome"`)
+    expect(unwrapped(proposal.stdout)).toContain(`${shownId(ref)}: alice proposed {"outcome"`)
     expect(proposal.stdout).toContain('Another operator must send the same body within')
     expect(again.code).toBe(1)
     expect(again.stderr).toContain('/problems/second-operator-needed')
@@ -257,16 +333,15 @@ describe('resolve', () => {
 
 describe('replay', () => {
   test('sends failed webhooks again', async () => {
-    const { sql } = api.t.engine.store
-    const endpoint = await makeEndpoint(sql, api.t.tenantId)
-    await makeDelivery(sql, endpoint)
+    const endpoint = await makeEndpoint(sql(), api.t.tenantId)
+    await makeDelivery(sql(), endpoint)
     const since = new Date(Date.now() - 3_600_000).toISOString()
 
     const { code, stdout } = await run('replay', endpoint.id, '--since', since)
     const json = await readJson('replay', endpoint.id, '--since', since)
 
     expect(code).toBe(0)
-    expect(stdout).toBe(
+    expect(unwrapped(stdout)).toBe(
       `${endpoint.id} of ${endpoint.tenant}: 1 deliveries since ${since} are pending again.\n`,
     )
     expect(json).toMatchObject({ object: 'webhook_replay', deliveries: 0 })

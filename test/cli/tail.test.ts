@@ -1,8 +1,11 @@
 // `atomic tail` against a real API that is killed and started again.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { postPayment } from '../support/client.ts'
+import { paymentBody, postPayment } from '../support/client.ts'
 import { startProcess } from '../support/processes.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { urlOfNothing } from './atomic.ts'
 
 const KEY = 'adm_tail_0123456789abcdef01234'
@@ -30,18 +33,24 @@ async function accept(url: string): Promise<string> {
   return String(json['id'])
 }
 
+/** Makes a payment, and waits until it is completed. */
+async function complete(): Promise<string> {
+  const headers = { prefer: 'wait=20' }
+  const { status, json } = await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
+  expect(status).toBe(201)
+  return String(json['id'])
+}
+
 test('prints each change once, survives a restart, and ends with 0', async () => {
   service.worker.kill('SIGSTOP')
   const first = await accept(service.apiUrl)
   const text = tail(service.apiUrl)
   const json = tail(service.apiUrl, '--json')
   const began = (payment: string) => (line: string) => line.includes(payment)
-  expect(await text.waitForLine(began(first))).toMatch(
-    /Z {2}unfinished {2}op_\w+ {2}payment.create/,
-  )
+  expect(await text.waitForLine(began(first))).toMatch(/Z {2}unfinished {2}pay_\w+/)
   await json.waitForLine(began(first))
   const second = await accept(service.apiUrl)
-  expect(await text.waitForLine(began(second))).toMatch(/Z {2}began {7}op_/)
+  expect(await text.waitForLine(began(second))).toMatch(/Z {2}began {7}pay_/)
   await json.waitForLine(began(second))
 
   service.api.kill('SIGKILL')
@@ -63,8 +72,13 @@ test('prints each change once, survives a restart, and ends with 0', async () =>
   expect(await json.exited).toEqual({ code: 0, signal: null })
   expect(text.lines.filter((line) => line.startsWith('The service'))).toHaveLength(1)
   expect(text.lines.join('\n')).not.toContain(KEY)
+  // A line of 80 columns goes on in the next one.
+  const whole = text.lines
+    .join('\n')
+    .replaceAll(/\n {4,}/g, ' ')
+    .split('\n')
   for (const payment of [first, second, third]) {
-    const own = text.lines.filter((line) => line.includes(payment))
+    const own = whole.filter((line) => line.includes(payment))
     // Without the time at the beginning.
     const states = own.map((line) => line.slice(24))
     expect(new Set(states).size).toBe(states.length)
@@ -75,6 +89,63 @@ test('prints each change once, survives a restart, and ends with 0', async () =>
     changes.map(() => 'operation_change'),
   )
 })
+
+test('prints payments once that begin and end between two looks, more than a page of them', async () => {
+  const text = tail(service.apiUrl)
+  const json = tail(service.apiUrl, '--json')
+  const isEndOf = (payment: string) => (line: string) =>
+    line.includes(payment) && line.includes('ended')
+  // The first look is over when a payment after it has its line.
+  await until(async () => (await complete()) && text.lines.length > 0 && json.lines.length > 0)
+  for (const process of [text, json]) process.kill('SIGSTOP')
+  const payments: string[] = []
+  while (payments.length < 105) {
+    payments.push(...(await Promise.all(Array.from({ length: 7 }, complete))))
+  }
+  for (const process of [text, json]) process.kill('SIGCONT')
+
+  for (const payment of payments) await text.waitForLine(isEndOf(payment))
+  for (const payment of payments) await json.waitForLine(isEndOf(payment))
+
+  const last = await complete()
+  await text.waitForLine(isEndOf(last))
+  for (const payment of [...payments, last]) {
+    expect(text.lines.filter(isEndOf(payment))).toHaveLength(1)
+  }
+  const line = text.lines.find(isEndOf(payments[0] ?? '')) ?? ''
+  expect(line).toMatch(/Z {2}ended {7}pay_\w+ {2}succeeded$/)
+  expect(JSON.parse(json.lines.find(isEndOf(payments[0] ?? '')) ?? '')).toMatchObject({
+    object: 'payment_change',
+    change: 'ended',
+    payment: { id: payments[0], operation: null },
+  })
+})
+
+test.each(['stdout', 'stderr'] as const)(
+  'ends quietly when the reader of %s ends',
+  async (name) => {
+    const env = { PATH: process.env['PATH'], ATOMIC_ADMIN_KEY: KEY }
+    const args = [
+      'cli/main.ts',
+      'tail',
+      '--url',
+      name === 'stdout' ? service.apiUrl : await urlOfNothing(),
+    ]
+    const child = spawn(process.execPath, args, { env })
+    const other = child[name === 'stdout' ? 'stderr' : 'stdout']
+    const written: string[] = []
+    other.on('data', (chunk: Buffer) => written.push(chunk.toString()))
+    child[name].destroy()
+    const end = once(child, 'exit')
+
+    // Each payment is a line that nothing reads.
+    if (name === 'stdout')
+      await until(async () => (await complete()) !== '' && child.exitCode !== null)
+
+    expect(await end).toEqual([name === 'stdout' ? 0 : 1, null])
+    expect(written).toEqual([])
+  },
+)
 
 test('ends with 1 when the service is not there at the beginning', async () => {
   const url = await urlOfNothing()
