@@ -1160,7 +1160,7 @@ export interface paths {
         };
         /**
          * List payments of tenants
-         * @description Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at 200000 payments at most to find those of a status, a currency or an amount, and at 1000 stuck ones; `searched_to` says when it ended there. No payment has its client secret.
+         * @description Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at 100000 payments at most to find those of a status, a currency or an amount, and at 1000 stuck ones; `searched_to` says when it ended there. No payment has its client secret.
          */
         get: operations["listTenantPayments"];
         put?: never;
