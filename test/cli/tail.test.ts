@@ -1,6 +1,8 @@
 // `atomic tail` against a real API that is killed and started again.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { startProcess } from '../support/processes.ts'
@@ -121,29 +123,40 @@ test('prints payments once that begin and end between two looks, more than a pag
   })
 })
 
+/** An API without payments that answers the first look, and then refuses. */
+async function startRefusing(): Promise<{ url: string; close: () => void }> {
+  let requests = 0
+  const server = createServer((_, response) => {
+    requests += 1
+    response.writeHead(requests > 2 ? 503 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ object: 'list', data: [], has_more: false }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
+}
+
 test.each(['stdout', 'stderr'] as const)(
   'ends quietly when the reader of %s ends',
   async (name) => {
+    const refusing = await startRefusing()
+    const url = name === 'stdout' ? service.apiUrl : refusing.url
     const env = { PATH: process.env['PATH'], ATOMIC_ADMIN_KEY: KEY }
-    const args = [
-      'cli/main.ts',
-      'tail',
-      '--url',
-      name === 'stdout' ? service.apiUrl : await urlOfNothing(),
-    ]
-    const child = spawn(process.execPath, args, { env })
-    const other = child[name === 'stdout' ? 'stderr' : 'stdout']
+    const child = spawn(process.execPath, ['cli/main.ts', 'tail', '--url', url], { env })
     const written: string[] = []
+    const other = child[name === 'stdout' ? 'stderr' : 'stdout']
     other.on('data', (chunk: Buffer) => written.push(chunk.toString()))
     child[name].destroy()
     const end = once(child, 'exit')
 
-    // Each payment is a line that nothing reads.
-    if (name === 'stdout')
+    // Each payment is a line that nothing reads, as is the note that the API is lost.
+    if (name === 'stdout') {
       await until(async () => (await complete()) !== '' && child.exitCode !== null)
+    }
 
-    expect(await end).toEqual([name === 'stdout' ? 0 : 1, null])
+    expect(await end).toEqual([0, null])
     expect(written).toEqual([])
+    refusing.close()
   },
 )
 
