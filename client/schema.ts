@@ -3222,6 +3222,156 @@ export interface components {
             };
         };
         /**
+         * Repeatability-Request-ID is malformed
+         * @description A Repeatability-Request-ID is one value of 1 to 255 visible ASCII characters, without spaces and without quotes around it. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-request-id-malformed",
+         *       "title": "Repeatability-Request-ID is malformed",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_request_id_malformed",
+         *         "message": "Repeatability-Request-ID is malformed"
+         *       }
+         *     }
+         */
+        RepeatabilityRequestIdMalformedProblem: {
+            /** @constant */
+            type: "/problems/repeatability-request-id-malformed";
+            /** @constant */
+            title: "Repeatability-Request-ID is malformed";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_request_id_malformed";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-First-Sent is missing
+         * @description A request with a Repeatability-Request-ID also needs a Repeatability-First-Sent: when it was sent for the first time. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-missing",
+         *       "title": "Repeatability-First-Sent is missing",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_missing",
+         *         "message": "Repeatability-First-Sent is missing"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentMissingProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-missing";
+            /** @constant */
+            title: "Repeatability-First-Sent is missing";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_missing";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-First-Sent is malformed
+         * @description The header is one time in the form `Fri, 27 Nov 2026 08:49:37 GMT` (IMF-fixdate, RFC 9110 section 5.6.7). Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-malformed",
+         *       "title": "Repeatability-First-Sent is malformed",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_malformed",
+         *         "message": "Repeatability-First-Sent is malformed"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentMalformedProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-malformed";
+            /** @constant */
+            title: "Repeatability-First-Sent is malformed";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_malformed";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-First-Sent is in the future
+         * @description The time is more than five minutes ahead of the clock of the service, so it cannot tell when the key was used first. Nothing was executed, and the idempotency key is not used up. Correct the clock of the client.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-in-future",
+         *       "title": "Repeatability-First-Sent is in the future",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_in_future",
+         *         "message": "Repeatability-First-Sent is in the future"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentInFutureProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-in-future";
+            /** @constant */
+            title: "Repeatability-First-Sent is in the future";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_in_future";
+                message: string;
+            };
+        };
+        /**
+         * Idempotency-Key and Repeatability-Request-ID differ
+         * @description The two headers are names for the same key. Send one of them, or the same value in both. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-keys-differ",
+         *       "title": "Idempotency-Key and Repeatability-Request-ID differ",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_keys_differ",
+         *         "message": "Idempotency-Key and Repeatability-Request-ID differ"
+         *       }
+         *     }
+         */
+        RepeatabilityKeysDifferProblem: {
+            /** @constant */
+            type: "/problems/repeatability-keys-differ";
+            /** @constant */
+            title: "Idempotency-Key and Repeatability-Request-ID differ";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_keys_differ";
+                message: string;
+            };
+        };
+        /**
          * Request-Timestamp is missing
          * @description This service requires a Request-Timestamp header on every keyed request: `t=<unix seconds>,v1=<signature>`. Nothing was executed.
          * @example {
@@ -3458,6 +3608,66 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "malformed_request";
+                message: string;
+            };
+        };
+        /**
+         * The request was first sent too long ago
+         * @description The service has no response for the key, and the request is so old that its key may have been used and deleted. Nothing was executed by this request. If an earlier one was executed, Idempotency-Earlier-Resource may name its resource. Look for it before you send the operation with a new key.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-too-old",
+         *       "title": "The request was first sent too long ago",
+         *       "status": 412,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_too_old",
+         *         "message": "The request was first sent too long ago"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentTooOldProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-too-old";
+            /** @constant */
+            title: "The request was first sent too long ago";
+            /** @constant */
+            status: 412;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_too_old";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-Client-ID is not supported
+         * @description Keys belong to the tenant of the API key, and to no smaller unit. Send the request without this header. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-client-id-unsupported",
+         *       "title": "Repeatability-Client-ID is not supported",
+         *       "status": 501,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_client_id_unsupported",
+         *         "message": "Repeatability-Client-ID is not supported"
+         *       }
+         *     }
+         */
+        RepeatabilityClientIdUnsupportedProblem: {
+            /** @constant */
+            type: "/problems/repeatability-client-id-unsupported";
+            /** @constant */
+            title: "Repeatability-Client-ID is not supported";
+            /** @constant */
+            status: 501;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_client_id_unsupported";
                 message: string;
             };
         };
@@ -5652,6 +5862,14 @@ export interface components {
             scope: string;
             /** @description How long a key, with its response, is kept after the final response. */
             retention_seconds: number;
+            /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. */
+            stored: {
+                [key: string]: unknown;
+            };
+            /** @description How a client says when it first sent a request, and the greatest age at which a request without a stored response is executed. */
+            first_sent: {
+                [key: string]: unknown;
+            };
             /** @description For each situation, the status and the problem type of the answer, and whether to retry with the same key. */
             answers: {
                 [key: string]: unknown;
@@ -7256,6 +7474,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -7294,6 +7513,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -7303,7 +7523,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "ForeignKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7316,11 +7536,56 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
+        "ForeignKey-RepeatabilityFirstSentTooOld": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Not Implemented: `repeatability-client-id-unsupported`. */
+        "ForeignKey-RepeatabilityClientIdUnsupported": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RepeatabilityClientIdUnsupportedProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -7337,6 +7602,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7358,6 +7624,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 Location: components["headers"]["Location"];
                 [name: string]: unknown;
@@ -7380,6 +7647,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -7402,6 +7670,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7453,6 +7722,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7474,6 +7744,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7511,6 +7782,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7532,6 +7804,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7553,6 +7826,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
@@ -7693,6 +7967,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -7730,6 +8005,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -7738,7 +8014,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "LocalKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7751,10 +8027,53 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
+        "LocalKey-RepeatabilityFirstSentTooOld": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Not Implemented: `repeatability-client-id-unsupported`. */
+        "LocalKey-RepeatabilityClientIdUnsupported": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RepeatabilityClientIdUnsupportedProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -7771,6 +8090,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 [name: string]: unknown;
             };
             content: {
@@ -7791,6 +8111,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
@@ -7842,6 +8163,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -7879,6 +8201,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 [name: string]: unknown;
             };
             content: {
@@ -7899,6 +8222,7 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -8615,6 +8939,11 @@ export interface components {
          */
         "Idempotency-Earlier-Resource": string;
         /**
+         * @description Present on an answer to a request with a Repeatability-Request-ID. `accepted`: the key is reserved for this request, which is executed once. `rejected`: this request executed nothing.
+         * @example accepted
+         */
+        "Repeatability-Result": "accepted" | "rejected";
+        /**
          * @description The preferences of the Prefer header that were applied (RFC 7240, section 3).
          * @example respond-async, wait=5
          */
@@ -8696,6 +9025,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -8728,6 +9059,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -8749,6 +9081,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
@@ -8766,11 +9099,13 @@ export interface operations {
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["ForeignKey-UnprocessableEntity"];
             429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
+            501: components["responses"]["ForeignKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
         };
@@ -8781,6 +9116,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -8814,6 +9151,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -8835,6 +9173,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
@@ -8852,6 +9191,7 @@ export interface operations {
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `capture-exceeds-authorization`. */
@@ -8867,6 +9207,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
@@ -8877,6 +9218,7 @@ export interface operations {
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
+            501: components["responses"]["ForeignKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
         };
@@ -8887,6 +9229,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -8920,6 +9264,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -8941,6 +9286,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
@@ -8958,6 +9304,7 @@ export interface operations {
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8973,6 +9320,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
@@ -8983,6 +9331,7 @@ export interface operations {
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
+            501: components["responses"]["ForeignKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
         };
@@ -9033,6 +9382,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -9067,6 +9418,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -9088,6 +9440,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
@@ -9116,6 +9469,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
@@ -9126,6 +9480,7 @@ export interface operations {
                 };
             };
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`. */
@@ -9141,6 +9496,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
@@ -9151,6 +9507,7 @@ export interface operations {
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
+            501: components["responses"]["ForeignKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
         };
@@ -9161,6 +9518,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -9194,6 +9553,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -9215,6 +9575,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
@@ -9232,6 +9593,7 @@ export interface operations {
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
             410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`. */
@@ -9247,6 +9609,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
@@ -9257,6 +9620,7 @@ export interface operations {
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
             500: components["responses"]["ForeignKey-InternalError"];
+            501: components["responses"]["ForeignKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["ForeignKey-ServiceUnavailable"];
             default: components["responses"]["Unserved"];
         };
@@ -9655,6 +10019,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path?: never;
@@ -9687,6 +10053,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -9699,11 +10066,13 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             409: components["responses"]["LocalKey-TooManyWebhookEndpoints"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
@@ -9748,6 +10117,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path: {
@@ -9780,6 +10151,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -9792,11 +10164,13 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
@@ -9807,6 +10181,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path: {
@@ -9834,6 +10210,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9845,6 +10222,7 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -9860,6 +10238,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9869,6 +10248,7 @@ export interface operations {
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
@@ -9879,6 +10259,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path: {
@@ -9906,6 +10288,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -9918,6 +10301,7 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -9933,6 +10317,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9942,6 +10327,7 @@ export interface operations {
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
@@ -9952,6 +10338,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path: {
@@ -9984,6 +10372,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9996,6 +10385,7 @@ export interface operations {
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10011,6 +10401,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10020,6 +10411,7 @@ export interface operations {
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
@@ -10030,6 +10422,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path: {
@@ -10057,6 +10451,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -10070,6 +10465,7 @@ export interface operations {
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10085,6 +10481,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10094,6 +10491,7 @@ export interface operations {
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };
@@ -10177,6 +10575,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
             };
             path: {
@@ -10204,6 +10604,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
@@ -10217,6 +10618,7 @@ export interface operations {
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
             410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10232,6 +10634,7 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10241,6 +10644,7 @@ export interface operations {
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
             500: components["responses"]["LocalKey-InternalError"];
+            501: components["responses"]["LocalKey-RepeatabilityClientIdUnsupported"];
             503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
         };

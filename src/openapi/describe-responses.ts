@@ -161,6 +161,7 @@ function keyHeaders({ keyed }: Contract): ResponseHeader[] {
     'Idempotency-Key-Expired',
     'Idempotency-Earlier-Resource',
     'Idempotent-Replayed',
+    'Repeatability-Result',
     ...(keyed === 'foreign' ? (['Preference-Applied'] as const) : []),
   ]
 }

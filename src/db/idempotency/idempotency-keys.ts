@@ -4,6 +4,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOne } from '../connection/expected-rows.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
+import { FirstSentRefusedError } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
 import { seesTenant, seesTenants } from '../connection/row-security.ts'
@@ -13,15 +14,17 @@ import { seesTenant, seesTenants } from '../connection/row-security.ts'
  * that committed after our snapshot is visible now.
  *
  * @throws KeyExpiredError when only the tombstone exists, and the key must not be reused.
+ * @throws FirstSentRefusedError when nothing of the key exists, and the request may be a late retry.
  */
 export async function findReservedKey(
   sql: Sql,
-  { tenantId, key }: { readonly tenantId: string; readonly key: string },
+  { tenantId, key, firstSent }: KeyName & { readonly firstSent?: Date | undefined },
 ): Promise<IdempotencyKey> {
   const existing = await findIdempotencyKey(sql, tenantId, key)
   if (existing !== undefined) return existing
   const earlier = await findTombstone(sql, tenantId, key)
   if (earlier !== undefined) throw new KeyExpiredError(earlier)
+  if (firstSent !== undefined) throw new FirstSentRefusedError('the request may be a late retry')
   throw new Error('the key was reserved, and deleted since; reserve it again')
 }
 

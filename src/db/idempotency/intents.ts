@@ -1,43 +1,17 @@
 // Reserves idempotency keys for clients. One unique constraint decides which request executes a key,
 // and one statement writes the intents of several requests.
-import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { seesTenants } from '../connection/row-security.ts'
 import { INTENT_REFUSED, isRaised } from '../connection/store-errors.ts'
-import { insertEventsOfChanges, shownKey, type ResourceKind } from '../events/event-records.ts'
+import { insertEventsOfChanges, type ResourceKind } from '../events/event-records.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { enqueueAsked } from '../queue/jobs.ts'
+import { mayBeFirst } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findReservedKey, nameOf } from './idempotency-keys.ts'
-import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
-
-/** An operation that a client requests. */
-export interface Intent extends OperationRef {
-  readonly key: string
-  readonly fingerprint: Buffer
-  readonly operation: string
-  readonly paymentId: string
-  readonly refundId: string | null
-  /** Only for an operation on a dispute. */
-  readonly disputeId?: string | null
-  /** Parameters of the request that no resource stores. */
-  readonly parameters: Readonly<Record<string, unknown>>
-  readonly retentionSeconds: number
-  /** What an expired key gets; `new` by default. */
-  readonly expiredKeys?: ExpiredKeys
-  /** What the part `resource` of the statement writes of this request. */
-  readonly details?: IntentDetails | undefined
-  /** The span of the request, when it is traced. */
-  readonly traceparent?: string | undefined
-}
-
-/** A part `resource` that writes several intents takes the values of each from here. */
-export type IntentDetails = Readonly<Record<string, unknown>> & {
-  /** A customer that the tenant must own. */
-  readonly customer?: string | null
-  readonly provider?: string
-}
+import { askedRow, type Intent } from './intent.ts'
+import { selectTombstone } from './key-tombstones.ts'
 
 /**
  * The state of the resource does not allow the operation. Nothing was written, not even the key.
@@ -156,6 +130,7 @@ async function insertIntents(
     .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
     .map(askedRow)
   const tombstone = selectTombstone(sql, sql`asked.tenant_id`, sql`asked.key`)
+  const timely = mayBeFirst(sql, sql`asked.first_sent`, sql`asked.retention_seconds`, tombstone)
   // A reservation without a resource raises an error, which undoes all reservations.
   return await sql<ReservedRow[]>`
     with asked as (
@@ -163,7 +138,7 @@ async function insertIntents(
       from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked (
         tenant_id uuid, id uuid, key text, fingerprint bytea, operation text, payment_id uuid,
         refund_id uuid, dispute_id uuid, parameters jsonb, retention_seconds float8,
-        expired_keys text, details jsonb, shown_key text, traceparent text
+        expired_keys text, details jsonb, first_sent timestamptz, shown_key text, traceparent text
       )
     ),
     reserved as (
@@ -177,6 +152,7 @@ async function insertIntents(
         (${tombstone})
       from asked
       where is_allowed and (expired_keys = 'new' or not exists (${tombstone}))
+        and ${timely}
       on conflict (tenant_id, key) do nothing
       returning *
     ),
@@ -224,25 +200,4 @@ const ownsCustomer = (sql: Sql): Fragment => sql`(
 function kindOf({ refundId, disputeId }: Intent): ResourceKind {
   if (disputeId !== undefined && disputeId !== null) return 'dispute'
   return refundId === null ? 'payment' : 'refund'
-}
-
-/** The intent as the statement reads it. */
-function askedRow(intent: Intent): Record<string, unknown> {
-  const { key, disputeId = null, expiredKeys = 'new', details = {}, traceparent = null } = intent
-  return {
-    tenant_id: intent.tenantId,
-    id: intent.id,
-    key,
-    fingerprint: `\\x${intent.fingerprint.toString('hex')}`,
-    operation: intent.operation,
-    payment_id: intent.paymentId,
-    refund_id: intent.refundId,
-    dispute_id: disputeId,
-    parameters: intent.parameters,
-    retention_seconds: intent.retentionSeconds,
-    expired_keys: expiredKeys,
-    details,
-    shown_key: shownKey(key),
-    traceparent,
-  }
 }

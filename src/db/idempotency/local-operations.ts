@@ -9,6 +9,7 @@ import type {
 import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
+import { mayBeFirst } from './first-sent.ts'
 import { findReservedKey } from './idempotency-keys.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
@@ -18,6 +19,8 @@ import { inTransaction } from '../connection/transaction.ts'
 /** A local operation that a client requests. */
 export interface LocalReservation extends OperationRef {
   readonly key: string
+  /** When the client sent the request for the first time, if it says so. */
+  readonly firstSent?: Date | undefined
   readonly fingerprint: Buffer
   readonly operation: LocalOperation
   readonly retentionSeconds: number
@@ -32,6 +35,7 @@ export interface LocalReservation extends OperationRef {
  * @param work awaits only statements of the transaction. Its errors roll everything back, including
  *   the reservation, and are rethrown.
  * @throws KeyExpiredError when the key has expired and must not be reused.
+ * @throws FirstSentRefusedError when its deleted key may have been used by the same request.
  */
 export async function doOnce(
   sql: Sql,
@@ -59,6 +63,13 @@ async function reserveOrFind(
 ): Promise<KeyRow | undefined> {
   const { tenantId, id, key, expiredKeys } = reservation
   const tombstone = selectTombstone(tx, tx`${tenantId}`, tx`${key}::text`)
+  const firstSent = reservation.firstSent?.toISOString() ?? null
+  const timely = mayBeFirst(
+    tx,
+    tx`${firstSent}::timestamptz`,
+    tx`${reservation.retentionSeconds}::float8`,
+    tombstone,
+  )
   const [row] = await tx<KeyRow[]>`
     with reserved as (
       insert into idempotency_keys (
@@ -69,7 +80,8 @@ async function reserveOrFind(
         ${reservation.operation}::text,
         now() + ${reservation.retentionSeconds} * interval '1 second',
         (${tombstone})
-      where ${expiredKeys === 'new'} or not exists (${tombstone})
+      where (${expiredKeys === 'new'} or not exists (${tombstone}))
+        and ${timely}
       on conflict (tenant_id, key) do nothing
       returning *
     )

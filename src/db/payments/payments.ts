@@ -8,7 +8,7 @@ import type {
 import { finalStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
-import type { IntentDetails } from '../idempotency/intents.ts'
+import type { IntentDetails } from '../idempotency/intent.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 

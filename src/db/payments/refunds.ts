@@ -3,7 +3,7 @@
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import type { IntentDetails } from '../idempotency/intents.ts'
+import type { IntentDetails } from '../idempotency/intent.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { isDisputedCondition } from './disputes.ts'
 import { failureFromRow } from './payments.ts'

@@ -1,5 +1,6 @@
 // Problem types of idempotency keys: bad keys, keys in use, and keys whose response is gone.
 // problems.ts includes them in the full table.
+import { repeatabilityProblems } from './repeatability-problems.ts'
 import { invalid, type ProblemDefinition } from './problem-definition.ts'
 
 export const idempotencyProblems = {
@@ -28,6 +29,7 @@ export const idempotencyProblems = {
     'Idempotency-Key is repeated',
     'The request has more than one Idempotency-Key header, so the intended key is ambiguous. Nothing was executed.',
   ),
+  ...repeatabilityProblems,
   'operation-timed-out': {
     status: 408,
     title: 'The operation timed out',

@@ -65,6 +65,25 @@ export const idempotencyKeyHeader = z.object({
         'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces.',
       examples: ['order-1042'],
     }),
+  'Repeatability-Request-ID': z
+    .string()
+    .regex(/^[\x21-\x7E]{1,255}$/)
+    .meta({
+      param: { id: 'RepeatabilityRequestId' },
+      description:
+        'Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it. It needs Repeatability-First-Sent.',
+      examples: ['2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10'],
+    })
+    .optional(),
+  'Repeatability-First-Sent': z
+    .string()
+    .meta({
+      param: { id: 'RepeatabilityFirstSent' },
+      description:
+        'When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.',
+      examples: ['Sat, 31 Jan 2026 12:00:00 GMT'],
+    })
+    .optional(),
   'Request-Timestamp': z
     .string()
     .regex(/^t=\d{1,12},v1=[0-9a-f]{64}$/)

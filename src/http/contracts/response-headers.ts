@@ -65,6 +65,12 @@ export const responseHeaders = {
     schema: z.string(),
     example: '/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h',
   },
+  'Repeatability-Result': {
+    description:
+      'Present on an answer to a request with a Repeatability-Request-ID. `accepted`: the key is reserved for this request, which is executed once. `rejected`: this request executed nothing.',
+    schema: z.enum(['accepted', 'rejected']),
+    example: 'accepted',
+  },
   'Preference-Applied': {
     description: 'The preferences of the Prefer header that were applied (RFC 7240, section 3).',
     schema: z.string(),

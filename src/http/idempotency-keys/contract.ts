@@ -18,6 +18,14 @@ const idempotencyPolicySchema = z
     retention_seconds: z.int().meta({
       description: 'How long a key, with its response, is kept after the final response.',
     }),
+    stored: anyMembers.meta({
+      description:
+        'Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`.',
+    }),
+    first_sent: anyMembers.meta({
+      description:
+        'How a client says when it first sent a request, and the greatest age at which a request without a stored response is executed.',
+    }),
     answers: anyMembers.meta({
       description:
         'For each situation, the status and the problem type of the answer, and whether to retry with the same key.',

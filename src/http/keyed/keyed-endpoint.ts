@@ -3,7 +3,9 @@
 // state. Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../db/connection/deadline.ts'
-import { IntentRefusedError, type Intent, type Reservation } from '../../db/idempotency/intents.ts'
+import { FirstSentRefusedError } from '../../db/idempotency/first-sent.ts'
+import type { Intent } from '../../db/idempotency/intent.ts'
+import { IntentRefusedError, type Reservation } from '../../db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import type { KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
@@ -151,7 +153,7 @@ async function reserve(
         withinStoreTimeout(parts, parts.reserve(sql, traced, resource)),
       )
     } catch (error) {
-      if (error instanceof KeyExpiredError) {
+      if (error instanceof KeyExpiredError || error instanceof FirstSentRefusedError) {
         throw await withTombstone(parts, intent, error)
       }
       if (error instanceof IntentRefusedError) {

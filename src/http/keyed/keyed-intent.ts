@@ -2,11 +2,11 @@
 // written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
-import type { Intent } from '../../db/idempotency/intents.ts'
+import type { Intent } from '../../db/idempotency/intent.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
-import { parseIdempotencyKey } from '../../domain/idempotency/idempotency-key.ts'
+import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
@@ -23,7 +23,7 @@ export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefu
 export async function readIntent(
   route: KeyedRoute,
   request: KeyedRequestParts,
-  { key, fingerprint }: KeyedRequest,
+  { key, firstSent, fingerprint }: KeyedRequest,
 ): Promise<KeyedIntent> {
   const { parts, tenantId } = request
   const draft = await withinStoreTimeout(parts, route.readBeforeKey(request))
@@ -32,6 +32,7 @@ export async function readIntent(
     tenantId,
     id: randomUUIDv7(),
     key,
+    firstSent,
     fingerprint: fingerprint(),
     operation: route.operation.name,
     paymentId,
@@ -45,8 +46,7 @@ export async function readIntent(
 }
 
 /** The parts that every keyed request has. */
-export interface KeyedRequest {
-  readonly key: string
+export interface KeyedRequest extends RequestName {
   /** Call it only after the body is validated: a body with NaN has no fingerprint. */
   readonly fingerprint: () => Buffer
   readonly body: Readonly<Record<string, unknown>>
@@ -59,14 +59,19 @@ export async function readKeyedRequest(
   request: Request,
 ): Promise<KeyedRequest> {
   const { settings } = parts
-  const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
-  refuseCardNumberInKey(key, settings)
+  const name = readRequestName({
+    idempotencyKey: headerLines(request, 'idempotency-key'),
+    requestId: headerLines(request, 'repeatability-request-id'),
+    firstSent: headerLines(request, 'repeatability-first-sent'),
+    clientId: headerLines(request, 'repeatability-client-id'),
+  })
+  refuseCardNumberInKey(name.key, settings)
   const bytes = await readOptionalBody(parts, request, mayOmit)
   verifyTimestamp(settings, request, bytes ?? NO_BYTES)
   const body = bytes === undefined ? {} : parseJsonBody(bytes)
   refuseCardNumberInBody(body, settings)
   const { method, path } = request
-  return { key, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
+  return { ...name, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
 }
 
 /** Reads a JSON body. Where the body may be omitted, a missing one counts as an empty object. */

@@ -38,13 +38,14 @@ export interface LocalRoute<Input> {
 export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId) => {
     const keyed = await readKeyedRequest({ mayOmit: route.mayOmitBody ?? false }, parts, request)
-    const { key, body } = keyed
+    const { key, firstSent, body } = keyed
     const input = route.read({ parts, request, tenantId, body })
     const fingerprint = keyed.fingerprint()
     const reservation = {
       tenantId,
       id: randomUUIDv7(),
       key,
+      firstSent,
       fingerprint,
       operation: route.operation,
       retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,

@@ -19,6 +19,7 @@ export type KeyedEndpoint = (
 const resultOfProblem: { readonly [Type in ProblemType]?: ReservationResult } = {
   'idempotency-key-reused': 'misuse',
   'idempotency-key-expired': 'expired',
+  'repeatability-first-sent-too-old': 'expired',
   'operation-in-progress': 'in_progress',
   // Another retry reopened the operation, and it failed again in the meantime.
   'provider-unavailable': 'in_progress',

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { ProblemType } from '../../domain/problems/problems.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {
   addHeaders,
@@ -19,6 +20,7 @@ import { authorizeOperator } from '../operators/operators-authorize.ts'
 import { authenticate, requireScope } from './authenticate.ts'
 import { isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { flavorHeaders } from '../responses/flavor-headers.ts'
+import { repeatabilityResult } from '../responses/repeatability-result.ts'
 import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
@@ -133,8 +135,15 @@ function isKeyed({ access }: Endpoint, request: Request): boolean {
   return access === 'tenant' && !isRead(request)
 }
 
-function send({ settings }: ApiParts, request: Request, response: Response, answer: Answer): void {
+function send(
+  { settings }: ApiParts,
+  request: Request,
+  response: Response,
+  answer: Answer,
+  problem?: ProblemType,
+): void {
   addHeaders(response, flavorHeaders(settings.IDEMPOTENCY_FLAVOR, request, answer))
+  addHeaders(response, repeatabilityResult(request, answer, problem))
   sendAnswer(response, answer)
 }
 
@@ -218,6 +227,6 @@ function answerError(parts: ApiParts) {
     if (answer.status === 503) log.warn({ reason: describeError(cause)['message'] }, 'unavailable')
     else if (answer.status >= 500) log.error({ err: cause }, 'a request failed')
     if (response.headersSent) response.destroy()
-    else send(parts, request, response, answer)
+    else send(parts, request, response, answer, problem.type)
   }
 }

@@ -3,12 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { batchLookUps, batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
-import {
-  IntentRefusedError,
-  noResource,
-  reserveEach,
-  type Intent,
-} from '../../../src/db/idempotency/intents.ts'
+import type { Intent } from '../../../src/db/idempotency/intent.ts'
+import { IntentRefusedError, noResource, reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
