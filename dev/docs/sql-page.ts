@@ -2,7 +2,8 @@
 import type { Example } from './sql/example.ts'
 import { connectionExamples } from './sql/examples-connection.ts'
 import { consoleExamples } from './sql/examples-console.ts'
-import { idempotencyExamples, operationExamples } from './sql/examples-operations.ts'
+import { idempotencyExamples } from './sql/examples-idempotency-keys.ts'
+import { operationExamples } from './sql/examples-operations.ts'
 import {
   encryptionExamples,
   eventExamples,

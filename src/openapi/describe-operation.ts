@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
 import type { Contract } from '../http/contracts/contract.ts'
 import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/contracts/parameters.ts'
-import type { Endpoint } from '../http/server/routes.ts'
+import type { Endpoint } from '../http/server/route.ts'
 import { describeResponses, type SharedResponses } from './describe-responses.ts'
 
 export const securitySchemes = {

@@ -2,7 +2,7 @@
 // endpoint; a contract lists only the remaining ones.
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
-import type { Endpoint } from '../http/server/routes.ts'
+import type { Endpoint } from '../http/server/route.ts'
 
 export type Access = Endpoint['access']
 

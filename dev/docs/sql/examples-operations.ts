@@ -1,17 +1,4 @@
-// Examples of the statements on idempotency keys and on operations.
-import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
-import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
-import { findEach, findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { noResource, reserveEach } from '../../../src/db/idempotency/intents.ts'
-import {
-  deleteIfTombstoned,
-  insertTombstones,
-  keepIfPartlyExecuted,
-  completeIfOvertaken,
-  timeOutIfAbandoned,
-} from '../../../src/db/idempotency/key-expiry.ts'
-import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
-import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+// Examples of the statements on operations.
 import {
   claimEachIfUnowned,
   enqueueRetry,
@@ -45,13 +32,6 @@ import {
   requestCheckIfUnknown,
   requestCheckOfPayment,
 } from '../../../src/db/operations/unknown-outcomes.ts'
-import {
-  detailsOfPayment,
-  insertPayments,
-  markProcessingIfIn,
-} from '../../../src/db/payments/payments.ts'
-import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
-import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
 import { writesOfDispute } from '../../../src/domain/payments/dispute-changes.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
@@ -63,13 +43,9 @@ import {
   claim,
   dispute,
   ID,
-  intent,
-  KEY,
   LEASE_MS,
   LIMIT,
-  localReservation,
   NOW,
-  overview,
   payment,
   phaseRun,
   REF,
@@ -79,12 +55,6 @@ import {
   RETENTION_SECONDS,
   TRACEPARENT,
 } from './example-values.ts'
-
-const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
-const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
-const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
-/** The reservation was successful. */
-const RESERVED = { answers: [[{ asked_id: intent.id, id: ID, tenant_id: ID, key: KEY }]] }
 
 const ADVANCE = { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS } as const
 const FINISH = { kind: 'finish', response: RESPONSE, retentionSeconds: RETENTION_SECONDS } as const
@@ -96,73 +66,6 @@ const recorded = (move: PhaseToRecord['move'], writes: Writes): PhaseToRecord =>
 
 const captured = paymentAfter(payment, { status: 'succeeded' })
 const refunded = refundAfter(refund, { status: 'succeeded' })
-const refundIntent = {
-  ...intent,
-  refundId: ID,
-  details: detailsOfRefund({ amountMinor: 500, reason: null, metadata: {} }),
-}
-
-export const idempotencyExamples: readonly Example[] = [
-  example(countActiveKeys, (sql) => countActiveKeys(sql, ID, LIMIT)),
-  example(countStoredKeys, (sql) => countStoredKeys(sql, ID, LIMIT)),
-  example(dropResponseIfCompleted, (sql) => dropResponseIfCompleted(sql, overview, 'ietf')),
-  example(
-    reserveEach,
-    (sql) => {
-      const details = detailsOfPayment(payment, 'stripe')
-      return reserveEach(sql, [{ ...intent, details }], insertPayments(sql))
-    },
-    {
-      ...RESERVED,
-      variant: 'For new payments. The next variants differ in the part `resource`.',
-    },
-  ),
-  example(
-    reserveEach,
-    (sql) => reserveEach(sql, [intent], markProcessingIfIn(sql, ['requires_capture'])),
-    { ...RESERVED, variant: 'For an operation on an existing payment, such as a capture.' },
-  ),
-  example(reserveEach, (sql) => reserveEach(sql, [refundIntent], insertRefunds(sql)), {
-    ...RESERVED,
-    variant: 'For a new refund.',
-  }),
-  example(
-    reserveEach,
-    (sql) => reserveEach(sql, [refundIntent], lockRefundIfIn(sql, ['succeeded'])),
-    { ...RESERVED, variant: 'For an operation on an existing refund.' },
-  ),
-  example(reserveEach, (sql) => reserveEach(sql, [disputeIntent], insertDispute(sql, newDispute)), {
-    ...RESERVED,
-    variant: 'For a dispute that is new here.',
-  }),
-  example(reserveEach, (sql) => reserveEach(sql, [disputeIntent], selectDispute(sql)), {
-    ...RESERVED,
-    variant: 'For a known dispute.',
-  }),
-  example(reserveEach, (sql) => reserveEach(sql, [intent], noResource(sql)), {
-    ...RESERVED,
-    variant: 'For an operation with an amount that the provider does not accept.',
-  }),
-  example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
-  example(findIdle, (sql) => findIdle(sql, [REF])),
-  example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
-  example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {
-    answers: [[{ looked_at: 0 }]],
-  }),
-  example(deleteIfTombstoned, (sql) =>
-    deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
-  ),
-  example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BATCH)),
-  example(completeIfOvertaken, (sql) => completeIfOvertaken(sql, RESPONSE, BATCH)),
-  example(keepIfPartlyExecuted, (sql) => keepIfPartlyExecuted(sql, BATCH)),
-  example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
-  example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
-  example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {
-    answers: [[{ id: ID }], [{ tenant_id: localReservation.tenantId, key: KEY }]],
-    variant: 'The statements of the work itself come before the update.',
-  }),
-]
-
 export const operationExamples: readonly Example[] = [
   example(claimEachIfUnowned, (sql) => claimEachIfUnowned(sql, [{ ref: REF, leaseMs: LEASE_MS }])),
   example(readOperation, (sql) => readOperation(sql, REF)),

@@ -29,7 +29,8 @@ import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
 import { START_PATH } from '../service/start-get.ts'
-import { isServed, routes, type Endpoint, type Route } from './routes.ts'
+import type { Endpoint, Route } from './route.ts'
+import { isServed, routes } from './routes.ts'
 
 export function createApp(parts: ApiParts): Express {
   const app = express()
