@@ -504,6 +504,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/idempotency-keys/{key}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an idempotency key
+         * @description For a client that lost the answer and wants out. If nothing was executed under the key, nothing ever will be: its final answer is `operation-canceled`, also for a request that arrives later. Otherwise the payment is canceled or, if it is captured, refunded, as soon as its operation has ended. It is safe to repeat, and needs no key of its own. `cancellation` shows what became of it. The API key needs the scope of refunds, because money may be returned.
+         */
+        post: operations["cancelIdempotencyKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/idempotency-policy": {
         parameters: {
             query?: never;
@@ -2075,6 +2095,7 @@ export interface components {
              */
             since: string;
         };
+        CancelIdempotencyKey: Record<string, never>;
         CreateTenant: {
             /** @description A name for people. It does not have to be unique. */
             name: string;
@@ -3969,6 +3990,36 @@ export interface components {
             };
         };
         /**
+         * The operation was canceled
+         * @description The client canceled this key before anything was executed. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key for a new operation.
+         * @example {
+         *       "type": "/problems/operation-canceled",
+         *       "title": "The operation was canceled",
+         *       "status": 410,
+         *       "error": {
+         *         "type": "idempotency_error",
+         *         "code": "operation_canceled",
+         *         "message": "The operation was canceled"
+         *       }
+         *     }
+         */
+        OperationCanceledProblem: {
+            /** @constant */
+            type: "/problems/operation-canceled";
+            /** @constant */
+            title: "The operation was canceled";
+            /** @constant */
+            status: 410;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "idempotency_error";
+                /** @constant */
+                code: "operation_canceled";
+                message: string;
+            };
+        };
+        /**
          * The operation is in progress
          * @description Another request with this key is in progress. Retry the same request with the same key after the time in Retry-After, or send `Prefer: wait=N` to wait for the result.
          * @example {
@@ -4622,6 +4673,36 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "webhook_endpoint_disabled";
+                message: string;
+            };
+        };
+        /**
+         * The operation cannot be canceled
+         * @description The operation of this key is completed, and the service cannot undo what it did. Only operations that take money are undone: a payment is canceled or refunded. Nothing was changed.
+         * @example {
+         *       "type": "/problems/operation-not-cancelable",
+         *       "title": "The operation cannot be canceled",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "operation_not_cancelable",
+         *         "message": "The operation cannot be canceled"
+         *       }
+         *     }
+         */
+        OperationNotCancelableProblem: {
+            /** @constant */
+            type: "/problems/operation-not-cancelable";
+            /** @constant */
+            title: "The operation cannot be canceled";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "operation_not_cancelable";
                 message: string;
             };
         };
@@ -5797,6 +5878,7 @@ export interface components {
          *         "object": "payment",
          *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h"
          *       },
+         *       "cancellation": null,
          *       "created_at": "2026-01-31T12:00:00.000Z",
          *       "expires_at": "2026-02-07T12:00:00.000Z"
          *     }
@@ -5835,6 +5917,8 @@ export interface components {
                  */
                 id: string;
             }) | null;
+            /** @description What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the rest of its money is refunded. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed. */
+            cancellation: ("in_progress" | "prevented" | "undone" | "nothing_to_undo" | "refused") | null;
             /**
              * Format: date-time
              * @description When the key was first used.
@@ -7611,8 +7695,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Gone: `idempotency-key-expired`, `response-dropped`. */
-        "ForeignKey-IdempotencyKeyExpiredOrResponseDropped": {
+        /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
+        "ForeignKey-Gone": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7630,7 +7714,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -8098,8 +8182,8 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Gone: `idempotency-key-expired`, `response-dropped`. */
-        "LocalKey-IdempotencyKeyExpiredOrResponseDropped": {
+        /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
+        "LocalKey-Gone": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8116,7 +8200,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -8244,6 +8328,77 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-request`. */
+        "Tenant-BadRequest": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Payload Too Large: `body-too-large`. */
+        "Tenant-BodyTooLarge": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
+        "Tenant-UnsupportedContentTypeOrUnsupportedContentEncoding": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
+        "Tenant-UnprocessableEntity": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                "application/json": components["schemas"]["StripeError"];
+            };
+        };
+        /** @description Conflict: `operation-not-cancelable`. */
+        "Tenant-OperationNotCancelable": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["OperationNotCancelableProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -9098,7 +9253,7 @@ export interface operations {
             404: components["responses"]["ForeignKey-CustomerNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9190,7 +9345,7 @@ export interface operations {
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9303,7 +9458,7 @@ export interface operations {
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9479,7 +9634,7 @@ export interface operations {
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -9592,7 +9747,7 @@ export interface operations {
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10065,7 +10220,7 @@ export interface operations {
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             409: components["responses"]["LocalKey-TooManyWebhookEndpoints"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10163,7 +10318,7 @@ export interface operations {
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10221,7 +10376,7 @@ export interface operations {
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10300,7 +10455,7 @@ export interface operations {
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10384,7 +10539,7 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10464,7 +10619,7 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10617,7 +10772,7 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
             412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
@@ -10681,6 +10836,82 @@ export interface operations {
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["Tenant-IdempotencyKeyExpired"];
             429: components["responses"]["Tenant-TooManyRequests"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    cancelIdempotencyKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Request-Timestamp"?: string;
+            };
+            path: {
+                /** @description The idempotency key, without quotes. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["CancelIdempotencyKey"];
+            };
+        };
+        responses: {
+            /** @description The idempotency key. The cancellation has ended. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKey"];
+                };
+            };
+            /** @description The idempotency key. The cancellation is in progress. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Location: components["headers"]["Location"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKey"];
+                };
+            };
+            400: components["responses"]["Tenant-BadRequest"];
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
+            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
+            409: components["responses"]["Tenant-OperationNotCancelable"];
+            410: components["responses"]["Tenant-IdempotencyKeyExpired"];
+            413: components["responses"]["Tenant-BodyTooLarge"];
+            415: components["responses"]["Tenant-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Tenant-UnprocessableEntity"];
+            /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];

@@ -76,6 +76,7 @@ const keyProblems: readonly ProblemType[] = [
   'idempotency-key-expired',
   'too-many-stored-keys',
   'response-dropped',
+  'operation-canceled',
 ]
 
 /** Problems of operations that call the provider. */

@@ -1,4 +1,10 @@
 // Examples of the statements on idempotency keys.
+import {
+  cancelIfNotBegun,
+  endCancellation,
+  findCancellation,
+  requestCancellation,
+} from '../../../src/db/idempotency/cancellations.ts'
 import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
 import { findEach, findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
@@ -92,6 +98,12 @@ export const idempotencyExamples: readonly Example[] = [
   example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
+  example(cancelIfNotBegun, (sql) => cancelIfNotBegun(sql, REF, RESPONSE, RETENTION_SECONDS)),
+  example(requestCancellation, (sql) =>
+    requestCancellation(sql, { ...REF, paymentId: ID }, 'stripe'),
+  ),
+  example(findCancellation, (sql) => findCancellation(sql, REF)),
+  example(endCancellation, (sql) => endCancellation(sql, REF, 'undone')),
   example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {
     answers: [[{ looked_at: 0 }]],
   }),

@@ -1,4 +1,5 @@
 // Maps the rows of idempotency keys to what clients may see of them.
+import type { CancellationStatus } from '../../domain/idempotency/cancellation.ts'
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type {
   OperationRef,
@@ -24,6 +25,8 @@ export interface IdempotencyKey extends OperationRef {
   readonly expiresAt: Date
   /** The tombstone of the expired key, when this is not the key's first operation. */
   readonly earlier: Tombstone | null
+  /** What became of the client's request to cancel the key; null when there is none. */
+  readonly cancellation: CancellationStatus | null
   readonly response: StoredResponse | null
 }
 
@@ -41,6 +44,7 @@ export interface KeyRow {
   created_at: string
   expires_at: string
   earlier: TombstoneRow | null
+  cancellation: CancellationStatus | null
   response_status: number | null
   response_headers: Record<string, string> | null
   response_body: string | null
@@ -61,6 +65,7 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
     earlier: row.earlier && tombstoneFromRow(row.earlier),
+    cancellation: row.cancellation,
     response: responseFromRow(row),
   }
 }
@@ -84,5 +89,6 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
 /** The columns of `KeyRow`. */
 export const keyColumns = (sql: Sql | Transaction) => sql`
   tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
-  attempts, created_at, expires_at, earlier, response_status, response_headers, response_body
+  attempts, created_at, expires_at, earlier, cancellation, response_status, response_headers,
+  response_body
 `

@@ -97,7 +97,8 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
 /**
  * Reopens an operation that is proved to have executed nothing, for its client's retry. One of
  * several concurrent retries wins; the others get false. If operators only stated that its call did
- * not happen, the time of the call is still there, and the call is in doubt again.
+ * not happen, the time of the call is still there, and the call is in doubt again. An operation whose
+ * client wants out stays as it is.
  */
 export async function reopenIfFailed(
   tx: Transaction,
@@ -110,6 +111,7 @@ export async function reopenIfFailed(
       set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid(),
         in_doubt = (phase_began_at is not null)
       where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
+        and cancellation is null
       returning *
     )
     ${enqueueReserved(tx, traceparent)}

@@ -16,6 +16,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
@@ -80,6 +81,8 @@ export const idempotencyKeys = pgTable(
     evidence: jsonb('evidence').$type<Record<string, unknown>>(),
     /** The tombstone of an expired key with the same name, when this operation is not its first. */
     earlier: jsonb('earlier').$type<Record<string, unknown>>(),
+    /** What became of the client's request to cancel the key; null when there is none. */
+    cancellation: text('cancellation', { enum: cancellationStatuses }),
     responseStatus: smallint('response_status'),
     responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
     /** The exact bytes of the response, so that a replay is identical. */
@@ -109,6 +112,10 @@ export const idempotencyKeys = pgTable(
       foreignColumns: [disputes.tenantId, disputes.id],
     }),
     check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
+    check(
+      'idempotency_keys_cancellation',
+      sql`cancellation is null or cancellation in (${oneOf(cancellationStatuses)})`,
+    ),
     check('idempotency_keys_key', sql`length(key) between 1 and 255`),
     // Workers load the payment of each operation that they claim. Only local operations have none.
     check(

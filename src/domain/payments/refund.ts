@@ -6,8 +6,8 @@ import { showPaymentId } from './payment.ts'
 /**
  * Every status of a refund, with the statuses that may follow it. `processing` and `unknown` mean
  * the same as for payments. The others are Stripe's, and follow the provider: a refund can fail
- * weeks after it succeeded. `failed` without a failure is a refund that the service gave up; a retry
- * of its request continues it.
+ * weeks after it succeeded. `failed` without a failure is a refund that the service gave up, and a
+ * retry of its request continues it; or that its client canceled in time.
  *
  * @see https://docs.stripe.com/refunds#failed-refunds
  */

@@ -65,6 +65,18 @@ export const idempotencyProblems = {
     'The stored response was dropped',
     'The operation of this key was executed once and is not executed again. An operator deleted its response. If `location` is present, read the resource there.',
   ),
+  'operation-canceled': {
+    status: 410,
+    title: 'The operation was canceled',
+    meaning:
+      'The client canceled this key before anything was executed. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key for a new operation.',
+    stripeType: 'idempotency_error',
+  },
+  'operation-not-cancelable': invalid(
+    409,
+    'The operation cannot be canceled',
+    'The operation of this key is completed, and the service cannot undo what it did. Only operations that take money are undone: a payment is canceled or refunded. Nothing was changed.',
+  ),
   'idempotency-key-reused': {
     status: 422,
     title: 'Idempotency-Key was used for another request',

@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { flavors } from '../../domain/problems/flavor.ts'
 import { anyMembers } from '../contracts/fields.ts'
+import { cancelKeyBody } from './idempotency-keys-cancel.ts'
+import { idempotencyKeyHeader } from '../contracts/parameters.ts'
 import { idempotencyKeySchema } from './schema.ts'
 import type { Contracts } from '../contracts/contract.ts'
 
@@ -33,6 +35,12 @@ const idempotencyPolicySchema = z
   })
   .meta({ id: 'IdempotencyPolicy' })
 
+const keyInPath = z.object({
+  key: z
+    .string()
+    .meta({ description: 'The idempotency key, without quotes.', examples: ['order-1042'] }),
+})
+
 export const keyContracts: Contracts = {
   'GET /v1/idempotency-keys/:key': {
     operationId: 'getIdempotencyKey',
@@ -40,11 +48,7 @@ export const keyContracts: Contracts = {
     summary: 'Retrieve an idempotency key',
     description:
       'Returns the operation that an idempotency key was used for, its status and its resource. Use it to find out what happened to a request whose response was lost, without sending the request again.',
-    path: z.object({
-      key: z
-        .string()
-        .meta({ description: 'The idempotency key, without quotes.', examples: ['order-1042'] }),
-    }),
+    path: keyInPath,
     answers: {
       200: {
         description: 'The idempotency key.',
@@ -53,6 +57,36 @@ export const keyContracts: Contracts = {
       },
     },
     problems: ['idempotency-key-expired'],
+  },
+  'POST /v1/idempotency-keys/:key/cancel': {
+    operationId: 'cancelIdempotencyKey',
+    tag: 'Idempotency keys',
+    summary: 'Cancel an idempotency key',
+    description:
+      'For a client that lost the answer and wants out. If nothing was executed under the key, nothing ever will be: its final answer is `operation-canceled`, also for a request that arrives later. Otherwise the payment is canceled or, if it is captured, refunded, as soon as its operation has ended. It is safe to repeat, and needs no key of its own. `cancellation` shows what became of it. The API key needs the scope of refunds, because money may be returned.',
+    path: keyInPath,
+    headers: idempotencyKeyHeader.pick({ 'Request-Timestamp': true }),
+    body: { schema: cancelKeyBody, mayOmit: true, example: {} },
+    answers: {
+      200: {
+        description: 'The idempotency key. The cancellation has ended.',
+        schema: idempotencyKeySchema,
+      },
+      202: {
+        description: 'The idempotency key. The cancellation is in progress.',
+        schema: idempotencyKeySchema,
+        headers: ['Location', 'Retry-After'],
+      },
+    },
+    problems: [
+      'idempotency-key-expired',
+      'operation-not-cancelable',
+      'too-many-stored-keys',
+      'card-number-refused',
+      'request-timestamp-missing',
+      'request-timestamp-invalid',
+      'request-too-old',
+    ],
   },
   'GET /.well-known/idempotency-policy': {
     operationId: 'getIdempotencyPolicy',

@@ -31,7 +31,11 @@ function policyOf(settings: Settings): Record<string, unknown> {
     specification: 'https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/07/',
     flavor: settings.IDEMPOTENCY_FLAVOR,
     header: 'Idempotency-Key',
-    required_for: { methods: ['POST', 'DELETE'], path_prefix: '/v1/' },
+    required_for: {
+      methods: ['POST', 'DELETE'],
+      path_prefix: '/v1/',
+      except: ['POST /v1/idempotency-keys/{key}/cancel'],
+    },
     key: {
       min_length: 1,
       max_length: KEY_LENGTH_MAX,
@@ -104,6 +108,7 @@ function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
     outcome_unknown: answer('outcome-unknown'),
     not_executed: answer('provider-unavailable'),
     store_unavailable: answer('store-unavailable'),
+    canceled: answer('operation-canceled'),
     expired_key: EXPIRED_KEYS === 'gone' ? answer('idempotency-key-expired') : 'executed',
   }
 }

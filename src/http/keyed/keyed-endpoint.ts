@@ -11,6 +11,7 @@ import type { KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
+import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
@@ -78,7 +79,9 @@ async function findOrReserve(
   const { intent } = intended
   const reservation = recent ?? (await reserveInLimits(parts, intended))
   parts.recentKeys.add(tenantId, intent.key)
-  if (!reservation.key.fingerprint.equals(intent.fingerprint)) {
+  const { key } = reservation
+  // A key that was canceled before its request arrived is final for every request.
+  if (!key.fingerprint.equals(intent.fingerprint) && key.operation !== CANCEL_KEY) {
     throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
   }
   return { reservation, isNew: reservation.key.id === intent.id }

@@ -54,17 +54,27 @@ export interface KeyedRequest extends RequestName {
 
 /** @throws ProblemError that explains what is wrong with the key or the body. */
 export async function readKeyedRequest(
-  { mayOmit = false }: { readonly mayOmit?: boolean } = {},
+  optional: { readonly mayOmit?: boolean } = {},
   parts: ApiParts,
   request: Request,
 ): Promise<KeyedRequest> {
-  const { settings } = parts
   const name = readRequestName({
     idempotencyKey: headerLines(request, 'idempotency-key'),
     requestId: headerLines(request, 'repeatability-request-id'),
     firstSent: headerLines(request, 'repeatability-first-sent'),
     clientId: headerLines(request, 'repeatability-client-id'),
   })
+  return await readNamedRequest(name, optional, parts, request)
+}
+
+/** Reads a request whose key is known. Throws like `readKeyedRequest`. */
+export async function readNamedRequest(
+  name: RequestName,
+  { mayOmit = false }: { readonly mayOmit?: boolean },
+  parts: ApiParts,
+  request: Request,
+): Promise<KeyedRequest> {
+  const { settings } = parts
   refuseCardNumberInKey(name.key, settings)
   const bytes = await readOptionalBody(parts, request, mayOmit)
   verifyTimestamp(settings, request, bytes ?? NO_BYTES)
@@ -98,7 +108,7 @@ type Settings = ApiParts['settings']
 
 function refuseCardNumberInKey(key: string, settings: Settings): void {
   if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return
-  const detail = 'The Idempotency-Key contains what looks like a card number.'
+  const detail = 'The idempotency key contains what looks like a card number.'
   throw new ProblemError('card-number-refused', { detail })
 }
 

@@ -5,6 +5,7 @@ import type { Transaction } from '../../db/connection/client.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { doOnce, type LocalReservation } from '../../db/idempotency/local-operations.ts'
+import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { withTombstone } from './tombstone-headers.ts'
@@ -58,7 +59,7 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
       },
     )
 
-    if (!completed.fingerprint.equals(fingerprint)) {
+    if (!completed.fingerprint.equals(fingerprint) && completed.operation !== CANCEL_KEY) {
       throw new ProblemError('idempotency-key-reused', { headers: expiry(completed) })
     }
     const { id, response } = completed
@@ -68,7 +69,8 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
   })
 }
 
-async function doWithinLimits(
+/** Reserves the key, unless the tenant has too many, and does the work. See `doOnce`. */
+export async function doWithinLimits(
   parts: ApiParts,
   reservation: LocalReservation,
   work: (tx: Transaction) => Promise<StoredResponse>,

@@ -132,8 +132,8 @@ function makeCaller(parts: ApiParts, { tenantId, keyId, limits }: AuthenticatedK
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */
-function isKeyed({ access }: Endpoint, request: Request): boolean {
-  return access === 'tenant' && !isRead(request)
+function isKeyed(route: Endpoint, request: Request): boolean {
+  return route.access === 'tenant' && route.isKeyless !== true && !isRead(request)
 }
 
 function send(

@@ -13,7 +13,13 @@ export interface Route {
 
 export type Endpoint =
   | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
-  | { readonly access: 'tenant'; readonly scope: Scope; readonly endpoint: TenantEndpoint }
+  | {
+      readonly access: 'tenant'
+      readonly scope: Scope
+      /** It changes something without a key of its own: its path already makes it safe to repeat. */
+      readonly isKeyless?: true
+      readonly endpoint: TenantEndpoint
+    }
   | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
   | {
       readonly access: 'session'
@@ -27,6 +33,12 @@ export const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', end
 export const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
   access: 'tenant',
   scope,
+  endpoint,
+})
+export const keyless = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
+  access: 'tenant',
+  scope,
+  isKeyless: true,
   endpoint,
 })
 export const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })

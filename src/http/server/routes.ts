@@ -18,7 +18,7 @@ import { resumeOperationEndpoint } from '../admin/operations-resume.ts'
 import { createWebhookEndpoint } from '../webhooks/webhook-endpoints-create.ts'
 import { deleteWebhookEndpoint } from '../webhooks/webhook-endpoints-delete.ts'
 import type { ApiParts } from '../endpoint.ts'
-import { admin, consoleOnly, open, session, tenant, type Route } from './route.ts'
+import { admin, consoleOnly, keyless, open, session, tenant, type Route } from './route.ts'
 import { clearFaults, injectFault, killProcess, payOnce, startTraffic } from '../break/commands.ts'
 import { getCounts } from '../break/counts-get.ts'
 import { getConsole } from '../console/page-get.ts'
@@ -28,6 +28,7 @@ import { getSession, logIn, logOut } from '../console/sessions.ts'
 import { getStart, START_PATH } from '../service/start-get.ts'
 import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
 import { getEvent, listEvents } from '../events/events-get.ts'
+import { cancelIdempotencyKey } from '../idempotency-keys/idempotency-keys-cancel.ts'
 import { getIdempotencyKey } from '../idempotency-keys/idempotency-keys-get.ts'
 import { getIdempotencyPolicy, POLICY_PATH } from '../idempotency-keys/idempotency-policy-get.ts'
 import {
@@ -106,6 +107,10 @@ const ownRoutes: readonly Route[] = [
     post: tenant(redeliverWebhook, 'webhooks:write'),
   },
   { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey, 'payments:read') },
+  {
+    path: '/v1/idempotency-keys/:key/cancel',
+    post: keyless(cancelIdempotencyKey, 'refunds:write'),
+  },
   { path: '/admin/overview', get: admin(getOverview) },
   { path: '/admin/payments', get: admin(listPaymentsEndpoint) },
   { path: '/admin/payments/:id', get: admin(getPaymentEndpoint) },

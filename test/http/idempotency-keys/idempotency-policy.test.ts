@@ -130,7 +130,9 @@ describe('the link to the policy', () => {
   })
 
   const keyed = routes.flatMap((route) => [
-    ...(route.post?.access === 'tenant' ? [['POST', route.path] as const] : []),
+    ...(route.post?.access === 'tenant' && route.post.isKeyless !== true
+      ? [['POST', route.path] as const]
+      : []),
     ...(route.delete?.access === 'tenant' ? [['DELETE', route.path] as const] : []),
   ])
 

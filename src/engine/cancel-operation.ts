@@ -1,0 +1,29 @@
+// Cancels an operation that has not called the provider yet, when its client wants out.
+import { cancelIfNotBegun } from '../db/idempotency/cancellations.ts'
+import { inTransaction } from '../db/connection/transaction.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
+import { problemResponse } from '../domain/operations/stored-response.ts'
+import type { StoreAndOperations } from './reopen-operation.ts'
+import { operationNamed, type EngineSettings } from './engine.ts'
+
+export interface CancelParts extends StoreAndOperations {
+  readonly settings: Pick<EngineSettings, 'IDEMPOTENCY_FLAVOR' | 'KEY_RETENTION_SECONDS'>
+}
+
+/**
+ * Returns whether the operation is canceled now: no call of it can have run, and none ever will. Its
+ * resource is marked in the same transaction, and its final answer is `operation-canceled`.
+ */
+export async function cancelOperation(parts: CancelParts, ref: OperationRef): Promise<boolean> {
+  const { IDEMPOTENCY_FLAVOR, KEY_RETENTION_SECONDS } = parts.settings
+  const response = problemResponse(IDEMPOTENCY_FLAVOR, 'operation-canceled')
+  return await inTransaction(parts.store.sql, async (tx) => {
+    const canceled = await cancelIfNotBegun(tx, ref, response, KEY_RETENTION_SECONDS)
+    if (canceled === undefined) return false
+    const { row, wasPending } = canceled
+    const operation = operationNamed(parts, row.operation)
+    // The resource of an operation that failed is marked already.
+    if (wasPending) await operation.markCanceled({ tx, key: row.key }, operation.subject(row))
+    return true
+  })
+}
