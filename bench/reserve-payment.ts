@@ -16,6 +16,7 @@ const PAYMENT = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: 'An order of the shop',
+  reference: null,
   metadata: {},
 } as const
 

@@ -2028,6 +2028,11 @@ export interface components {
             customer?: string | null;
             /** @description Free text, for people. */
             description?: string | null;
+            /**
+             * @description Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, whatever its key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.
+             * @example order-1042
+             */
+            reference?: string | null;
             /** @description Key-value pairs to store with the payment. */
             metadata?: {
                 [key: string]: string;
@@ -2046,6 +2051,11 @@ export interface components {
             amount?: number;
             /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /**
+             * @description Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, whatever its key and its payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.
+             * @example return-77
+             */
+            reference?: string | null;
             /** @description Key-value pairs to store with the refund. */
             metadata?: {
                 [key: string]: string;
@@ -2233,6 +2243,7 @@ export interface components {
          *           "payment_method": "pm_card_visa",
          *           "customer": null,
          *           "description": null,
+         *           "reference": "order-1042",
          *           "metadata": {
          *             "order": "1042"
          *           },
@@ -2292,6 +2303,7 @@ export interface components {
          *       "payment_method": "pm_card_visa",
          *       "customer": null,
          *       "description": null,
+         *       "reference": "order-1042",
          *       "metadata": {
          *         "order": "1042"
          *       },
@@ -2349,6 +2361,8 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -2413,6 +2427,7 @@ export interface components {
          *           "currency": "usd",
          *           "status": "succeeded",
          *           "reason": "requested_by_customer",
+         *           "reference": "return-77",
          *           "metadata": {},
          *           "failure": null,
          *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -2460,6 +2475,7 @@ export interface components {
          *       "currency": "usd",
          *       "status": "succeeded",
          *       "reason": "requested_by_customer",
+         *       "reference": "return-77",
          *       "metadata": {},
          *       "failure": null,
          *       "created_at": "2026-01-31T12:00:00.000Z"
@@ -2495,6 +2511,8 @@ export interface components {
             status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
             /** @description The reason for the refund. */
             reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /** @description Your own name of the refund. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -2806,6 +2824,7 @@ export interface components {
                 errors?: components["schemas"]["FieldError"][];
                 payment?: components["schemas"]["Payment"];
                 refund?: components["schemas"]["Refund"];
+                earlier?: string;
                 /** @description The path of the resource that the operation created or changed. */
                 location?: string;
             };
@@ -4110,6 +4129,42 @@ export interface components {
             };
         };
         /**
+         * The reference is in use
+         * @description Another payment of yours, or for a refund another refund, has this reference, and was not declined, canceled or given up. `earlier` names it. Do not pay again: read the earlier one at `location`. Nothing was executed, and the idempotency key is not used up. A new charge for something else needs a reference of its own.
+         * @example {
+         *       "type": "/problems/duplicate-reference",
+         *       "title": "The reference is in use",
+         *       "status": 409,
+         *       "earlier": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "location": "/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "duplicate_reference",
+         *         "message": "The reference is in use"
+         *       }
+         *     }
+         */
+        DuplicateReferenceProblem: {
+            /** @constant */
+            type: "/problems/duplicate-reference";
+            /** @constant */
+            title: "The reference is in use";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            /** @description The id of the payment or refund that uses the reference. */
+            earlier?: string;
+            /** @description Its path. */
+            location?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "duplicate_reference";
+                message: string;
+            };
+        };
+        /**
          * The operation timed out
          * @description The operation was abandoned before it had any effect, and no retry arrived before its key expired. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key to try again.
          * @example {
@@ -4278,6 +4333,7 @@ export interface components {
          *         "payment_method": "pm_card_visa",
          *         "customer": null,
          *         "description": null,
+         *         "reference": "order-1042",
          *         "metadata": {
          *           "order": "1042"
          *         },
@@ -4468,6 +4524,7 @@ export interface components {
          *         "payment_method": "pm_card_visa",
          *         "customer": null,
          *         "description": null,
+         *         "reference": "order-1042",
          *         "metadata": {
          *           "order": "1042"
          *         },
@@ -4520,6 +4577,7 @@ export interface components {
          *         "currency": "usd",
          *         "status": "declined",
          *         "reason": "requested_by_customer",
+         *         "reference": "return-77",
          *         "metadata": {},
          *         "failure": {
          *           "code": "card_declined",
@@ -7055,6 +7113,8 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -7150,6 +7210,8 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -7718,7 +7780,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+        /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `duplicate-reference`. */
         "ForeignKey-Conflict": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7737,7 +7799,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["DuplicateReferenceProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -9141,6 +9203,8 @@ export interface operations {
     listPayments: {
         parameters: {
             query?: {
+                /** @description Only return payments with this reference, also those that were declined. */
+                reference?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
@@ -9344,7 +9408,29 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
             410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
@@ -9457,7 +9543,29 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
             410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
@@ -9611,7 +9719,7 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`, `charge-disputed`. */
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`, `charge-disputed`, `duplicate-reference`. */
             409: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -9630,7 +9738,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"];
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"] | components["schemas"]["DuplicateReferenceProblem"];
                     "application/json": components["schemas"]["StripeError"];
                 };
             };
@@ -9746,7 +9854,29 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                    "application/json": components["schemas"]["StripeError"];
+                };
+            };
             410: components["responses"]["ForeignKey-Gone"];
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
@@ -12859,6 +12989,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12939,6 +13070,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13019,6 +13151,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13099,6 +13232,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13179,6 +13313,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13259,6 +13394,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13339,6 +13475,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13419,6 +13556,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13499,6 +13637,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13579,6 +13718,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13659,6 +13799,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13735,6 +13876,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -13803,6 +13945,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -13871,6 +14014,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -13939,6 +14083,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -14007,6 +14152,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -14075,6 +14221,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -14143,6 +14290,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -14211,6 +14359,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
@@ -14279,6 +14428,7 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"

@@ -115,7 +115,12 @@ async function refundRest(engine: Engine, { id }: OperationRef, payment: Payment
   if (amountLeftMinor(payment) === 0) return 'undone'
   // The bank has taken the money back.
   if (await isDisputed(sql, payment)) return 'refused'
-  const rest = { amountMinor: null, reason: 'requested_by_customer', metadata: {} } as const
+  const rest = {
+    amountMinor: null,
+    reason: 'requested_by_customer',
+    reference: null,
+    metadata: {},
+  } as const
   const refunding = { key, operation: createRefund.name, parameters: {}, tenantId, paymentId }
   const refund = { ...refunding, refundId: randomUUIDv7(), details: detailsOfRefund(rest) }
   await reserve(engine, refund, insertRefunds(sql), 'refund.created')

@@ -31,6 +31,7 @@ const request: PaymentRequest = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: {},
 }
 

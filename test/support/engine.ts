@@ -233,5 +233,6 @@ const paymentRequest: PaymentRequest = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: {},
 }

@@ -51,7 +51,7 @@ const RESERVED = { answers: [[{ asked_id: intent.id, id: ID, tenant_id: ID, key:
 const refundIntent = {
   ...intent,
   refundId: ID,
-  details: detailsOfRefund({ amountMinor: 500, reason: null, metadata: {} }),
+  details: detailsOfRefund({ amountMinor: 500, reason: null, reference: null, metadata: {} }),
 }
 
 export const idempotencyExamples: readonly Example[] = [

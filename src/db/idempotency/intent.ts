@@ -30,6 +30,8 @@ export type IntentDetails = Readonly<Record<string, unknown>> & {
   /** A customer that the tenant must own. */
   readonly customer?: string | null
   readonly provider?: string
+  /** What one payment or refund of the tenant may have. */
+  readonly reference?: string | null
 }
 
 /** The intent as the statement reads it. */

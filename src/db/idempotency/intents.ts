@@ -3,7 +3,7 @@
 import type { Fragment, Sql } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { seesTenants } from '../connection/row-security.ts'
-import { INTENT_REFUSED, isRaised } from '../connection/store-errors.ts'
+import { INTENT_REFUSED, isDuplicateReference, isRaised } from '../connection/store-errors.ts'
 import { insertEventsOfChanges, type ResourceKind } from '../events/event-records.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { enqueueAsked } from '../queue/jobs.ts'
@@ -18,6 +18,11 @@ import { selectTombstone } from './key-tombstones.ts'
  */
 export class IntentRefusedError extends Error {
   override name = 'IntentRefusedError'
+}
+
+/** Another payment or refund of the tenant uses the reference. Nothing was written. */
+export class DuplicateReferenceError extends IntentRefusedError {
+  override name = 'DuplicateReferenceError'
 }
 
 /**
@@ -42,6 +47,7 @@ export async function reserveIntent(
  * Reserves one key like `reserveEach`.
  *
  * @throws IntentRefusedError when the key was free but `resource` created or changed no row.
+ * @throws DuplicateReferenceError when the key was free but its reference was not.
  * @throws KeyExpiredError when the key has expired and must not be reused.
  */
 export async function reserveWithResource(
@@ -54,7 +60,7 @@ export async function reserveWithResource(
 }
 
 /** What the statement found: a key, its refusal, or nothing that its snapshot can see. */
-export type ReservationOutcome = Reservation | 'refused' | undefined
+export type ReservationOutcome = Reservation | 'refused' | 'duplicate' | undefined
 
 /** The key of the outcome. Reads again what a statement did not see. Throws like a reservation. */
 export async function requireReserved(
@@ -63,6 +69,7 @@ export async function requireReserved(
   outcome: ReservationOutcome,
 ): Promise<Reservation> {
   if (outcome === 'refused') throw new IntentRefusedError('the intent was refused')
+  if (outcome === 'duplicate') throw new DuplicateReferenceError('the reference is in use')
   return outcome ?? { key: await findReservedKey(sql, intent), resource: null }
 }
 
@@ -78,8 +85,8 @@ export function noResource(sql: Sql): Fragment {
  * returned: its id tells whether this reservation won. Repeating it after a lost acknowledgment is
  * safe. An intent whose customer belongs to another tenant is refused without effect on the others.
  *
- * @throws an error when `resource` creates or changes no row for one of several intents, and when two
- *   are about one payment. Nothing is written.
+ * @throws an error when `resource` creates or changes no row for one of several intents, or one with
+ *   a reference that is in use, and when two are about one payment. Nothing is written.
  */
 export async function reserveEach(
   sql: Sql,
@@ -98,7 +105,9 @@ export async function reserveEach(
     const found = new Map(rows.map((row) => [row.asked_id, outcomeOf(row)]))
     return intents.map(({ id }) => found.get(id))
   } catch (error) {
-    if (intents.length === 1 && isRaised(error, INTENT_REFUSED)) return ['refused']
+    if (intents.length > 1) throw error
+    if (isRaised(error, INTENT_REFUSED)) return ['refused']
+    if (isDuplicateReference(error)) return ['duplicate']
     throw error
   }
 }

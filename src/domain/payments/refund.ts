@@ -46,6 +46,8 @@ export interface Refund {
   readonly currency: string
   readonly status: RefundStatus
   readonly reason: RefundReason | null
+  /** The client's own name of what is returned, see `reference.ts`. */
+  readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
   readonly failure: Failure | null
   readonly providerRefundId: string | null
@@ -94,6 +96,7 @@ export function presentRefund(refund: Refund): Record<string, unknown> {
     currency: refund.currency,
     status: refund.status,
     reason: refund.reason,
+    reference: refund.reference,
     metadata: refund.metadata,
     failure: refund.failure && {
       code: refund.failure.code,

@@ -32,6 +32,12 @@ const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
   'authorization-expired': { payment: paymentSchema },
   'refund-declined': { refund: refundSchema },
   'charge-disputed': { refund: refundSchema.optional() },
+  'duplicate-reference': {
+    earlier: z.string().optional().meta({
+      description: 'The id of the payment or refund that uses the reference.',
+    }),
+    location: z.string().optional().meta({ description: 'Its path.' }),
+  },
   'response-dropped': { location: locationField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
@@ -75,6 +81,10 @@ const examples: { readonly [Type in ProblemType]?: Record<string, unknown> } = {
   'refund-declined': {
     refund: { ...exampleRefund, status: 'declined', failure: declineError },
     error: declineError,
+  },
+  'duplicate-reference': {
+    earlier: examplePayment.id,
+    location: `/v1/payments/${examplePayment.id}`,
   },
   'invalid-amount': { errors: [{ pointer: '/amount', detail: 'Required' }] },
   'customer-not-found': { errors: [{ pointer: '/customer', detail: 'No such customer' }] },
@@ -146,6 +156,7 @@ export const stripeErrorSchema = z
       errors: errorsField,
       payment: paymentSchema.optional(),
       refund: refundSchema.optional(),
+      earlier: z.string().optional(),
       location: locationField,
     }),
   })

@@ -19,6 +19,7 @@ import { currentTraceparent, withSpan, type SpanDescription } from '../../tracin
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import { explainRefusedIntent, explainStale } from './explain-refusal.ts'
 import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
 import {
   readIntent,
@@ -144,10 +145,8 @@ function reservationSpan({ id, operation }: Intent): SpanDescription {
   return { name: 'reserve', kind: 'producer', attributes }
 }
 
-async function reserve(
-  parts: ApiParts,
-  { intent, resource, explainRefusal }: KeyedIntent,
-): Promise<Reservation> {
+async function reserve(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
+  const { intent, resource } = keyed
   const { sql } = parts.store
   const traced = { ...intent, traceparent: currentTraceparent() }
   for (let tries = 1; ; tries += 1) {
@@ -160,8 +159,9 @@ async function reserve(
         throw await withTombstone(parts, intent, error)
       }
       if (error instanceof IntentRefusedError) {
-        const refusal = await withinStoreTimeout(parts, explainRefusal())
-        throw await withTombstone(parts, intent, refusal)
+        const refusal = await explainRefusedIntent(parts, keyed, error)
+        if (refusal === undefined && tries < RESERVE_TRIES) continue
+        throw await withTombstone(parts, intent, refusal ?? new ProblemError('duplicate-reference'))
       }
       if (!isPassing(error) || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')
@@ -197,7 +197,7 @@ async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
     return await withinStoreTimeout(parts, reopenOperation(parts, key))
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error
-    throw new ProblemError('invalid-state', { headers: expiry(key), cause: error })
+    throw (await explainStale(parts, key, error)).withHeaders(expiry(key))
   }
 }
 

@@ -1,6 +1,7 @@
 // Zod schemas of fields that the bodies of several operations have.
 import { z } from 'zod'
 import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
+import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/reference.ts'
 
 /**
  * Stripe accepts 50. Five are reserved for our own ids, by which we find our resources at Stripe.
@@ -43,6 +44,12 @@ export const providerIdField = z
   .min(1)
   .max(255)
   .regex(/^[\x21-\x7E]+$/, 'Invalid string: must be visible ASCII without spaces')
+
+export const referenceField = z
+  .string()
+  .min(1)
+  .max(REFERENCE_LENGTH_MAX)
+  .regex(REFERENCE, 'Invalid string: must be visible ASCII without spaces')
 
 // The limits are Stripe's: https://docs.stripe.com/api/metadata. Our own ids there begin with
 // `atomic_`.

@@ -46,8 +46,8 @@ export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
  * executed; an unexpected error is a 500 whose cause is only in the log.
  */
 export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
-  const { type, detail, headers, errors } = problemOf(error)
-  const extensions = errors === undefined ? {} : { errors }
+  const { type, detail, headers, errors, extensions: others } = problemOf(error)
+  const extensions = errors === undefined ? others : { ...others, errors }
   const { status, contentType, body } = renderProblem(flavor, type, detail, extensions)
   const later = mayRetry(type) ? retryAfter : {}
   return { status, headers: { ...later, ...headers, 'content-type': contentType }, body }

@@ -5,7 +5,12 @@ import { captureMethods } from '../../domain/payments/payment.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/payments/contract.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { metadataField, providerIdField, textField } from '../../http/requests/body-fields.ts'
+import {
+  metadataField,
+  providerIdField,
+  referenceField,
+  textField,
+} from '../../http/requests/body-fields.ts'
 
 /** In optional fields null means absent, because clients without a value often send null. */
 export const createPaymentBody = z.strictObject({
@@ -34,6 +39,11 @@ export const createPaymentBody = z.strictObject({
       "The id of the provider's customer. Only the customers of the tenant are accepted, which an operator assigns.",
   }),
   description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
+  reference: referenceField.nullish().meta({
+    description:
+      'Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, whatever its key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
+    examples: ['order-1042'],
+  }),
   metadata: metadataField
     .nullish()
     .meta({ description: 'Key-value pairs to store with the payment.' }),
@@ -61,5 +71,6 @@ export const createPaymentContract: KeyedContract = {
     'amount-too-small',
     'unknown-currency',
     'customer-not-found',
+    'duplicate-reference',
   ],
 }

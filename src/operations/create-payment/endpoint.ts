@@ -49,6 +49,7 @@ export function paymentRequestOf(body: Readonly<Record<string, unknown>>): Payme
     captureMethod: valid.capture_method,
     customer: valid.customer ?? null,
     description: valid.description ?? null,
+    reference: valid.reference ?? null,
     metadata: valid.metadata ?? {},
   }
 }

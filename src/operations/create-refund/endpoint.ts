@@ -22,9 +22,14 @@ export const createRefundEndpoint = keyedEndpoint({
   scope: 'refunds:write',
   contract: createRefundContract,
   async readBeforeKey({ parts, request, tenantId, body }) {
-    const { amount, reason, metadata } = validateBody(createRefundBody, body)
+    const { amount, ...others } = validateBody(createRefundBody, body)
     const payment = await findRequestedPayment(parts, request, tenantId)
-    const refund = { amountMinor: amount ?? null, reason: reason ?? null, metadata: metadata ?? {} }
+    const refund = {
+      amountMinor: amount ?? null,
+      reason: others.reason ?? null,
+      reference: others.reference ?? null,
+      metadata: others.metadata ?? {},
+    }
     return refusing(findPartProblem(amount, payment.currency), {
       paymentId: payment.id,
       refundId: randomUUIDv7(),

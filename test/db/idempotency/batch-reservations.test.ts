@@ -26,6 +26,7 @@ const PAYMENT = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: { order: '1' },
 } as const
 

@@ -67,7 +67,12 @@ function captureOf(paymentId: string, amount = 500): Intent {
 }
 
 function refundOf(paymentId: string, amountMinor: number | null): Intent {
-  const details = detailsOfRefund({ amountMinor, reason: null, metadata: { for: paymentId } })
+  const details = detailsOfRefund({
+    amountMinor,
+    reason: null,
+    reference: null,
+    metadata: { for: paymentId },
+  })
   const ids = { paymentId, refundId: randomUUIDv7() }
   return reservationOf(tenantId, { operation: 'refund.create', ...ids, details })
 }

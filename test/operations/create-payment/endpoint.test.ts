@@ -28,6 +28,7 @@ describe('a first request', () => {
       payment_method: 'pm_card_visa',
       customer,
       description: 'Two tickets',
+      reference: null,
       metadata: { order: '17' },
       failure: null,
       cancellation_reason: null,
