@@ -1,5 +1,6 @@
 // Maps the rows of idempotency keys to what clients may see of them.
 import type { CancellationStatus } from '../../domain/idempotency/cancellation.ts'
+import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type {
   OperationRef,
@@ -13,7 +14,10 @@ import { tombstoneFromRow, type TombstoneRow } from './key-tombstones.ts'
 /** An idempotency key, as its client may see it. */
 export interface IdempotencyKey extends OperationRef {
   readonly key: string
+  /** Of the request as it was sent. */
   readonly fingerprint: Buffer
+  /** Null for a key that an older version of the service reserved. */
+  readonly validated: ValidatedFingerprint | null
   readonly operation: string
   /** Null for a local operation. */
   readonly paymentId: string | null
@@ -35,6 +39,8 @@ export interface KeyRow {
   id: string
   key: string
   fingerprint: Buffer
+  fingerprint_version: number
+  validated_fingerprint: Buffer | null
   operation: string
   payment_id: string | null
   refund_id: string | null
@@ -56,6 +62,10 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     id: row.id,
     key: row.key,
     fingerprint: row.fingerprint,
+    validated: row.validated_fingerprint && {
+      version: row.fingerprint_version,
+      fingerprint: row.validated_fingerprint,
+    },
     operation: row.operation,
     paymentId: row.payment_id,
     refundId: row.refund_id,
@@ -88,7 +98,7 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
 
 /** The columns of `KeyRow`. */
 export const keyColumns = (sql: Sql | Transaction) => sql`
-  tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
-  attempts, created_at, expires_at, earlier, cancellation, response_status, response_headers,
-  response_body
+  tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+  payment_id, refund_id, status, recovery_point, attempts, created_at, expires_at, earlier,
+  cancellation, response_status, response_headers, response_body
 `

@@ -1,4 +1,5 @@
 // An operation that a client requests, and its row in the intent statement.
+import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import { shownKey } from '../events/event-records.ts'
 import type { ExpiredKeys } from './key-tombstones.ts'
@@ -9,6 +10,8 @@ export interface Intent extends OperationRef {
   /** When the client sent the request for the first time, if it says so. */
   readonly firstSent?: Date | undefined
   readonly fingerprint: Buffer
+  /** Absent for an operation of our own, which has no body. */
+  readonly validated?: ValidatedFingerprint
   readonly operation: string
   readonly paymentId: string
   readonly refundId: string | null
@@ -36,12 +39,14 @@ export type IntentDetails = Readonly<Record<string, unknown>> & {
 
 /** The intent as the statement reads it. */
 export function askedRow(intent: Intent): Record<string, unknown> {
-  const { key, disputeId = null, expiredKeys = 'new', details = {}, traceparent = null } = intent
+  const { key, validated, disputeId = null, expiredKeys = 'new', details = {} } = intent
   return {
     tenant_id: intent.tenantId,
     id: intent.id,
     key,
-    fingerprint: `\\x${intent.fingerprint.toString('hex')}`,
+    fingerprint: asBytea(intent.fingerprint),
+    fingerprint_version: validated?.version ?? 1,
+    validated_fingerprint: validated && asBytea(validated.fingerprint),
     operation: intent.operation,
     payment_id: intent.paymentId,
     refund_id: intent.refundId,
@@ -52,6 +57,8 @@ export function askedRow(intent: Intent): Record<string, unknown> {
     first_sent: intent.firstSent ?? null,
     details,
     shown_key: shownKey(key),
-    traceparent,
+    traceparent: intent.traceparent ?? null,
   }
 }
+
+const asBytea = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`

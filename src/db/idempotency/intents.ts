@@ -145,19 +145,20 @@ async function insertIntents(
     with asked as (
       select *, ${ownsCustomer(sql)} as is_allowed
       from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked (
-        tenant_id uuid, id uuid, key text, fingerprint bytea, operation text, payment_id uuid,
-        refund_id uuid, dispute_id uuid, parameters jsonb, retention_seconds float8,
-        expired_keys text, details jsonb, first_sent timestamptz, shown_key text, traceparent text
+        tenant_id uuid, id uuid, key text, fingerprint bytea, fingerprint_version smallint,
+        validated_fingerprint bytea, operation text, payment_id uuid, refund_id uuid,
+        dispute_id uuid, parameters jsonb, retention_seconds float8, expired_keys text,
+        details jsonb, first_sent timestamptz, shown_key text, traceparent text
       )
     ),
     reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, dispute_id, parameters,
-        job_id, expires_at, earlier
+        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+        payment_id, refund_id, dispute_id, parameters, job_id, expires_at, earlier
       )
       select
-        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, dispute_id,
-        parameters, gen_random_uuid(), now() + retention_seconds * interval '1 second',
+        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+        payment_id, refund_id, dispute_id, parameters, gen_random_uuid(), now() + retention_seconds * interval '1 second',
         (${tombstone})
       from asked
       where is_allowed and (expired_keys = 'new' or not exists (${tombstone}))

@@ -1,6 +1,7 @@
 // Executes local operations: an operation without a provider call is reserved, executed and
 // answered in one transaction. The unique constraint on idempotency keys decides which request
 // executes it.
+import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
 import type {
   LocalOperation,
   OperationRef,
@@ -22,6 +23,7 @@ export interface LocalReservation extends OperationRef {
   /** When the client sent the request for the first time, if it says so. */
   readonly firstSent?: Date | undefined
   readonly fingerprint: Buffer
+  readonly validated?: ValidatedFingerprint
   readonly operation: LocalOperation
   readonly retentionSeconds: number
   readonly expiredKeys: ExpiredKeys
@@ -61,7 +63,7 @@ async function reserveOrFind(
   tx: Transaction,
   reservation: LocalReservation,
 ): Promise<KeyRow | undefined> {
-  const { tenantId, id, key, expiredKeys } = reservation
+  const { tenantId, id, key, validated, expiredKeys } = reservation
   const tombstone = selectTombstone(tx, tx`${tenantId}`, tx`${key}::text`)
   const firstSent = reservation.firstSent?.toISOString() ?? null
   const timely = mayBeFirst(
@@ -73,10 +75,12 @@ async function reserveOrFind(
   const [row] = await tx<KeyRow[]>`
     with reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, expires_at, earlier
+        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+        expires_at, earlier
       )
       select
         ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
+        ${validated?.version ?? 1}::smallint, ${validated?.fingerprint ?? null}::bytea,
         ${reservation.operation}::text,
         now() + ${reservation.retentionSeconds} * interval '1 second',
         (${tombstone})

@@ -29,7 +29,12 @@ export const idempotencyKeys = pgTable(
     tenantId: uuid('tenant_id').notNull(),
     id: uuid('id').notNull(),
     key: text('key').notNull(),
+    /** Of the request as it was sent: a retry with the same bytes matches under every schema. */
     fingerprint: bytea('fingerprint').notNull(),
+    /** The rule of `validated_fingerprint`. Version 1, of older processes, has none. */
+    fingerprintVersion: smallint('fingerprint_version').notNull().default(1),
+    /** Of the validated request: a default that is spelled out does not change it. */
+    validatedFingerprint: bytea('validated_fingerprint'),
     operation: text('operation').notNull(),
     /** The payment that the operation creates or changes; null for a local operation. */
     paymentId: uuid('payment_id'),

@@ -56,6 +56,8 @@ function policyOf(settings: Settings): Record<string, unknown> {
       algorithm: 'SHA-256',
       parts: ['method', 'path', 'body'],
       canonicalization: 'RFC 8785',
+      // One of the two has to be the same.
+      body: ['as_sent', 'as_validated'],
     },
     stored: storedStatuses,
     answers: answersIn(settings),

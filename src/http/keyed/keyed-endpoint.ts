@@ -11,16 +11,21 @@ import type { KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
-import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
+import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
-import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { explainRefusedIntent, explainStale } from './explain-refusal.ts'
-import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
+import {
+  answerFor,
+  expiry,
+  preferenceApplied,
+  refuseOtherRequest,
+  type Role,
+} from './keyed-answer.ts'
 import {
   readIntent,
   readKeyedRequest,
@@ -73,25 +78,39 @@ async function findOrReserve(
   const keyed = await readKeyedRequest(route.contract.body, parts, request)
   const recent = await findRecent(parts, { tenantId, key: keyed.key })
   // A request that was accepted is valid: a retry of it is not validated again.
-  if (recent !== undefined && isSame(recent.key, keyed)) {
+  if (recent !== undefined && isSent(recent.key, keyed)) {
     return { reservation: recent, isNew: false }
   }
-  const intended = await readIntent(route, { parts, request, tenantId, body: keyed.body }, keyed)
-  const { intent } = intended
+  const requested = { parts, request, tenantId, body: keyed.body }
+  const intended = await readIntent(route, requested, keyed).catch(async (refusal: unknown) => {
+    const accepted = await findAccepted(parts, tenantId, keyed)
+    if (accepted === undefined) throw refusal
+    return accepted
+  })
+  if ('reservation' in intended) return intended
+  const { intent, fingerprints } = intended
   const reservation = recent ?? (await reserveInLimits(parts, intended))
   parts.recentKeys.add(tenantId, intent.key)
-  const { key } = reservation
-  // A key that was canceled before its request arrived is final for every request.
-  if (!key.fingerprint.equals(intent.fingerprint) && key.operation !== CANCEL_KEY) {
-    throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
-  }
+  refuseOtherRequest(reservation.key, fingerprints)
   return { reservation, isNew: reservation.key.id === intent.id }
 }
 
+/** Finds the key of a request that an earlier version of the service accepted, and this one refuses. */
+async function findAccepted(
+  parts: ApiParts,
+  tenantId: string,
+  keyed: KeyedRequest,
+): Promise<Found | undefined> {
+  const find = () => findKey(parts, tenantId, keyed.key)
+  const key = await parts.limits.storeBreaker.reserving(find)
+  if (key === undefined || !isSent(key, keyed)) return undefined
+  return { reservation: { key, resource: null }, isNew: false }
+}
+
 /** A body that has no fingerprint is another one, which the validation refuses. */
-function isSame({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
+function isSent({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
   try {
-    return fingerprint.equals(keyed.fingerprint())
+    return fingerprint.equals(fingerprintRequest(keyed))
   } catch {
     return false
   }
@@ -223,27 +242,4 @@ async function waitUntilIdle(
   // Every response closes in the end, and an abort is expensive.
   request.res?.off('close', abort)
   return idleKey === undefined ? await readAgain(parts, key) : { key: idleKey, resource: null }
-}
-
-async function answerFor(
-  route: KeyedRoute,
-  parts: ApiParts,
-  now: Reservation,
-  role: Role,
-  headers: Readonly<Record<string, string>>,
-): Promise<Answer> {
-  const { key } = now
-  if (key.response !== null) return replay(key.response, role)
-  if (role === 'owner' && key.status !== 'failed_retryable') {
-    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
-    return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
-  }
-  const problem = {
-    failed_retryable: 'provider-unavailable',
-    unknown: 'outcome-unknown',
-    pending: 'operation-in-progress',
-    processing: 'operation-in-progress',
-    completed: 'internal-error',
-  } as const
-  throw new ProblemError(problem[key.status], { headers })
 }

@@ -5,7 +5,7 @@ import type { Request } from 'express'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
+import type { RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
 import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
@@ -13,27 +13,31 @@ import { verifyTimestamp } from '../limits/request-timestamp.ts'
 import type { IntentDraft } from './intent-draft.ts'
 import type { KeyedRequestParts, KeyedRoute } from './keyed-route.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
+import { currentFingerprint, fingerprintsOf, type SentRequest } from './request-fingerprints.ts'
 
 /** A validated request to do something once. Nothing is written for it yet. */
 export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
   readonly intent: Intent
+  readonly fingerprints: RequestFingerprints
 }
 
 /** @throws ProblemError that explains what is wrong with the request. */
 export async function readIntent(
   route: KeyedRoute,
   request: KeyedRequestParts,
-  { key, firstSent, fingerprint }: KeyedRequest,
+  keyed: KeyedRequest,
 ): Promise<KeyedIntent> {
   const { parts, tenantId } = request
   const draft = await withinStoreTimeout(parts, route.readBeforeKey(request))
   const { paymentId, refundId = null, parameters = {}, details, resource, explainRefusal } = draft
+  const fingerprints = fingerprintsOf(route.contract.body.schema, keyed)
   const intent = {
     tenantId,
     id: randomUUIDv7(),
-    key,
-    firstSent,
-    fingerprint: fingerprint(),
+    key: keyed.key,
+    firstSent: keyed.firstSent,
+    fingerprint: fingerprints.fingerprint,
+    validated: currentFingerprint(fingerprints),
     operation: route.operation.name,
     paymentId,
     refundId,
@@ -42,15 +46,11 @@ export async function readIntent(
     retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
     expiredKeys: parts.settings.EXPIRED_KEYS,
   }
-  return { intent, resource, explainRefusal }
+  return { intent, fingerprints, resource, explainRefusal }
 }
 
 /** The parts that every keyed request has. */
-export interface KeyedRequest extends RequestName {
-  /** Call it only after the body is validated: a body with NaN has no fingerprint. */
-  readonly fingerprint: () => Buffer
-  readonly body: Readonly<Record<string, unknown>>
-}
+export interface KeyedRequest extends RequestName, SentRequest {}
 
 /** @throws ProblemError that explains what is wrong with the key or the body. */
 export async function readKeyedRequest(
@@ -81,7 +81,7 @@ export async function readNamedRequest(
   const body = bytes === undefined ? {} : parseJsonBody(bytes)
   refuseCardNumberInBody(body, settings)
   const { method, path } = request
-  return { ...name, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
+  return { ...name, method, path, body }
 }
 
 /** Reads a JSON body. Where the body may be omitted, a missing one counts as an empty object. */

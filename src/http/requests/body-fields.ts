@@ -53,7 +53,7 @@ export const referenceField = z
 
 // The limits are Stripe's: https://docs.stripe.com/api/metadata. Our own ids there begin with
 // `atomic_`.
-export const metadataField = z
+const metadataField = z
   .record(
     textField({ min: 1, max: 40 })
       .regex(/^[^[\]]*$/, 'must not have square brackets')
@@ -64,6 +64,13 @@ export const metadataField = z
     error: `Too big: expected at most ${METADATA_MEMBERS_MAX} members`,
   })
   .meta({ maxProperties: METADATA_MEMBERS_MAX })
+
+/** An optional field in which null means absent, because clients without a value often send null. */
+export const optionalField = <Field extends z.ZodType>(field: Field) =>
+  field.nullish().overwrite((value) => value ?? undefined)
+
+/** Metadata that may be absent, null or empty, which is the same. */
+export const optionalMetadataField = metadataField.nullish().overwrite((members) => members ?? {})
 
 /** The body of a request without parameters. */
 export const noFields = z.strictObject({})

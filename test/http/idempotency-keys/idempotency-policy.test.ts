@@ -36,7 +36,7 @@ describe('the policy', () => {
         clock_skew_seconds: 300,
         too_old: { status: 412, retry_with_same_key: false },
       },
-      fingerprint: { parts: ['method', 'path', 'body'] },
+      fingerprint: { parts: ['method', 'path', 'body'], body: ['as_sent', 'as_validated'] },
       stored: {
         never: expect.arrayContaining(['409', '429', '5xx']),
         replayed_status: 'original',
