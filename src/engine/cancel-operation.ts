@@ -1,5 +1,7 @@
 // Cancels an operation that has not called the provider yet, when its client wants out.
 import { cancelIfNotBegun } from '../db/idempotency/cancellations.ts'
+import { readOperation } from '../db/operations/operation-rows.ts'
+import type { Transaction } from '../db/connection/client.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
@@ -17,13 +19,24 @@ export interface CancelParts extends StoreAndOperations {
 export async function cancelOperation(parts: CancelParts, ref: OperationRef): Promise<boolean> {
   const { IDEMPOTENCY_FLAVOR, KEY_RETENTION_SECONDS } = parts.settings
   const response = problemResponse(IDEMPOTENCY_FLAVOR, 'operation-canceled')
+  const answer = { response, retentionSeconds: KEY_RETENTION_SECONDS }
   return await inTransaction(parts.store.sql, async (tx) => {
-    const canceled = await cancelIfNotBegun(tx, ref, response, KEY_RETENTION_SECONDS)
-    if (canceled === undefined) return false
-    const { row, wasPending } = canceled
-    const operation = operationNamed(parts, row.operation)
+    if (await cancelIfNotBegun(tx, ref, 'pending', answer)) {
+      await markCanceled(tx, parts, ref)
+      return true
+    }
     // The resource of an operation that failed is marked already.
-    if (wasPending) await operation.markCanceled({ tx, key: row.key }, operation.subject(row))
-    return true
+    return await cancelIfNotBegun(tx, ref, 'failed_retryable', answer)
   })
+}
+
+async function markCanceled(
+  tx: Transaction,
+  parts: Pick<StoreAndOperations, 'operations'>,
+  ref: OperationRef,
+): Promise<void> {
+  const row = await readOperation(tx, ref)
+  if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
+  const operation = operationNamed(parts, row.operation)
+  await operation.markCanceled({ tx, key: row.key }, operation.subject(row))
 }

@@ -98,7 +98,9 @@ export const idempotencyExamples: readonly Example[] = [
   example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
-  example(cancelIfNotBegun, (sql) => cancelIfNotBegun(sql, REF, RESPONSE, RETENTION_SECONDS)),
+  example(cancelIfNotBegun, (sql) =>
+    cancelIfNotBegun(sql, REF, 'pending', { ...BATCH, response: RESPONSE }),
+  ),
   example(requestCancellation, (sql) =>
     requestCancellation(sql, { ...REF, paymentId: ID }, 'stripe'),
   ),

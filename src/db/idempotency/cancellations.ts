@@ -13,33 +13,19 @@ import type {
 import type { Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
-import { readOperation, type OperationRow } from '../operations/operation-rows.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 
-/** An operation whose provider was never called, and whether its resource still says so. */
-export interface NotBegun {
-  readonly row: OperationRow
-  readonly wasPending: boolean
-}
-
 /**
- * Completes an operation with this response if no call of it can have run. A worker that claims it at
- * the same time either finds it completed, or is first, and then it is not canceled here.
+ * Completes an operation in this status with the response, if no call of it can have run. A worker that
+ * claims it at the same time either finds it completed, or is first, and then it is not canceled here.
  */
 export async function cancelIfNotBegun(
   tx: Transaction,
-  ref: OperationRef,
-  response: StoredResponse,
-  retentionSeconds: number,
-): Promise<NotBegun | undefined> {
-  const [canceled] = await tx<{ was_pending: boolean }[]>`
-    with found as (
-      select tenant_id, id, status from idempotency_keys
-      where tenant_id = ${ref.tenantId} and id = ${ref.id}
-        and status in ('pending', 'failed_retryable') and recovery_point = 'started'
-        and not in_doubt and phase_began_at is null
-      for update
-    )
+  { tenantId, id }: OperationRef,
+  from: 'pending' | 'failed_retryable',
+  { response, retentionSeconds }: { response: StoredResponse; retentionSeconds: number },
+): Promise<boolean> {
+  const { count } = await tx`
     update idempotency_keys set
       status = 'completed',
       recovery_point = 'finished',
@@ -49,15 +35,11 @@ export async function cancelIfNotBegun(
       response_body = ${response.body},
       finished_at = now(),
       expires_at = now() + ${retentionSeconds} * interval '1 second'
-    from found
-    where ${seesTenant(tx, ref.tenantId)}
-      and idempotency_keys.tenant_id = found.tenant_id and idempotency_keys.id = found.id
-    returning found.status = 'pending' as was_pending
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = ${from} and recovery_point = 'started'
+      and not in_doubt and phase_began_at is null
   `
-  if (canceled === undefined) return undefined
-  const row = await readOperation(tx, ref)
-  if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
-  return { row, wasPending: canceled.was_pending }
+  return count === 1
 }
 
 /**

@@ -14,6 +14,7 @@ export interface Product {
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
   readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
   readonly resolveDue: typeof import('../../../src/recovery/outcome-resolver.ts').resolveDue
+  readonly cancelOperation: typeof import('../../../src/engine/cancel-operation.ts').cancelOperation
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
   readonly createRefundEndpoint: typeof import('../../../src/operations/create-refund/endpoint.ts').createRefundEndpoint
@@ -48,6 +49,7 @@ const PROGRAM_MODULES = [
   'src/db/idempotency/batch-reservations.ts',
   'src/db/operations/batch-claims.ts',
   'src/db/operations/batch-records.ts',
+  'src/engine/cancel-operation.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',
   'src/recovery/sweeper.ts',

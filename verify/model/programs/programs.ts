@@ -40,6 +40,8 @@ export interface Programs {
   readonly sweep: Program
   readonly reap: Program
   readonly check: Program
+  /** A client cancels the key of this operation. */
+  cancel(operationId: string): Program
   /** An API process to which these requests are sent together. */
   send(requests: readonly ClientRequest[]): Program
 }
@@ -61,6 +63,10 @@ export function programsOf(
     sweep: async (environment) => void (await product.sweep(engineOf(environment))),
     reap: async (environment) => void (await product.reap(engineOf(environment), settings)),
     check: async (environment) => void (await product.resolveDue(engineOf(environment))),
+    cancel: (operationId) => async (environment) => {
+      const ref = { tenantId: TENANT_ID, id: operationId }
+      await product.cancelOperation(engineOf(environment), ref)
+    },
     send: (requests) => async (environment) => {
       const parts = makeApi(product, settings, environment, requests)
       await runTogether(environment, requests, (request) =>

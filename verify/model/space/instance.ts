@@ -7,7 +7,7 @@ import type { Work } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 
-type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send'
+type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send' | 'cancel'
 
 /** A job of a worker process, or a request to an API process. */
 export interface Member {
@@ -163,8 +163,9 @@ export function receiveRows(
     if (key === undefined) return row
     const { lease_epoch: claimed, leaseEpoch: read } = row
     if (typeof claimed === 'number') {
-      // A request reads epochs, but owns no lease.
-      if (receiver.kind !== 'send') receiver = withEpoch(receiver, key, claimed)
+      // Requests read epochs, but own no lease.
+      const isRequest = receiver.kind === 'send' || receiver.kind === 'cancel'
+      if (!isRequest) receiver = withEpoch(receiver, key, claimed)
       return { ...row, lease_epoch: EPOCH_TOKEN + key }
     }
     if (typeof read !== 'number') return row
@@ -206,6 +207,7 @@ const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
   reap: 'the reaper',
   check: 'the outcome resolver',
   send: 'the client request',
+  cancel: 'the cancellation',
 }
 
 export function nameOfInstance({ kind, members }: Instance): string {
