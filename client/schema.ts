@@ -3947,6 +3947,46 @@ export interface components {
             };
         };
         /**
+         * A reference is required
+         * @description The tenant of the API key requires a reference for every payment and every refund. Nothing was executed, and the idempotency key is not used up. Send the name of what is paid or returned, for example the number of the order, as `reference`.
+         * @example {
+         *       "type": "/problems/reference-required",
+         *       "title": "A reference is required",
+         *       "status": 422,
+         *       "errors": [
+         *         {
+         *           "pointer": "/reference",
+         *           "detail": "Required"
+         *         }
+         *       ],
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "reference_required",
+         *         "message": "A reference is required",
+         *         "param": "reference"
+         *       }
+         *     }
+         */
+        ReferenceRequiredProblem: {
+            /** @constant */
+            type: "/problems/reference-required";
+            /** @constant */
+            title: "A reference is required";
+            /** @constant */
+            status: 422;
+            detail?: string;
+            /** @description The errors in the body, at most the first 20. */
+            errors?: components["schemas"]["FieldError"][];
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "reference_required";
+                message: string;
+                param?: string;
+            };
+        };
+        /**
          * Idempotency-Key has expired
          * @description The key was used before, and its response is no longer stored. Idempotency-Key-Expired shows when the key expired, and Idempotency-Earlier-Resource the path of the resource that the earlier request created or changed. This request was not executed. Read that resource. Use a new key only if the operation should happen once more.
          * @example {
@@ -6035,6 +6075,8 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description Whether every new payment and refund must have a reference. */
+            requires_reference: boolean;
             /**
              * Format: date-time
              * @description When the tenant was created.
@@ -6101,6 +6143,8 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description Whether every new payment and refund must have a reference. */
+            requires_reference: boolean;
             /**
              * Format: date-time
              * @description When the tenant was created.
@@ -7735,7 +7779,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"];
             };
         };
-        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`. */
+        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`, `reference-required`. */
         "ForeignKey-UnprocessableEntity": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7753,7 +7797,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"] | components["schemas"]["ReferenceRequiredProblem"];
                 "application/json": components["schemas"]["StripeError"];
             };
         };
@@ -9746,7 +9790,7 @@ export interface operations {
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`. */
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `reference-required`. */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -9764,7 +9808,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"];
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["ReferenceRequiredProblem"];
                     "application/json": components["schemas"]["StripeError"];
                 };
             };

@@ -86,6 +86,8 @@ export interface ApiParts {
     | 'RATE_LIMIT_READS'
     | 'RATE_LIMIT_WINDOW_SECONDS'
   >
+  /** Whether new payments and refunds of the request's tenant must have a reference. */
+  readonly requiresReference?: boolean
   readonly limits: ApiLimits
   readonly observe: ApiObserver
   /**

@@ -38,6 +38,7 @@ const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
     }),
     location: z.string().optional().meta({ description: 'Its path.' }),
   },
+  'reference-required': { errors: errorsField },
   'response-dropped': { location: locationField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
@@ -87,6 +88,7 @@ const examples: { readonly [Type in ProblemType]?: Record<string, unknown> } = {
     location: `/v1/payments/${examplePayment.id}`,
   },
   'invalid-amount': { errors: [{ pointer: '/amount', detail: 'Required' }] },
+  'reference-required': { errors: [{ pointer: '/reference', detail: 'Required' }] },
   'customer-not-found': { errors: [{ pointer: '/customer', detail: 'No such customer' }] },
 }
 

@@ -124,11 +124,12 @@ function createCallers(parts: ApiParts): CallerOf {
   }
 }
 
-function makeCaller(parts: ApiParts, { tenantId, keyId, limits }: AuthenticatedKey): Caller {
+function makeCaller(parts: ApiParts, apiKey: AuthenticatedKey): Caller {
+  const { tenantId, keyId, limits, requiresReference } = apiKey
   const settings = { ...parts.settings, ...limits }
   const store = { ...parts.store, sql: parts.store.ofTenant(tenantId) }
   const shown = { tenant: showId('tnt', tenantId), key: keyId }
-  return { own: { ...parts, settings, store }, shown }
+  return { own: { ...parts, settings, store, requiresReference }, shown }
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */

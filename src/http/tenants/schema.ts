@@ -15,6 +15,9 @@ const tenantShape = z.object({
       description: 'The fixed fee per capture, in the smallest unit of the currency.',
     }),
   }),
+  requires_reference: z.boolean().meta({
+    description: 'Whether every new payment and refund must have a reference.',
+  }),
   created_at: timeField('When the tenant was created.'),
   disabled_at: timeField(
     'When the tenant was disabled. Its API keys do not work since then.',

@@ -74,5 +74,6 @@ export const createPaymentContract: KeyedContract = {
     'unknown-currency',
     'customer-not-found',
     'duplicate-reference',
+    'reference-required',
   ],
 }

@@ -50,5 +50,6 @@ export const createRefundContract: KeyedContract = {
     'charge-disputed',
     'invalid-amount',
     'duplicate-reference',
+    'reference-required',
   ],
 }

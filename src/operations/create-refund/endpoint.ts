@@ -11,6 +11,7 @@ import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing } from '../../http/keyed/intent-draft.ts'
 import { showRefund } from '../../http/keyed/unfinished-answer.ts'
 import { invalidState } from '../../http/payments/invalid-state.ts'
+import { findReferenceProblem } from '../../http/payments/require-reference.ts'
 import { findRequestedPayment } from '../../http/payments/requested-payment.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createRefundBody, createRefundContract } from './contract.ts'
@@ -30,7 +31,9 @@ export const createRefundEndpoint = keyedEndpoint({
       reference: others.reference ?? null,
       metadata: others.metadata ?? {},
     }
-    return refusing(findPartProblem(amount, payment.currency), {
+    const problem =
+      findReferenceProblem(parts, refund.reference) ?? findPartProblem(amount, payment.currency)
+    return refusing(problem, {
       paymentId: payment.id,
       refundId: randomUUIDv7(),
       details: detailsOfRefund(refund),

@@ -2,6 +2,7 @@
 // keys of the requests. The same for refunds.
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { setRequiresReference } from '../../../src/db/tenants/tenants.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type OwnService,
   type Tenant,
 } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { expectProblem, expectReplay, isKeyKnown, makePayment } from '../payments.ts'
 
 let service: OwnService
@@ -364,4 +366,43 @@ test('pages of a reference hold only its payments', async () => {
 
   expect(await list('limit=2')).toEqual({ ids: ids.slice(0, 2), more: true })
   expect(await list(`starting_after=${ids[1]}`)).toEqual({ ids: ids.slice(2), more: false })
+})
+
+describe('a tenant that requires references', () => {
+  test('gets 422 without one, which leaves the key unused, and its retries of earlier requests as before', async () => {
+    const owner = await service.createTenant()
+    const [early, late] = [randomUUID(), randomUUID()]
+    const send = (key: string, fields = {}) =>
+      postPayment(service.apiUrl, owner, paymentBody(fields), { key })
+    const first = await send(early)
+    await setRequiresReference(service.store.sql, owner.id, true)
+    // The API forgets the API keys that it has cached.
+    const refused = await until(async () => {
+      const answer = await send(randomUUID())
+      return answer.status !== 201 && answer
+    })
+
+    expectProblem(refused, 'reference-required')
+    expectProblem(await send(late), 'reference-required')
+    expect(await isKeyKnown(service, owner, late)).toBe(false)
+    expect(refused.json).toMatchObject({ errors: [{ pointer: '/reference' }] })
+    expectReplay(await send(early), first)
+    const path = `/v1/payments/${idOf(first)}/refunds`
+    expectProblem(await post(service.apiUrl, owner, path, { amount: 1 }), 'reference-required')
+    expectProblem(await post(service.apiUrl, owner, path), 'reference-required')
+    const reference = newReference()
+    expect((await send(randomUUID(), { reference })).status).toBe(201)
+    expect((await post(service.apiUrl, owner, path, { reference })).status).toBe(201)
+
+    await setRequiresReference(service.store.sql, owner.id, false)
+    expect(await until(async () => (await send(randomUUID())).status === 201)).toBe(true)
+  })
+
+  test('does not require one of another tenant', async () => {
+    const owner = await service.createTenant()
+    await setRequiresReference(service.store.sql, owner.id, true)
+
+    const answer = await postPayment(service.apiUrl, tenant, paymentBody())
+    expect(answer.status).toBe(201)
+  })
 })

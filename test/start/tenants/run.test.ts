@@ -62,7 +62,9 @@ test('creates a tenant with a valid key, and lists it', async () => {
   const tenantId = parseTenantId(id)
   expect(await authenticateKey(store, secret)).toMatchObject({ tenantId, scopes: ['*'] })
   expect(list.code).toBe(0)
-  expect(list.text).toMatch(new RegExp(`^${id}  \\S+Z  enabled  0 bp \\+ 0  Shop$`, 'm'))
+  expect(list.text).toMatch(
+    new RegExp(`^${id}  \\S+Z  enabled  0 bp \\+ 0  optional    Shop$`, 'm'),
+  )
   expect(await trailOf(id)).toEqual([
     { actor: 'command line', action: 'tenant.create', result: 'made' },
   ])
@@ -130,6 +132,27 @@ test('sets fees', async () => {
 
   expect(code).toBe(0)
   expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* 290 bp \\+ 30 `, 'm'))
+})
+
+test('requires references, or not', async () => {
+  const { id, secret } = await makeTenant()
+  for (const references of ['required', 'optional']) {
+    const { text, code } = await run(['policy', id, '--references', references])
+
+    expect({ text, code }).toEqual({
+      text: `tenant      ${id}\nreferences  ${references}`,
+      code: 0,
+    })
+    expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* ${references} `, 'm'))
+    expect(await authenticateKey(store, secret)).toMatchObject({
+      requiresReference: references === 'required',
+    })
+  }
+  expect(await trailOf(id)).toMatchObject([
+    { action: 'tenant.create' },
+    { action: 'tenant.references', result: 'set' },
+    { action: 'tenant.references', result: 'set' },
+  ])
 })
 
 describe('limits', () => {
@@ -227,6 +250,8 @@ describe('exits with 2 and the help', () => {
     ['--grace-hours must be', ['rotate-key', KEY, '--grace-hours', '169']],
     ['--basis-points must be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
     ['--fixed must be', ['fees', TENANT, '--basis-points', '1']],
+    ['--references must be required or optional', ['policy', TENANT]],
+    ['--references must be required or optional', ['policy', TENANT, '--references', 'yes']],
     ['limits takes the id of one tenant', ['limits']],
     ['limits takes the id of one tenant', ['limits', TENANT, '5']],
     ['limits takes no --fixed', ['limits', TENANT, '--fixed', '5']],
