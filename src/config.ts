@@ -13,6 +13,7 @@ import {
   operatorKeys,
   trustedProxies,
 } from './config-formats.ts'
+import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
@@ -164,10 +165,10 @@ const environmentSchema = z
     RATE_LIMIT_WINDOW_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
     REQUEST_MAX_AGE_SECONDS: z.coerce.number().int().min(1).max(86_400).optional(),
     API_KEY_CACHE_SECONDS: z.coerce.number().min(0).max(60).default(5),
+    ...answerSettings,
     STORE_BREAKER_FAILURES: limit.default(10),
     PROVIDER_BREAKER_FAILURES: limit.default(20),
     BREAKER_OPEN_MS: milliseconds.default(1_000),
-
     DNS_SERVERS: nameServers.optional(),
     DNS_TIMEOUT_MS: milliseconds.default(2_000),
 
@@ -199,6 +200,7 @@ const environmentSchema = z
     error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
   .refine(isBesideStandIn, besideStandIn)
+  .refine(encryptsAnswers, needsEncryption)
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],
     error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',

@@ -1,6 +1,7 @@
 // Wires the concrete parts together: the store, the provider, the clock. No other file chooses
 // them.
 import type { Logger } from 'pino'
+import { openAnswers } from './answers/open-answers.ts'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
 import { batchRecords } from './db/operations/batch-records.ts'
@@ -54,6 +55,7 @@ export function wireApi(
     store,
     apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
+    answers: openAnswers(config, store, log, observe),
     reserve: batchReservations(),
     findKey: batchLookUps(),
     watch,

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import type { Logger } from 'pino'
+import type { Answers } from '../answers/answers.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { FindKey, Reserve } from '../db/idempotency/batch-reservations.ts'
@@ -38,6 +39,8 @@ export interface ApiParts {
   readonly store: Store
   readonly apiKeyCache: ApiKeyCache
   readonly recentKeys: RecentKeys
+  /** Copies of completed answers, in front of the store. */
+  readonly answers: Answers
   readonly reserve: Reserve
   readonly findKey: FindKey
   readonly watch: IdleWatch

@@ -72,6 +72,7 @@ export async function startLimitedApi(
     async stop() {
       for (const { server, parts: own } of running) {
         own.watch.stop()
+        own.answers.close()
         const closed = once(server, 'close')
         server.close()
         server.closeAllConnections()

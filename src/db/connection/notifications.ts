@@ -13,6 +13,9 @@ export const IDLE_CHANNEL = 'operations_settled'
  */
 export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
 
+/** Announces that stored responses were dropped. It has no payload, because this is rare. */
+export const RESPONSES_DROPPED_CHANNEL = 'responses_dropped'
+
 /** The channel that pg-boss uses for its schema; the payload is the name of a queue. */
 export const JOBS_CHANNEL = `pgboss_${createHash('sha224').update(JOB_SCHEMA).digest('hex').slice(0, 24)}`
 

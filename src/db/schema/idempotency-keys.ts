@@ -3,6 +3,7 @@
 // worker, and finally the response that every retry gets.
 import { sql } from 'drizzle-orm'
 import {
+  bigint,
   check,
   foreignKey,
   index,
@@ -171,4 +172,18 @@ export const idempotencyKeys = pgTable(
     ),
     seenByItsTenant(),
   ],
+)
+
+/**
+ * One row, which counts how often stored responses were dropped. Copies of responses outside the
+ * database are valid for one epoch.
+ */
+export const answerEpochs = pgTable(
+  'answer_epochs',
+  {
+    /** Always 1. */
+    id: integer('id').primaryKey(),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+  },
+  () => [check('answer_epochs_one_row', sql`id = 1`)],
 )

@@ -7,7 +7,6 @@ import { FirstSentRefusedError } from '../../db/idempotency/first-sent.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { IntentRefusedError, type Reservation } from '../../db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
-import type { KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
@@ -47,8 +46,10 @@ export function keyedEndpoint(route: KeyedRoute): OperationEndpoint {
 
 function serveKeyed(route: KeyedRoute): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId, observe) => {
+    const epoch = parts.answers.epoch()
     const found = await findOrReserve(route, parts, request, tenantId)
     const { role, accepted } = await takeRole(parts, found)
+    parts.answers.keep(epoch, accepted.key)
     if (role === 'owner') {
       observe(found.isNew ? 'created' : 'retry')
       parts.wakeWorkers()
@@ -57,6 +58,7 @@ function serveKeyed(route: KeyedRoute): TenantEndpoint {
     const prefer = parsePrefer(headerLines(request, 'prefer'))
     const waitSeconds = secondsToWait(parts, prefer, role)
     const now = await waitUntilIdle(parts, request, accepted, waitSeconds)
+    if (now !== accepted) parts.answers.keep(epoch, now.key)
     const headers = { ...expiry(now.key), ...preferenceApplied(prefer, role, waitSeconds) }
     const answer = await answerFor(route, parts, now, role, headers)
     return { ...answer, headers: { ...headers, ...answer.headers } }
@@ -76,7 +78,7 @@ async function findOrReserve(
   tenantId: string,
 ): Promise<Found> {
   const keyed = await readKeyedRequest(route.contract.body, parts, request)
-  const recent = await findRecent(parts, { tenantId, key: keyed.key })
+  const recent = await findRecent(parts, tenantId, keyed)
   // A request that was accepted is valid: a retry of it is not validated again.
   if (recent !== undefined && isSent(recent.key, keyed)) {
     return { reservation: recent, isNew: false }
@@ -116,14 +118,15 @@ function isSent({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
   }
 }
 
-/**
- * Looks up a key that this process knows to be reserved, which costs a fraction of a reservation.
- * Returns what a reservation would return, or undefined when the key does not exist any more.
- */
+/** Finds a copy of the answer, or the row of a key that this process knows to be reserved. */
 async function findRecent(
   parts: ApiParts,
-  { tenantId, key }: KeyName,
+  tenantId: string,
+  keyed: KeyedRequest,
 ): Promise<Reservation | undefined> {
+  const { key } = keyed
+  const copy = await parts.answers.find({ tenantId, key })
+  if (copy !== undefined && isSent(copy, keyed)) return { key: copy, resource: null }
   if (!parts.recentKeys.has(tenantId, key)) return undefined
   try {
     const reserved = await parts.limits.storeBreaker.reserving(() => findKey(parts, tenantId, key))
