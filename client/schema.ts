@@ -2258,7 +2258,7 @@ export interface components {
          *         }
          *       },
          *       "request": {
-         *         "idempotency_key": "order-1042"
+         *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
          *       },
          *       "created_at": "2026-01-31T12:00:00.000Z"
          *     }
@@ -2434,7 +2434,7 @@ export interface components {
          *         }
          *       },
          *       "request": {
-         *         "idempotency_key": "order-1042"
+         *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
          *       },
          *       "created_at": "2026-01-31T12:00:00.000Z"
          *     }
@@ -2842,6 +2842,22 @@ export interface components {
             detail: string;
         };
         /**
+         * @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.
+         * @example {
+         *       "type": "invalid_request",
+         *       "code": "idempotency_conflict",
+         *       "message": "Idempotency-Key was used for another request"
+         *     }
+         */
+        AcpError: {
+            /** @enum {string} */
+            type: "invalid_request" | "processing_error" | "service_unavailable";
+            code: string;
+            message: string;
+            /** @description The JSONPath of the first wrong field. */
+            param?: string;
+        };
+        /**
          * Too many invalid API keys
          * @description This client address has sent too many API keys that are not valid, and no other key is looked up for it until the time window ends. Nothing was executed, and the idempotency key is not used up. Check the API key, and retry after the time in Retry-After.
          * @example {
@@ -3168,6 +3184,36 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "idempotency_key_empty";
+                message: string;
+            };
+        };
+        /**
+         * Idempotency-Key is too short
+         * @description The tenant has a minimum length for new keys, so that they cannot be guessed or repeated by chance. Nothing was executed. Use a UUID. A retry of an accepted request is not affected.
+         * @example {
+         *       "type": "/problems/idempotency-key-too-short",
+         *       "title": "Idempotency-Key is too short",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "idempotency_key_too_short",
+         *         "message": "Idempotency-Key is too short"
+         *       }
+         *     }
+         */
+        IdempotencyKeyTooShortProblem: {
+            /** @constant */
+            type: "/problems/idempotency-key-too-short";
+            /** @constant */
+            title: "Idempotency-Key is too short";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "idempotency_key_too_short";
                 message: string;
             };
         };
@@ -5967,7 +6013,7 @@ export interface components {
         /**
          * @example {
          *       "object": "idempotency_key",
-         *       "key": "order-1042",
+         *       "key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10",
          *       "operation": "payment.create",
          *       "status": "completed",
          *       "recovery_point": "finished",
@@ -6032,10 +6078,10 @@ export interface components {
         };
         IdempotencyPolicy: {
             /**
-             * @description The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe.
+             * @description The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe; `acp` is the Agentic Commerce Protocol.
              * @enum {string}
              */
-            flavor: "ietf" | "stripe";
+            flavor: "ietf" | "stripe" | "acp";
             /** @description The syntax of idempotency keys. */
             key: {
                 [key: string]: unknown;
@@ -6178,6 +6224,13 @@ export interface components {
                 own: boolean;
                 /** @description How many there are now. The count stops at the limit, or at 1,000,000 without one. */
                 used: number;
+            };
+            /** @description The least number of characters of a new idempotency key. */
+            key_length_min: {
+                /** @description The limit that applies; null for none. */
+                limit: number | null;
+                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
+                own: boolean;
             };
             /** @description Requests that change something. */
             writes: {
@@ -7648,7 +7701,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`, `too-many-active-keys`. */
@@ -7671,7 +7724,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `scope-missing`. */
@@ -7687,7 +7740,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `provider-unavailable`, `overloaded`. */
@@ -7710,10 +7763,10 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["ProviderUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-short`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "ForeignKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7731,8 +7784,8 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooShortProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
@@ -7754,7 +7807,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Implemented: `repeatability-client-id-unsupported`. */
@@ -7776,7 +7829,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RepeatabilityClientIdUnsupportedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`, `reference-required`. */
@@ -7798,7 +7851,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"] | components["schemas"]["ReferenceRequiredProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
@@ -7821,7 +7874,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `duplicate-reference`. */
@@ -7844,7 +7897,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["DuplicateReferenceProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Request Timeout: `operation-timed-out`, `request-timeout`. */
@@ -7866,7 +7919,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationTimedOutProblem"] | components["schemas"]["RequestTimeoutProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -7881,7 +7934,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -7896,7 +7949,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payment Required: `payment-declined`. */
@@ -7918,7 +7971,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["PaymentDeclinedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `customer-not-found`, `route-not-found`. */
@@ -7940,7 +7993,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CustomerNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -7956,7 +8009,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -7978,7 +8031,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payment Required: `payment-declined`, `authorization-expired`. */
@@ -8000,7 +8053,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["PaymentDeclinedProblem"] | components["schemas"]["AuthorizationExpiredProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payment Required: `refund-declined`. */
@@ -8022,7 +8075,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RefundDeclinedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
@@ -8037,7 +8090,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`. */
@@ -8052,7 +8105,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `scope-missing`. */
@@ -8067,7 +8120,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8082,7 +8135,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `invalid-query`, `malformed-request`. */
@@ -8096,7 +8149,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8111,7 +8164,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -8125,7 +8178,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
@@ -8141,7 +8194,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
@@ -8163,7 +8216,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `scope-missing`. */
@@ -8179,7 +8232,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8201,10 +8254,10 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-short`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "LocalKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -8221,8 +8274,8 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooShortProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
@@ -8243,7 +8296,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Implemented: `repeatability-client-id-unsupported`. */
@@ -8264,7 +8317,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RepeatabilityClientIdUnsupportedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `webhook-url-refused`. */
@@ -8285,7 +8338,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["WebhookUrlRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
@@ -8307,7 +8360,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8322,7 +8375,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8337,7 +8390,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `too-many-webhook-endpoints`. */
@@ -8359,7 +8412,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyWebhookEndpointsProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8375,7 +8428,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -8396,7 +8449,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `webhook-endpoint-disabled`. */
@@ -8418,7 +8471,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Gone: `idempotency-key-expired`. */
@@ -8434,7 +8487,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-request`. */
@@ -8448,7 +8501,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8462,7 +8515,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8476,7 +8529,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8490,7 +8543,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `operation-not-cancelable`. */
@@ -8505,7 +8558,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationNotCancelableProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `overloaded`. */
@@ -8518,7 +8571,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8531,7 +8584,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `operator-key-invalid`, `session-ended`. */
@@ -8544,7 +8597,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"] | components["schemas"]["SessionEndedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8556,7 +8609,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8569,7 +8622,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `operator-role-insufficient`, `csrf-token-invalid`. */
@@ -8582,7 +8635,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperatorRoleInsufficientProblem"] | components["schemas"]["CsrfTokenInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
@@ -8594,7 +8647,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8606,7 +8659,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8618,7 +8671,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8630,7 +8683,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8643,7 +8696,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `invalid-query`, `malformed-request`. */
@@ -8655,7 +8708,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`, `resource-not-found`. */
@@ -8667,7 +8720,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `customer-of-another-tenant`. */
@@ -8680,7 +8733,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CustomerOfAnotherTenantProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `api-key-ended`. */
@@ -8693,7 +8746,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyEndedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `nothing-to-resume`. */
@@ -8706,7 +8759,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["NothingToResumeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `operation-not-unknown`, `resolution-contradicted`, `resolution-unverifiable`, `key-window-passed`, `second-operator-needed`. */
@@ -8719,7 +8772,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationNotUnknownProblem"] | components["schemas"]["ResolutionContradictedProblem"] | components["schemas"]["ResolutionUnverifiableProblem"] | components["schemas"]["KeyWindowPassedProblem"] | components["schemas"]["SecondOperatorNeededProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `operation-not-completed`. */
@@ -8732,7 +8785,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationNotCompletedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `finding-not-open`. */
@@ -8745,7 +8798,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["FindingNotOpenProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8757,7 +8810,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
@@ -8769,7 +8822,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8781,7 +8834,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8793,7 +8846,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8805,7 +8858,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `operator-key-invalid`. */
@@ -8818,7 +8871,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`. */
@@ -8831,7 +8884,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8844,7 +8897,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8857,7 +8910,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `session-ended`. */
@@ -8870,7 +8923,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["SessionEndedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8882,7 +8935,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8895,7 +8948,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8908,7 +8961,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `csrf-token-invalid`. */
@@ -8921,7 +8974,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `overloaded`. */
@@ -8934,7 +8987,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`, `resource-not-found`. */
@@ -8946,7 +8999,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `launcher-unavailable`, `overloaded`. */
@@ -8959,7 +9012,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["LauncherUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `csrf-token-invalid`, `operator-role-insufficient`. */
@@ -8972,7 +9025,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"] | components["schemas"]["OperatorRoleInsufficientProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
@@ -8984,7 +9037,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8996,7 +9049,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -9008,7 +9061,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -9020,7 +9073,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `invalid-query`, `malformed-request`. */
@@ -9032,7 +9085,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `webhook-endpoint-disabled`. */
@@ -9045,7 +9098,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `webhook-signature-invalid`, `webhook-too-old`, `webhook-malformed`, `malformed-json`, `malformed-request`. */
@@ -9057,7 +9110,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -9069,7 +9122,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -9081,7 +9134,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -9093,7 +9146,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -9106,7 +9159,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -9118,7 +9171,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description The request reached no endpoint: `malformed-request`, `route-not-found`, `method-not-allowed`, `request-timeout`, `expectation-failed`, `headers-too-large`, `overloaded`, `internal-error`. */
@@ -9131,7 +9184,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedRequestProblem"] | components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["MethodNotAllowedProblem"] | components["schemas"]["RequestTimeoutProblem"] | components["schemas"]["ExpectationFailedProblem"] | components["schemas"]["HeadersTooLargeProblem"] | components["schemas"]["OverloadedProblem"] | components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
     };
@@ -9225,8 +9278,8 @@ export interface components {
          */
         "WWW-Authenticate": string;
         /**
-         * @description The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe`, once the key is reserved.
-         * @example order-1042
+         * @description The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe` or `acp`, once the key is reserved.
+         * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
          */
         "Idempotency-Key": string;
         /**
@@ -9472,7 +9525,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             410: components["responses"]["ForeignKey-Gone"];
@@ -9498,7 +9551,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["CaptureExceedsAuthorizationProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9607,7 +9660,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             410: components["responses"]["ForeignKey-Gone"];
@@ -9633,7 +9686,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9783,7 +9836,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"] | components["schemas"]["DuplicateReferenceProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             410: components["responses"]["ForeignKey-Gone"];
@@ -9809,7 +9862,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["ReferenceRequiredProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9918,7 +9971,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             410: components["responses"]["ForeignKey-Gone"];
@@ -9944,7 +9997,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -10572,7 +10625,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10651,7 +10704,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10735,7 +10788,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10815,7 +10868,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10968,7 +11021,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -11083,7 +11136,7 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             500: components["responses"]["Tenant-InternalError"];
@@ -13048,7 +13101,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13129,7 +13182,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13210,7 +13263,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13291,7 +13344,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13372,7 +13425,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13453,7 +13506,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13534,7 +13587,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13615,7 +13668,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13696,7 +13749,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13777,7 +13830,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13858,7 +13911,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13927,7 +13980,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13996,7 +14049,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14065,7 +14118,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14134,7 +14187,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14203,7 +14256,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14272,7 +14325,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14341,7 +14394,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14410,7 +14463,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -14479,7 +14532,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }

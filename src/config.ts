@@ -22,6 +22,7 @@ const count = z.coerce.number().int().min(1).max(1_000)
 export const LIMIT_MAX = 1_000_000
 /** Counting more keys would take seconds. */
 export const STORED_KEYS_MAX = 10_000_000
+export const KEY_LENGTH_MIN_MAX = 64
 
 /** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)
@@ -134,7 +135,7 @@ const environmentSchema = z
       .int()
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(DAY_SECONDS),
-    IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe']).default('ietf'),
+    IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe', 'acp']).default('ietf'),
     EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
     TOMBSTONE_RETENTION_SECONDS: z.coerce
       .number()
@@ -159,6 +160,7 @@ const environmentSchema = z
     MAX_WAITING_REQUESTS: limit.default(5_000),
     MAX_ACTIVE_KEYS: limit.default(1_000),
     MAX_STORED_KEYS: z.coerce.number().int().min(0).max(STORED_KEYS_MAX).default(1_000_000),
+    KEY_LENGTH_MIN: z.coerce.number().int().min(1).max(KEY_LENGTH_MIN_MAX).default(1),
     RATE_LIMIT_WRITES: limit.default(6_000),
     RATE_LIMIT_READS: limit.default(60_000),
     RATE_LIMIT_INVALID_KEYS: limit.default(60),

@@ -85,6 +85,7 @@ export interface ApiParts {
     | 'PROVIDER_KEY_WINDOW_SECONDS'
     | 'MAX_ACTIVE_KEYS'
     | 'MAX_STORED_KEYS'
+    | 'KEY_LENGTH_MIN'
     | 'RATE_LIMIT_WRITES'
     | 'RATE_LIMIT_READS'
     | 'RATE_LIMIT_WINDOW_SECONDS'

@@ -6,7 +6,12 @@ import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-op
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract, Success } from '../http/contracts/contract.ts'
 import type { ResponseHeader } from '../http/contracts/response-headers.ts'
-import { pascalCase, problemSchema, stripeErrorSchema } from '../http/contracts/problem-schema.ts'
+import {
+  acpErrorSchema,
+  pascalCase,
+  problemSchema,
+  stripeErrorSchema,
+} from '../http/contracts/problem-schema.ts'
 import {
   problemsAnywhere,
   problemsOf,
@@ -119,10 +124,13 @@ function describeProblems(
     headers: headerRefs(headers),
     content: {
       'application/problem+json': { schema: oneOfProblems(types) },
-      'application/json': { schema: stripeErrorSchema },
+      'application/json': { schema: errorOfFlavor },
     },
   }
 }
+
+/** A service has one flavor. */
+const errorOfFlavor = z.union([stripeErrorSchema, acpErrorSchema])
 
 const unions = new Map<string, z.ZodType>()
 

@@ -59,6 +59,7 @@ const bodyProblems: readonly ProblemType[] = [
 const keyProblems: readonly ProblemType[] = [
   'idempotency-key-missing',
   'idempotency-key-empty',
+  'idempotency-key-too-short',
   'idempotency-key-too-long',
   'idempotency-key-malformed',
   'idempotency-key-repeated',

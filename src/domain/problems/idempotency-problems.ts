@@ -14,6 +14,11 @@ export const idempotencyProblems = {
     'Idempotency-Key is empty',
     'The Idempotency-Key header has no value. A key has 1 to 255 characters. Nothing was executed.',
   ),
+  'idempotency-key-too-short': invalid(
+    400,
+    'Idempotency-Key is too short',
+    'The tenant has a minimum length for new keys, so that they cannot be guessed or repeated by chance. Nothing was executed. Use a UUID. A retry of an accepted request is not affected.',
+  ),
   'idempotency-key-too-long': invalid(
     400,
     'Idempotency-Key is too long',

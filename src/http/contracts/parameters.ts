@@ -1,7 +1,7 @@
 // Zod schemas of parameters that several endpoints accept; they describe requests in openapi.yaml.
 import { z } from 'zod'
 import type { IdPrefix } from '../../domain/resource-id.ts'
-import { exampleId, EXAMPLE_TIME } from './fields.ts'
+import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId } from './fields.ts'
 
 /** An id in a path. It has no pattern: a malformed id is answered like an unknown one, with 404. */
 export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {
@@ -63,7 +63,7 @@ export const idempotencyKeyHeader = z.object({
       param: { id: 'IdempotencyKey' },
       description:
         'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces.',
-      examples: ['order-1042'],
+      examples: [EXAMPLE_KEY],
     }),
   'Repeatability-Request-ID': z
     .string()

@@ -2,6 +2,7 @@
 // types, so that a client can tell problems apart by `type`.
 import { failureTypes } from '../../domain/payments/failure-type.ts'
 import { z } from 'zod'
+import { acpError } from '../../domain/problems/acp-error.ts'
 import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
@@ -167,6 +168,21 @@ export const stripeErrorSchema = z
     description:
       'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which.',
     examples: [exampleStripeError],
+  })
+
+/** Every problem when `IDEMPOTENCY_FLAVOR=acp`. */
+export const acpErrorSchema = z
+  .strictObject({
+    type: z.enum(['invalid_request', 'processing_error', 'service_unavailable']),
+    code: z.string(),
+    message: z.string(),
+    param: z.string().optional().meta({ description: 'The JSONPath of the first wrong field.' }),
+  })
+  .meta({
+    id: 'AcpError',
+    description:
+      'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.',
+    examples: [acpError('idempotency-key-reused')],
   })
 
 /** The JSON that `GET /problems/:type` returns. */

@@ -1,4 +1,5 @@
 // Describes, for openapi.yaml, every response header that the service itself sets.
+import { EXAMPLE_KEY } from './fields.ts'
 import { z } from 'zod'
 
 interface HeaderDescription {
@@ -95,9 +96,9 @@ export const responseHeaders = {
   },
   'Idempotency-Key': {
     description:
-      'The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe`, once the key is reserved.',
+      'The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe` or `acp`, once the key is reserved.',
     schema: z.string(),
-    example: 'order-1042',
+    example: EXAMPLE_KEY,
   },
   'Stripe-Should-Retry': {
     description:

@@ -1,7 +1,7 @@
 // Contracts of the endpoints for idempotency keys.
 import { z } from 'zod'
 import { flavors } from '../../domain/problems/flavor.ts'
-import { anyMembers } from '../contracts/fields.ts'
+import { anyMembers, EXAMPLE_KEY } from '../contracts/fields.ts'
 import { cancelKeyBody } from './idempotency-keys-cancel.ts'
 import { idempotencyKeyHeader } from '../contracts/parameters.ts'
 import { idempotencyKeySchema } from './schema.ts'
@@ -11,7 +11,7 @@ const idempotencyPolicySchema = z
   .looseObject({
     flavor: z.enum(flavors).meta({
       description:
-        'The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe.',
+        'The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe; `acp` is the Agentic Commerce Protocol.',
     }),
     key: anyMembers.meta({ description: 'The syntax of idempotency keys.' }),
     scope: z
@@ -38,7 +38,7 @@ const idempotencyPolicySchema = z
 const keyInPath = z.object({
   key: z
     .string()
-    .meta({ description: 'The idempotency key, without quotes.', examples: ['order-1042'] }),
+    .meta({ description: 'The idempotency key, without quotes.', examples: [EXAMPLE_KEY] }),
 })
 
 export const keyContracts: Contracts = {

@@ -37,7 +37,9 @@ function policyOf(settings: Settings): Record<string, unknown> {
       except: ['POST /v1/idempotency-keys/{key}/cancel'],
     },
     key: {
-      min_length: 1,
+      min_length: settings.KEY_LENGTH_MIN,
+      recommended: 'UUID (RFC 9562)',
+      must_not_contain: 'personal data',
       max_length: KEY_LENGTH_MAX,
       made_by: 'client',
       forms: [

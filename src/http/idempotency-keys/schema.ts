@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
-import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
+import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 
 export const idempotencyKeySchema = z
   .object({
@@ -39,7 +39,7 @@ export const idempotencyKeySchema = z
     examples: [
       {
         object: 'idempotency_key',
-        key: 'order-1042',
+        key: EXAMPLE_KEY,
         operation: 'payment.create',
         status: 'completed',
         recovery_point: 'finished',

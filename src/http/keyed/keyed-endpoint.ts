@@ -17,6 +17,7 @@ import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import { refuseShortKey } from '../limits/key-length.ts'
 import { explainRefusedIntent, explainStale } from './explain-refusal.ts'
 import {
   answerFor,
@@ -146,12 +147,13 @@ function findKey(
   return withinStoreTimeout(parts, parts.findKey(parts.store.sql, { tenantId, key }))
 }
 
-function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
+async function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
   const { tenantId, key } = keyed.intent
   const { MAX_ACTIVE_KEYS, MAX_STORED_KEYS } = parts.settings
   const isKnown = async () => (await findKey(parts, tenantId, key)) !== undefined
+  await refuseShortKey(parts.settings, key, isKnown)
   const { activeKeys, storedKeys } = parts.limits
-  return storedKeys.within({ tenantId, most: MAX_STORED_KEYS }, isKnown, () =>
+  return await storedKeys.within({ tenantId, most: MAX_STORED_KEYS }, isKnown, () =>
     activeKeys.within({ tenantId, most: MAX_ACTIVE_KEYS }, isKnown, () =>
       withSpan(reservationSpan(keyed.intent), () => reserve(parts, keyed)),
     ),

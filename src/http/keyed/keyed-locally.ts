@@ -9,6 +9,7 @@ import { doOnce, type LocalReservation } from '../../db/idempotency/local-operat
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
+import { refuseShortKey } from '../limits/key-length.ts'
 import { expiry, refuseOtherRequest, replay } from './keyed-answer.ts'
 import type { KeyedRequestParts } from './keyed-route.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
@@ -88,6 +89,7 @@ export async function doWithinLimits(
     const found = await withinStoreTimeout(parts, findIdempotencyKey(sql, tenantId, key))
     return found !== undefined
   }
+  await refuseShortKey(parts.settings, key, isKnown)
   return await storedKeys.within({ tenantId, most: parts.settings.MAX_STORED_KEYS }, isKnown, () =>
     storeBreaker.reserving(() => withinStoreTimeout(parts, doOnce(sql, reservation, work))),
   )

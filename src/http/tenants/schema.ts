@@ -111,6 +111,9 @@ export const tenantLimitsSchema = z
     tenant: idField('tnt', 'The tenant that the limits apply to.'),
     active_keys: keyLimit.meta({ description: 'Operations without a final answer.' }),
     stored_keys: keyLimit.meta({ description: 'Idempotency keys, of completed operations too.' }),
+    key_length_min: limitShape.meta({
+      description: 'The least number of characters of a new idempotency key.',
+    }),
     writes: rateLimit.meta({ description: 'Requests that change something.' }),
     reads: rateLimit.meta({ description: 'Requests that read.' }),
   })

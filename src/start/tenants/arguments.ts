@@ -18,6 +18,7 @@ const options = {
   reads: { type: 'string' },
   'active-keys': { type: 'string' },
   'stored-keys': { type: 'string' },
+  'key-length': { type: 'string' },
   references: { type: 'string' },
   from: { type: 'string' },
   help: { type: 'boolean', short: 'h' },

@@ -35,9 +35,10 @@ fees <tenant> --basis-points <N> --fixed <N>
                                      fixed amount in minor units. A new tenant pays
                                      no fees.
 limits <tenant> [--writes <N>] [--reads <N>] [--active-keys <N>] [--stored-keys <N>]
-                                     Shows the limits of a tenant, or sets them: requests
-                                     per window, and idempotency keys. 0: no limit;
-                                     default: the setting of the service.
+       [--key-length <N>]            Shows the limits of a tenant, or sets them: requests
+                                     per window, idempotency keys, and the least length of
+                                     a key. 0: no limit; default: the setting of the
+                                     service.
 policy <tenant> --references <required|optional>
                                      Sets whether every new payment and refund of a
                                      tenant must have a reference. New tenants: optional.

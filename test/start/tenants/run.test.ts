@@ -163,18 +163,19 @@ describe('limits', () => {
       `reads        RATE_LIMIT_READS   ${values[1]}`,
       `active-keys  MAX_ACTIVE_KEYS    ${values[2]}`,
       `stored-keys  MAX_STORED_KEYS    ${values[3]}`,
+      `key-length   KEY_LENGTH_MIN     ${values[4] ?? 'default'}`,
     ].join('\n')
 
   test('are those of the service, until the tenant gets its own', async () => {
     const { id, secret } = await makeTenant()
     const shown = await run(['limits', id])
-    const set = await run(['limits', id, '--writes', '90', '--stored-keys', '0'])
+    const set = await run(['limits', id, '--writes=90', '--stored-keys=0', '--key-length=36'])
 
     expect(shown).toEqual({ code: 0, text: rows(['default', 'default', 'default', 'default']) })
-    expect(set).toEqual({ code: 0, text: rows(['90', 'default', 'default', 'no limit']) })
+    expect(set).toEqual({ code: 0, text: rows(['90', 'default', 'default', 'no limit', '36']) })
     expect(await run(['limits', id])).toEqual(set)
     expect(await authenticateKey(store, secret)).toMatchObject({
-      limits: { RATE_LIMIT_WRITES: 90, MAX_STORED_KEYS: 0 },
+      limits: { RATE_LIMIT_WRITES: 90, MAX_STORED_KEYS: 0, KEY_LENGTH_MIN: 36 },
     })
   })
 
@@ -205,6 +206,7 @@ describe('limits', () => {
     ['--active-keys', '1e3', 1_000_000],
     ['--stored-keys', '10000001', 10_000_000],
     ['--stored-keys', 'Default', 10_000_000],
+    ['--key-length', '65', 64],
   ])('refuse %s %s', async (option, value, max) => {
     const { code, text } = await runWithoutStore(['limits', TENANT, `${option}=${value}`])
 

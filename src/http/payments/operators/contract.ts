@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
 import type { Contracts } from '../../contracts/contract.ts'
-import { listOf } from '../../contracts/fields.ts'
+import { EXAMPLE_KEY, listOf } from '../../contracts/fields.ts'
 import { idFilter, idInPath, oneOf } from '../../contracts/parameters.ts'
 import { paymentOverviewSchema, paymentWithLifeSchema } from './schema.ts'
 
@@ -37,7 +37,7 @@ export const operatorPaymentContracts: Contracts = {
       ),
       key: filterText(
         'Only return the payment that a request with this idempotency key created or changed, without the quotes of its header. The service forgets a key after its retention.',
-        'order-1042',
+        EXAMPLE_KEY,
       ),
       provider_id: filterText(
         "Only return the payment that has this id at the provider, or has a refund or dispute with this id of the provider's.",
