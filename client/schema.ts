@@ -9228,7 +9228,7 @@ export interface components {
          */
         "X-Accel-Buffering": "no";
         /**
-         * @description The number of seconds to wait before sending the same request again.
+         * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
          * @example 1
          */
         "Retry-After": string;

@@ -82,6 +82,8 @@ export interface ApiParts {
     | 'CONSOLE_IDLE_SECONDS'
     | 'CONSOLE_LAUNCHER_URL'
     | 'LEASE_MS'
+    | 'SWEEP_INTERVAL_MS'
+    | 'BREAKER_OPEN_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
     | 'MAX_ACTIVE_KEYS'
     | 'MAX_STORED_KEYS'

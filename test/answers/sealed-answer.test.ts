@@ -77,7 +77,7 @@ test('the format has a number for each set of members', () => {
   const members = Object.keys(completedKey()).toSorted().join(' ')
 
   expect(members).toBe(
-    'attempts cancellation createdAt earlier expiresAt fingerprint id key operation paymentId ' +
-      'recoveryPoint refundId response status tenantId validated',
+    'attempts cancellation createdAt dueInSeconds earlier expiresAt fingerprint id key operation ' +
+      'paymentId recoveryPoint refundId response status tenantId validated',
   )
 })

@@ -16,6 +16,7 @@ export function completedKey(fields: Partial<IdempotencyKey> = {}): IdempotencyK
     status: 'completed',
     recoveryPoint: 'finished',
     attempts: 1,
+    dueInSeconds: null,
     createdAt: new Date(),
     expiresAt: new Date(Date.now() + 86_400_000),
     earlier: null,

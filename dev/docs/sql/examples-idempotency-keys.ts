@@ -8,6 +8,7 @@ import {
 import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
 import { findEach, findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { findSecondsUntilStart } from '../../../src/db/idempotency/retry-start.ts'
 import { noResource, reserveEach } from '../../../src/db/idempotency/intents.ts'
 import {
   deleteIfTombstoned,
@@ -97,6 +98,7 @@ export const idempotencyExamples: readonly Example[] = [
   }),
   example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
+  example(findSecondsUntilStart, (sql) => findSecondsUntilStart(sql, REF)),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
   example(cancelIfNotBegun, (sql) =>
     cancelIfNotBegun(sql, REF, 'pending', { ...BATCH, response: RESPONSE }),

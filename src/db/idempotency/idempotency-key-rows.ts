@@ -25,6 +25,11 @@ export interface IdempotencyKey extends OperationRef {
   readonly status: OperationStatus
   readonly recoveryPoint: string
   readonly attempts: number
+  /**
+   * Until the lease of a running operation ends, or an unknown outcome is looked up next. Null when
+   * neither is scheduled.
+   */
+  readonly dueInSeconds: number | null
   readonly createdAt: Date
   readonly expiresAt: Date
   /** The tombstone of the expired key, when this is not the key's first operation. */
@@ -47,6 +52,7 @@ export interface KeyRow {
   status: OperationStatus
   recovery_point: string
   attempts: number
+  due_in_seconds: number | null
   created_at: string
   expires_at: string
   earlier: TombstoneRow | null
@@ -72,6 +78,7 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     status: row.status,
     recoveryPoint: row.recovery_point,
     attempts: row.attempts,
+    dueInSeconds: row.due_in_seconds,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
     earlier: row.earlier && tombstoneFromRow(row.earlier),
@@ -100,5 +107,7 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
 export const keyColumns = (sql: Sql | Transaction) => sql`
   tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
   payment_id, refund_id, status, recovery_point, attempts, created_at, expires_at, earlier,
-  cancellation, response_status, response_headers, response_body
+  cancellation, response_status, response_headers, response_body,
+  -- An operation has one of the two at most.
+  extract(epoch from coalesce(lease_expires_at, next_check_at) - now())::float8 as due_in_seconds
 `

@@ -18,7 +18,7 @@ import { readJson } from '../keyed/keyed-intent.ts'
 import { findOperatorKey } from '../operators/operator-keys.ts'
 import type { OpenSession, OperatorKey } from '../operators/operator.ts'
 import { validateBody } from '../requests/validate-body.ts'
-import { showJson, type Answer } from '../responses/answer.ts'
+import { retryAfter, showJson, type Answer } from '../responses/answer.ts'
 import { CHALLENGE } from '../server/authenticate.ts'
 import { openSession } from './session-authenticate.ts'
 import { clearSessionCookie, setSessionCookie } from './session-cookie.ts'
@@ -47,7 +47,7 @@ function findLimitedKey(
   const { invalidKeys } = parts.limits
   const seconds = invalidKeys.secondsUntilNext(attempt)
   if (seconds !== undefined) {
-    throw new ProblemError('too-many-invalid-keys', { headers: { 'retry-after': String(seconds) } })
+    throw new ProblemError('too-many-invalid-keys', { headers: retryAfter(seconds) })
   }
   const found = findOperatorKey(parts, attempt.apiKey)
   if (found === undefined) {

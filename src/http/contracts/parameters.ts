@@ -101,7 +101,7 @@ export const preferHeader = z.object({
     .meta({
       param: { id: 'Prefer' },
       description:
-        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits.',
+        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits.',
       examples: ['respond-async', 'wait=5'],
     })
     .optional(),

@@ -86,5 +86,5 @@ function answerTo(key: IdempotencyKey): Answer {
   const answer = showKey(key)
   if (key.cancellation !== 'in_progress') return answer
   const location = `/v1/idempotency-keys/${encodeURIComponent(key.key)}`
-  return { ...answer, status: 202, headers: { ...answer.headers, ...retryAfter, location } }
+  return { ...answer, status: 202, headers: { ...answer.headers, ...retryAfter(), location } }
 }

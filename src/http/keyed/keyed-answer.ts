@@ -6,8 +6,10 @@ import { isSameRequest, type RequestFingerprints } from '../../domain/idempotenc
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
+import type { ReservationResult } from '../observer.ts'
 import type { KeyedRoute } from './keyed-route.ts'
 import type { Preferences } from './prefer.ts'
+import { secondsUntilChange } from './seconds-until-change.ts'
 import { tombstoneHeaders } from './tombstone-headers.ts'
 
 /** `owner`: this request created or reopened the operation. `retry`: an earlier request did. */
@@ -34,31 +36,45 @@ export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, s
   }
 }
 
-/** Returns the header with the preferences that were applied (RFC 7240 section 3). */
-export function preferenceApplied(
-  prefer: Preferences,
-  role: Role,
-  waitSeconds: number,
-): Record<string, string> {
-  const applied = []
-  if (prefer.respondAsync && role === 'owner') applied.push('respond-async')
-  if (prefer.waitSeconds !== undefined) applied.push(`wait=${waitSeconds}`)
-  return applied.length === 0 ? {} : { 'preference-applied': applied.join(', ') }
+/** How a request with a key wants its answer. */
+interface Asked {
+  readonly role: Role
+  readonly prefer: Preferences
+  /** How long it waited for the result. */
+  readonly waitSeconds: number
 }
 
-/** @throws ProblemError when the operation has no response, and this request does not own it. */
+/** An answer, and what it counts as if its status does not tell. */
+interface KeyedAnswer {
+  readonly answer: Answer
+  readonly result?: ReservationResult
+}
+
+/**
+ * Returns the stored response. Without one, the request that owns the operation gets a 202, and so
+ * does a retry that prefers to be answered at once: it is what the first request got.
+ *
+ * @throws ProblemError for other retries, and when the operation waits for a retry.
+ */
 export async function answerFor(
   route: KeyedRoute,
   parts: ApiParts,
   now: Reservation,
-  role: Role,
-  headers: Readonly<Record<string, string>>,
-): Promise<Answer> {
+  asked: Asked,
+): Promise<KeyedAnswer> {
   const { key } = now
-  if (key.response !== null) return replay(key.response, role)
-  if (role === 'owner' && key.status !== 'failed_retryable') {
+  const { role, prefer } = asked
+  const headers = { ...expiry(key), ...preferenceApplied(key, asked) }
+  if (key.response !== null) {
+    const stored = replay(key.response, role)
+    return { answer: { ...stored, headers: { ...headers, ...stored.headers } } }
+  }
+  const later = { ...headers, ...retryAfter(await secondsUntilChange(parts, key)) }
+  if (isAccepted(key) && (role === 'owner' || prefer.respondAsync)) {
     const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
-    return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
+    const answer = { status: 202, headers: { ...jsonType, ...later, location: path }, body }
+    // A retry that gets the 202 of the first request executes nothing.
+    return role === 'owner' ? { answer } : { answer, result: resultOf(key) }
   }
   const problem = {
     failed_retryable: 'provider-unavailable',
@@ -67,5 +83,26 @@ export async function answerFor(
     processing: 'operation-in-progress',
     completed: 'internal-error',
   } as const
-  throw new ProblemError(problem[key.status], { headers })
+  throw new ProblemError(problem[key.status], { headers: later })
+}
+
+const resultOf = ({ status }: IdempotencyKey) => (status === 'unknown' ? 'unknown' : 'in_progress')
+
+/** Whether the operation goes on by itself, so that a 202 is true. */
+function isAccepted({ response, status }: IdempotencyKey): boolean {
+  return response === null && status !== 'failed_retryable'
+}
+
+/**
+ * Returns the header with the preferences that were applied (RFC 7240 section 3). A retry applies
+ * `respond-async` only by its 202.
+ */
+function preferenceApplied(
+  key: IdempotencyKey,
+  { role, prefer, waitSeconds }: Asked,
+): Record<string, string> {
+  const applied = []
+  if (prefer.respondAsync && (role === 'owner' || isAccepted(key))) applied.push('respond-async')
+  if (prefer.waitSeconds !== undefined) applied.push(`wait=${waitSeconds}`)
+  return applied.length === 0 ? {} : { 'preference-applied': applied.join(', ') }
 }

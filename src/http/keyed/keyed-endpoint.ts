@@ -19,13 +19,7 @@ import { withTombstone } from './tombstone-headers.ts'
 import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { refuseShortKey } from '../limits/key-length.ts'
 import { explainRefusedIntent, explainStale } from './explain-refusal.ts'
-import {
-  answerFor,
-  expiry,
-  preferenceApplied,
-  refuseOtherRequest,
-  type Role,
-} from './keyed-answer.ts'
+import { answerFor, expiry, refuseOtherRequest, type Role } from './keyed-answer.ts'
 import {
   readIntent,
   readKeyedRequest,
@@ -60,9 +54,9 @@ function serveKeyed(route: KeyedRoute): TenantEndpoint {
     const waitSeconds = secondsToWait(parts, prefer, role)
     const now = await waitUntilIdle(parts, request, accepted, waitSeconds)
     if (now !== accepted) parts.answers.keep(epoch, now.key)
-    const headers = { ...expiry(now.key), ...preferenceApplied(prefer, role, waitSeconds) }
-    const answer = await answerFor(route, parts, now, role, headers)
-    return { ...answer, headers: { ...headers, ...answer.headers } }
+    const { answer, result } = await answerFor(route, parts, now, { role, prefer, waitSeconds })
+    if (result !== undefined) observe(result)
+    return answer
   })
 }
 

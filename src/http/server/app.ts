@@ -13,6 +13,7 @@ import {
   problemOf,
   sendAnswer,
   type Answer,
+  retryAfter,
 } from '../responses/answer.ts'
 import { authenticateSession } from '../console/session-authenticate.ts'
 import { authenticateOperator } from '../operators/operators-authenticate.ts'
@@ -166,8 +167,7 @@ function limitRate(
   if (standing === undefined) return
   addHeaders(response, rateLimitHeaders(standing))
   if (!standing.exceeded) return
-  const headers = { 'retry-after': String(standing.resetSeconds) }
-  throw new ProblemError('rate-limited', { headers })
+  throw new ProblemError('rate-limited', { headers: retryAfter(standing.resetSeconds) })
 }
 
 function allowedMethods({ get, post, delete: remove }: Route): string {

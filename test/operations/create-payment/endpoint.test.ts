@@ -73,7 +73,7 @@ describe('a first request', () => {
 
     expect(answer.status).toBe(202)
     expect(answer.headers.get('preference-applied')).toBe('respond-async')
-    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.headers.get('retry-after')).toMatch(/^[12]$/)
     expect(answer.headers.get('location')).toBe(`/v1/payments/${idOf(answer)}`)
     expect(answer.json).toMatchObject({ object: 'payment', status: 'processing' })
     const final = await post(paymentBody(), { key, headers: { prefer: 'wait=20' } })
@@ -125,6 +125,7 @@ describe('a retry with the same key', () => {
         expect(replay.headers.get(name)).toBe(first.headers.get(name))
       }
     }
+    expect(third.headers.has('preference-applied')).toBe(false)
   })
 
   test('executes nothing again', async () => {
@@ -212,7 +213,7 @@ describe('50 concurrent requests with one key', () => {
     expect(created[0]?.headers.get('idempotent-replayed')).toBeNull()
     for (const answer of refused) {
       expect(answer.json['type']).toBe('/problems/operation-in-progress')
-      expect(answer.headers.get('retry-after')).toBe('1')
+      expect(answer.headers.get('retry-after')).toMatch(/^[12]$/)
       expect(answer.headers.get('idempotency-key-expires')).not.toBeNull()
     }
     expect(await executedKinds(created[0])).toHaveLength(2)

@@ -66,12 +66,12 @@ export const mutantsOfKeys: readonly Mutant[] = [
     patches: [
       {
         file: 'src/http/keyed/keyed-answer.ts',
-        text: 'if (key.response !== null) return replay(key.response, role)',
-        replacement: `if (key.response !== null) {
-    if (role === 'owner') return replay(key.response, role)
-    const shown = await route.showUnfinished(parts, { key, resource: null })
-    return replay({ ...key.response, body: shown.body }, role)
-  }`,
+        text: 'const stored = replay(key.response, role)',
+        replacement: `const isOwner = role === 'owner'
+    const shown = isOwner
+      ? key.response
+      : await route.showUnfinished(parts, { key, resource: null })
+    const stored = replay({ ...key.response, body: shown.body }, role)`,
       },
     ],
     caughtBy: 3,
