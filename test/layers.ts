@@ -107,6 +107,8 @@ export const layers: readonly Layer[] = [
     packages: ['openapi-fetch'] },
   { files: 'cli/',                    mayImport: ['cli/', 'client/'],
     packages: ['node:'] },
+  { files: 'mcp/',                    mayImport: ['mcp/', 'client/'],
+    packages: ['@modelcontextprotocol/sdk', 'zod', 'node:'] },
   { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
@@ -116,6 +118,7 @@ export const layers: readonly Layer[] = [
 /** Packages, and the only places that may import them. */
 export const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/', 'dev/stripe-stand-in/']],
+  ['@modelcontextprotocol/sdk', ['mcp/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
   ['express', ['src/http/', 'dev/stripe-stand-in/']],
   ['postgres', ['src/db/']],
