@@ -10,6 +10,7 @@ import type {
   OperationStatus,
   StoredResponse,
 } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
@@ -30,6 +31,7 @@ export async function cancelIfNotBegun(
       status = 'completed',
       recovery_point = 'finished',
       cancellation = 'prevented',
+      response_version = ${RESPONSE_VERSION},
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
       response_body = ${response.body},

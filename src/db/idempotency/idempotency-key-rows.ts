@@ -57,6 +57,7 @@ export interface KeyRow {
   expires_at: string
   earlier: TombstoneRow | null
   cancellation: CancellationStatus | null
+  response_version: number
   response_status: number | null
   response_headers: Record<string, string> | null
   response_body: string | null
@@ -95,6 +96,7 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
   const { response_status: status, response_headers: headers, response_body: stored } = row
   if (status === null || headers === null || stored === null) return null
   return {
+    version: row.response_version,
     status,
     headers,
     get body() {
@@ -107,7 +109,7 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
 export const keyColumns = (sql: Sql | Transaction) => sql`
   tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
   payment_id, refund_id, status, recovery_point, attempts, created_at, expires_at, earlier,
-  cancellation, response_status, response_headers, response_body,
+  cancellation, response_version, response_status, response_headers, response_body,
   -- An operation has one of the two at most.
   extract(epoch from coalesce(lease_expires_at, next_check_at) - now())::float8 as due_in_seconds
 `

@@ -7,6 +7,7 @@ import type {
   OperationRef,
   StoredResponse,
 } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
@@ -107,6 +108,7 @@ async function complete(
     update idempotency_keys set
       status = 'completed',
       recovery_point = 'finished',
+      response_version = ${RESPONSE_VERSION},
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
       response_body = ${responseBody.encrypt({ tenantId, id }, response.body)},

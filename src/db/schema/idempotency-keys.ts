@@ -89,6 +89,8 @@ export const idempotencyKeys = pgTable(
     earlier: jsonb('earlier').$type<Record<string, unknown>>(),
     /** What became of the client's request to cancel the key; null when there is none. */
     cancellation: text('cancellation', { enum: cancellationStatuses }),
+    /** The form of the stored response. Version 1, of older processes, states none. */
+    responseVersion: smallint('response_version').notNull().default(1),
     responseStatus: smallint('response_status'),
     responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
     /** The exact bytes of the response, so that a replay is identical. */

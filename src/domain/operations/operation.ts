@@ -74,6 +74,8 @@ export interface OperationRef {
 
 /** A final response. It is stored once and replayed byte for byte. */
 export interface StoredResponse {
+  /** The form in which it was stored; absent for one that is not stored yet. */
+  readonly version?: number
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

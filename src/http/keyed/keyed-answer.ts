@@ -3,6 +3,8 @@ import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.t
 import type { Reservation } from '../../db/idempotency/intents.ts'
 import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
 import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
+import type { StoredResponse } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
@@ -15,10 +17,20 @@ import { tombstoneHeaders } from './tombstone-headers.ts'
 /** `owner`: this request created or reopened the operation. `retry`: an earlier request did. */
 export type Role = 'owner' | 'retry'
 
-/** Returns the stored response, marked as a replay unless the request owns the operation. */
-export function replay(response: Answer, role: Role): Answer {
-  if (role === 'owner') return response
-  return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
+/**
+ * Returns the stored response, marked as a replay unless the request owns the operation.
+ *
+ * @throws ProblemError store-unavailable for a response in the form of a newer version, in the middle
+ *   of a deployment. A process of that version replays it.
+ */
+export function replay(stored: StoredResponse, role: Role): Answer {
+  const { version = RESPONSE_VERSION, status, headers } = stored
+  if (version > RESPONSE_VERSION) {
+    const detail = 'The response was stored by a newer version of the service.'
+    throw new ProblemError('store-unavailable', { detail })
+  }
+  const mark = role === 'owner' ? {} : { 'idempotent-replayed': 'true' }
+  return { status, headers: { ...headers, ...mark }, body: stored.body }
 }
 
 /** @throws ProblemError idempotency-key-reused unless the key belongs to this request. */
