@@ -3,6 +3,7 @@
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { captureTogether, payTogether } from './batches.ts'
+import { cancelAfterwards, cancelAtOnce } from './cancellations.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
 import { IN_PARTS, POOLED, REPLICATED, type Case } from './case.ts'
@@ -53,6 +54,7 @@ export const scenarios: readonly Scenario[] = [
   },
   refund,
   { ...refund, name: IN_PARTS[1], needs: { inParts: true } },
+  cancelAfterwards,
   payTogether,
   captureTogether,
   follow,
@@ -107,7 +109,7 @@ async function makePayment(
 
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const contesting = [...contests, ...reaperContests, ...comparisons]
+  const contesting = [...contests, cancelAtOnce, ...reaperContests, ...comparisons]
   const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario
