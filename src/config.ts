@@ -5,6 +5,8 @@ import {
   allOrSome,
   besideStandIn,
   countOperators,
+  days,
+  daysFrom,
   delaysSeconds,
   encryptionKeys,
   isBesideStandIn,
@@ -26,10 +28,6 @@ export const KEY_LENGTH_MIN_MAX = 64
 
 /** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)
-/** 0 means for ever. */
-const days = z.coerce.number().int().min(0).max(36_500)
-const daysFrom = (least: number) =>
-  days.refine((kept) => kept === 0 || kept >= least, { error: `must be 0, or at least ${least}` })
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
 /**
