@@ -2828,6 +2828,8 @@ export interface components {
                 /** @description The path of the resource that the operation created or changed. */
                 location?: string;
             };
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         /**
          * @example {
@@ -2840,6 +2842,16 @@ export interface components {
             pointer: string;
             /** @description What is wrong there. */
             detail: string;
+        };
+        Idempotency: {
+            /** @description Whether this is the stored response of an earlier request with the same key. */
+            replayed: boolean;
+            /**
+             * Format: date-time
+             * @description When the idempotency key expires.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            key_expires_at: string;
         };
         /**
          * @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.
@@ -2856,6 +2868,8 @@ export interface components {
             message: string;
             /** @description The JSONPath of the first wrong field. */
             param?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         /**
          * Too many invalid API keys
@@ -4086,6 +4100,8 @@ export interface components {
             detail?: string;
             /** @description The path of the resource that the operation created or changed. */
             location?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4116,6 +4132,8 @@ export interface components {
             /** @constant */
             status: 410;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4272,6 +4290,8 @@ export interface components {
             /** @constant */
             status: 408;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "api_error";
@@ -4453,6 +4473,8 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @enum {string} */
                 type: "card_error" | "invalid_request_error" | "api_error";
@@ -4640,6 +4662,8 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4689,6 +4713,8 @@ export interface components {
             status: 402;
             detail?: string;
             refund: components["schemas"]["Refund"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -5480,6 +5506,87 @@ export interface components {
                 message: string;
             };
         };
+        KeyedPayment: {
+            /**
+             * @description The id of the payment.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "payment";
+            /**
+             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_captured: number;
+            /**
+             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_refunded: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /**
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
+             * @enum {string}
+             */
+            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
+            /**
+             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
+             * @enum {string}
+             */
+            capture_method: "automatic" | "manual";
+            /** @description The id of the provider's payment method. */
+            payment_method: string;
+            /** @description The id of the provider's customer. */
+            customer: string | null;
+            /** @description Free text, for people. */
+            description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
+            /**
+             * @description The key-value pairs that you stored with the object.
+             * @example {
+             *       "order": "1042"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description What must be done next. Present only when the status is `requires_action`. */
+            next_action?: {
+                /** @constant */
+                type: "authenticate";
+                /** @description The provider's client secret. Your page passes it to the provider's library to let the cardholder authenticate. */
+                client_secret: string | null;
+            };
+            failure: components["schemas"]["Failure"] | null;
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
+            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
+            capture_before?: string | null;
+            provider: {
+                /** @description The name of the provider. */
+                name: string;
+                /** @description The provider's id of the payment, once it is known. */
+                payment_id: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the payment was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
         PaymentList: {
             /** @constant */
             object: "list";
@@ -5520,6 +5627,57 @@ export interface components {
                 message: string;
                 param?: string;
             };
+        };
+        KeyedRefund: {
+            /**
+             * @description The id of the refund.
+             * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "refund";
+            /**
+             * @description The payment that is refunded.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            payment: string;
+            /**
+             * @description The amount of the refund, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /**
+             * @description The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.
+             * @enum {string}
+             */
+            status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
+            /** @description The reason for the refund. */
+            reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /** @description Your own name of the refund. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
+            /**
+             * @description The key-value pairs that you stored with the object.
+             * @example {
+             *       "order": "1042"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            failure: components["schemas"]["Failure"] | null;
+            /**
+             * Format: date-time
+             * @description When the refund was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         /**
          * The refund exceeds the refundable amount
@@ -5574,6 +5732,8 @@ export interface components {
             status: 409;
             detail?: string;
             refund?: components["schemas"]["Refund"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -5790,23 +5950,7 @@ export interface components {
             has_more: boolean;
         };
         Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"] | components["schemas"]["WebhookEndpointEvent"];
-        /**
-         * @example {
-         *       "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "webhook_endpoint",
-         *       "url": "https://merchant.example/webhooks",
-         *       "description": null,
-         *       "event_types": [
-         *         "*"
-         *       ],
-         *       "status": "enabled",
-         *       "disabled_reason": null,
-         *       "paused_until": null,
-         *       "created_at": "2026-01-31T12:00:00.000Z",
-         *       "secret": "whsec_c2VjcmV0LW9mLXRoZS1lbmRwb2ludC0tLS0tLS0="
-         *     }
-         */
-        WebhookEndpointWithSecret: {
+        KeyedWebhookEndpointWithSecret: {
             /**
              * @description The id of the webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
@@ -5836,6 +5980,8 @@ export interface components {
             created_at: string;
             /** @description The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response. */
             secret: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         WebhookEndpointList: {
             /** @constant */
@@ -5889,7 +6035,38 @@ export interface components {
              */
             created_at: string;
         };
-        DeletedWebhookEndpoint: {
+        KeyedWebhookEndpoint: {
+            /**
+             * @description The id of the webhook endpoint.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /** @description The URL that events are sent to. */
+            url: string;
+            /** @description Free text, for people. */
+            description: string | null;
+            /** @description The types of events that are sent. `*` stands for every type. */
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
+            /**
+             * @description The status of the endpoint. No events are sent to a disabled one.
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
+            disabled_reason: ("gone" | "failing" | "requested") | null;
+            paused_until: string | null;
+            /**
+             * Format: date-time
+             * @description When the webhook endpoint was created.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
+        KeyedDeletedWebhookEndpoint: {
             /**
              * @description The id of the deleted webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
@@ -5899,17 +6076,10 @@ export interface components {
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
-        /**
-         * @example {
-         *       "object": "webhook_replay",
-         *       "endpoint": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "since": "2026-01-31T12:00:00.000Z",
-         *       "deliveries": 42,
-         *       "has_more": false
-         *     }
-         */
-        WebhookReplay: {
+        KeyedWebhookReplay: {
             /** @constant */
             object: "webhook_replay";
             /**
@@ -5926,6 +6096,71 @@ export interface components {
             /** @description How many deliveries are pending again. */
             deliveries: number;
             /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
+            has_more: boolean;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
+        KeyedWebhookDelivery: {
+            /**
+             * @description The id of the delivery.
+             * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_delivery";
+            /**
+             * @description The event that is delivered.
+             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            event: string;
+            /**
+             * @description The type of the event.
+             * @example payment.succeeded
+             */
+            event_type: string;
+            /**
+             * @description The webhook endpoint that the event is sent to.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            endpoint: string;
+            /**
+             * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
+             * @enum {string}
+             */
+            status: "pending" | "succeeded" | "failed";
+            next_attempt_at: string | null;
+            /** @description The attempts so far, oldest first. */
+            attempts: {
+                /** @description The number of the attempt. */
+                number: number;
+                /**
+                 * Format: date-time
+                 * @description When the attempt began.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                started_at: string;
+                /** @description The duration of the attempt, in milliseconds. */
+                latency_ms: number;
+                /** @description The HTTP status that the endpoint answered with. */
+                http_status: number | null;
+                /** @description Why there was no answer. Null when there was one. */
+                error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
+            }[];
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
+        WebhookDeliveryList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -6001,14 +6236,6 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-        };
-        WebhookDeliveryList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["WebhookDelivery"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
         };
         /**
          * @example {
@@ -8211,6 +8438,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -8249,6 +8477,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -8271,6 +8500,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
@@ -8292,6 +8522,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
@@ -8313,6 +8544,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
@@ -8334,6 +8566,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
@@ -8355,6 +8588,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
@@ -8407,6 +8641,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -8445,6 +8680,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
@@ -8466,6 +8702,7 @@ export interface components {
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -9381,7 +9618,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9404,7 +9641,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9473,7 +9710,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9496,7 +9733,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9608,7 +9845,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9631,7 +9868,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9784,7 +10021,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Refund"];
+                    "application/json": components["schemas"]["KeyedRefund"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the refund in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9807,7 +10044,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Refund"];
+                    "application/json": components["schemas"]["KeyedRefund"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9919,7 +10156,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9942,7 +10179,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -10404,6 +10641,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path?: never;
             cookie?: never;
@@ -10436,11 +10674,12 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                    "application/json": components["schemas"]["KeyedWebhookEndpointWithSecret"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10502,6 +10741,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10534,11 +10774,12 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpoint"];
+                    "application/json": components["schemas"]["KeyedWebhookEndpoint"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10566,6 +10807,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10593,10 +10835,11 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeletedWebhookEndpoint"];
+                    "application/json": components["schemas"]["KeyedDeletedWebhookEndpoint"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10621,6 +10864,7 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10644,6 +10888,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10671,11 +10916,12 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                    "application/json": components["schemas"]["KeyedWebhookEndpointWithSecret"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10700,6 +10946,7 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10723,6 +10970,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10755,10 +11003,11 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookReplay"];
+                    "application/json": components["schemas"]["KeyedWebhookReplay"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10784,6 +11033,7 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10807,6 +11057,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10834,11 +11085,12 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookDelivery"];
+                    "application/json": components["schemas"]["KeyedWebhookDelivery"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10864,6 +11116,7 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10960,6 +11213,7 @@ export interface operations {
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the delivery. */
@@ -10987,11 +11241,12 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookDelivery"];
+                    "application/json": components["schemas"]["KeyedWebhookDelivery"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -11017,6 +11272,7 @@ export interface operations {
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {

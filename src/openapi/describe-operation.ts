@@ -61,7 +61,7 @@ function describeParameters({ path, query, headers, isList, keyed }: Contract) {
   return {
     ...(path === undefined ? {} : { path }),
     query: (query ?? z.object({})).extend(listParameters),
-    header: keyed === 'foreign' ? header.extend(preferHeader.shape) : header,
+    header: keyed === undefined ? header : header.extend(preferHeader.shape),
   }
 }
 

@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
+import { withIdempotencyField } from '../http/contracts/idempotency-field.ts'
 import type { Contract, Success } from '../http/contracts/contract.ts'
 import type { ResponseHeader } from '../http/contracts/response-headers.ts'
 import {
@@ -58,7 +59,11 @@ function describeSuccess(
   { access, contract }: ContractedEndpoint,
   success: Success,
 ): ZodOpenApiResponseObject {
-  const { description, schema, texts = [], headers = [] } = success
+  const { description, texts = [], headers = [] } = success
+  const schema =
+    contract.keyed === undefined || success.schema === undefined
+      ? success.schema
+      : withIdempotencyField(success.schema)
   const waits = contract.keyed === 'foreign' && contract.answers[202] === success
   const content = {
     ...(schema === undefined ? {} : { 'application/json': { schema } }),
@@ -170,7 +175,7 @@ function keyHeaders({ keyed }: Contract): ResponseHeader[] {
     'Idempotency-Earlier-Resource',
     'Idempotent-Replayed',
     'Repeatability-Result',
-    ...(keyed === 'foreign' ? (['Preference-Applied'] as const) : []),
+    'Preference-Applied',
   ]
 }
 

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { acpError } from '../../domain/problems/acp-error.ts'
 import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
+import { idempotencyField } from './idempotency-field.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
 
 const fieldErrorSchema = z
@@ -29,10 +30,10 @@ const locationField = z
 
 /** Members of a problem beyond those of RFC 9457. */
 const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
-  'payment-declined': { payment: paymentSchema },
-  'authorization-expired': { payment: paymentSchema },
-  'refund-declined': { refund: refundSchema },
-  'charge-disputed': { refund: refundSchema.optional() },
+  'payment-declined': { payment: paymentSchema, idempotency: idempotencyField },
+  'authorization-expired': { payment: paymentSchema, idempotency: idempotencyField },
+  'refund-declined': { refund: refundSchema, idempotency: idempotencyField },
+  'charge-disputed': { refund: refundSchema.optional(), idempotency: idempotencyField },
   'duplicate-reference': {
     earlier: z.string().optional().meta({
       description: 'The id of the payment or refund that uses the reference.',
@@ -40,7 +41,9 @@ const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
     location: z.string().optional().meta({ description: 'Its path.' }),
   },
   'reference-required': { errors: errorsField },
-  'response-dropped': { location: locationField },
+  'response-dropped': { location: locationField, idempotency: idempotencyField },
+  'operation-timed-out': { idempotency: idempotencyField },
+  'operation-canceled': { idempotency: idempotencyField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
   'amount-too-small': { errors: errorsField },
@@ -162,6 +165,7 @@ export const stripeErrorSchema = z
       earlier: z.string().optional(),
       location: locationField,
     }),
+    idempotency: idempotencyField,
   })
   .meta({
     id: 'StripeError',
@@ -177,6 +181,7 @@ export const acpErrorSchema = z
     code: z.string(),
     message: z.string(),
     param: z.string().optional().meta({ description: 'The JSONPath of the first wrong field.' }),
+    idempotency: idempotencyField,
   })
   .meta({
     id: 'AcpError',
