@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll } from '@jest/globals'
 import { createClient } from 'redis'
 import { findFreePort } from '../../dev/ports.ts'
+import { startCuttableRelay, type CuttableRelay } from './cuttable-relay.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 import { until } from './until.ts'
 
@@ -35,11 +36,13 @@ const KEPT = 'kept.rdb'
 
 const children = new Set<ChildProcess>()
 const clients: Client[] = []
+const relays: CuttableRelay[] = []
 
 afterAll(async () => {
   for (const client of clients) client.destroy()
   for (const child of children) child.kill('SIGKILL')
   await Promise.all([...children].map((child) => once(child, 'exit')))
+  await Promise.all(relays.map((relay) => relay.close()))
 })
 
 /** @param options as on the command line: `['--maxmemory', '2mb']`. */
@@ -113,4 +116,27 @@ function listens(port: number): Promise<boolean> {
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     socket.once('connect', () => socket.destroy())
   })
+}
+
+/** A replica of a server that gets nothing more from `missWrites` on, as behind a network that is cut. */
+export interface LaggingReplica {
+  readonly server: RedisServer
+  missWrites(): void
+  promote(): Promise<void>
+}
+
+export async function startReplica(primary: RedisServer): Promise<LaggingReplica> {
+  const relay = await startCuttableRelay(() => primary.port)
+  relays.push(relay)
+  const server = await startRedis()
+  const { client } = server
+  await client.sendCommand(['REPLICAOF', '127.0.0.1', String(relay.port)])
+  await until(async () => /master_link_status:up/.test(await client.info('replication')))
+  return {
+    server,
+    missWrites: () => relay.cut(),
+    async promote() {
+      await client.sendCommand(['REPLICAOF', 'NO', 'ONE'])
+    },
+  }
 }
