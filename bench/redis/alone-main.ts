@@ -1,7 +1,7 @@
 // Serves the classic design over HTTP: Redis alone decides, and a POST that executes answers at once. It
 // has no authentication, limits or database, so that it shows the cost of Redis and Express alone.
 import { randomUUID } from 'node:crypto'
-import express from 'express'
+import express, { type Request, type Response } from 'express'
 import { createClient } from 'redis'
 import { announceReady } from '../../src/process.ts'
 import { executeOnce } from './redis-alone.ts'
@@ -15,18 +15,19 @@ const STATUS = { executed: 202, replayed: 201, in_progress: 409, failed: 503, re
 
 const app = express()
 app.disable('x-powered-by').disable('etag')
-app.post('/v1/payments', express.json(), (request, response) => {
+app.post('/v1/payments', express.json(), (request, response) => void serve(request, response))
+app.listen(Number(PORT), '127.0.0.1', announceReady)
+
+async function serve(request: Request, response: Response): Promise<void> {
   const { body } = request
   const keyed = {
     tenantId: request.get('authorization') ?? '',
     key: request.get('idempotency-key') ?? '',
     fingerprint: JSON.stringify(body),
   }
-  void executeOnce(redis, keyed, async () =>
-    JSON.stringify({ ...body, id: randomUUID(), status: 'processing' }),
-  ).then((outcome) => {
-    response.status(STATUS[outcome.status]).type('json')
-    response.send('answer' in outcome ? outcome.answer : '{}')
-  })
-})
-app.listen(Number(PORT), '127.0.0.1', announceReady)
+  const outcome = await executeOnce(redis, keyed, () =>
+    Promise.resolve(JSON.stringify({ ...body, id: randomUUID(), status: 'processing' })),
+  )
+  response.status(STATUS[outcome.status]).type('json')
+  response.send('answer' in outcome ? outcome.answer : '{}')
+}

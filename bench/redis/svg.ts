@@ -17,8 +17,6 @@ export function renderSvg({ title, labels, across, lines }: Plot): string {
   const x = (index: number) =>
     MARGIN.left + ((right - MARGIN.left) * index) / Math.max(1, labels.length - 1)
   const y = (value: number) => bottom - ((bottom - MARGIN.top) * value) / highest
-  const text = (at: readonly [number, number], words: string, anchor = 'middle') =>
-    `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}" text-anchor="${anchor}">${escape(words)}</text>`
   const ticks = Array.from({ length: TICKS + 1 }, (_, tick) => (highest * tick) / TICKS)
   const grid = ticks.map(
     (value) =>
@@ -51,4 +49,9 @@ export function renderSvg({ title, labels, across, lines }: Plot): string {
     ...drawn,
     '</svg>\n',
   ].join('\n')
+}
+
+function text(at: readonly [number, number], words: string, anchor = 'middle'): string {
+  const [x, y] = at.map((value) => value.toFixed(1))
+  return `<text x="${x}" y="${y}" text-anchor="${anchor}">${escape(words)}</text>`
 }

@@ -1,7 +1,7 @@
 // Defines the observer that counts what the copies of answers saved.
 
 export const answerLayers = ['memory', 'redis'] as const
-export type AnswerLayer = (typeof answerLayers)[number]
+type AnswerLayer = (typeof answerLayers)[number]
 
 /**
  * Results of looking for a copy of a key. `error`: Redis did not answer in time, or what it had is no
