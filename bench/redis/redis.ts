@@ -57,7 +57,7 @@ export async function measureRedis(measuring: Measuring<BenchOptions>): Promise<
   await seedAll(stack.owner.sql, seeds, seeded)
   progress.say('Starting the services')
   const redis = await startRedisServer()
-  signal.addEventListener('abort', redis.stop)
+  signal.addEventListener('abort', () => redis.stop())
   try {
     const places = await startPlaces(measuring, tenant, redis.url)
     const postgresPid = await stack.postgresPid()
@@ -108,7 +108,7 @@ async function startPlaces(
 
 async function execute(url: string, tenant: BenchTenant, key: string): Promise<void> {
   const { path, ...request } = post('/v1/payments', keyed(tenant, key))
-  const response = await fetch(`${url}${path}`, request as RequestInit)
+  const response = await fetch(`${url}${path}`, request)
   if (response.status !== 202) throw new Error(`Redis alone answered ${response.status}`)
 }
 

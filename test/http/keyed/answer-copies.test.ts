@@ -182,6 +182,9 @@ test('what was copied in an earlier epoch is not found again', async () => {
     async () =>
       (await postPayment(urls.redis[0], tenant, body, { key })).json['description'] === CHANGED,
   )
+  // Also when the process knows the new epoch.
+  const again = await postPayment(urls.redis[0], tenant, body, { key })
+  expect(again.json['description']).toBe(CHANGED)
 })
 
 test('Redis holds nothing that can be read without the encryption keys', async () => {
