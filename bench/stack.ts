@@ -54,8 +54,8 @@ export interface Services {
   readonly provider: NodeProcess
   readonly api: NodeProcess
   readonly worker: NodeProcess
-  /** Starts another API. */
-  readonly startApi: () => Promise<ApiProcess>
+  /** Starts another API, with settings of its own. */
+  readonly startApi: (own?: Settings) => Promise<ApiProcess>
   /** Starts another worker. */
   readonly startWorker: () => Promise<NodeProcess>
 }
@@ -161,9 +161,10 @@ export class BenchStack {
     const workerSettings = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER_MS }
     const startWorker = () => this.start('workers/main.ts', workerSettings)
     const worker = await startWorker()
-    const startApi = async () => {
+    const startApi = async (own: Settings = {}) => {
       const port = await findFreePort()
-      const process = await this.start('src/start/api.ts', { ...shared, PORT: String(port) })
+      const all = { ...shared, ...own, PORT: String(port) }
+      const process = await this.start('src/start/api.ts', all)
       return { url: `http://${LOOPBACK}:${port}`, process }
     }
     const { url: apiUrl, process: api } = await startApi()

@@ -47,13 +47,13 @@ interface Problem {
   readonly message: string | undefined
 }
 
-/** Reads the name and the message of a problem in either flavour of the service. */
+/** Reads the name and the message of a problem in any flavour of the service; `acp` has no names. */
 export function readProblem(body: unknown): Problem {
-  const { type, title, detail, error } = membersOf(body)
+  const { type, title, detail, error, message: own } = membersOf(body)
   const { doc_url: page, message } = membersOf(error)
   return {
     problem: /\/problems\/([a-z0-9-]+)$/.exec(textOf(type) ?? textOf(page) ?? '')?.[1],
-    message: textOf(detail) ?? textOf(title) ?? textOf(message),
+    message: textOf(detail) ?? textOf(title) ?? textOf(message) ?? textOf(own),
   }
 }
 

@@ -504,6 +504,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/idempotency-keys/{key}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an idempotency key
+         * @description For a client that lost the answer and wants out. If nothing was executed under the key, nothing ever will be: its final answer is `operation-canceled`, also for a request that arrives later. Otherwise the payment is canceled or, if it is captured, refunded, as soon as its operation has ended. It is safe to repeat, and needs no key of its own. `cancellation` shows what became of it. The API key needs the scope of refunds, because money may be returned.
+         */
+        post: operations["cancelIdempotencyKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/idempotency-policy": {
         parameters: {
             query?: never;
@@ -2036,6 +2056,11 @@ export interface components {
             customer?: string | null;
             /** @description Free text, for people. */
             description?: string | null;
+            /**
+             * @description Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, whatever its key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.
+             * @example order-1042
+             */
+            reference?: string | null;
             /** @description Key-value pairs to store with the payment. */
             metadata?: {
                 [key: string]: string;
@@ -2054,6 +2079,11 @@ export interface components {
             amount?: number;
             /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /**
+             * @description Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, whatever its key and its payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.
+             * @example return-77
+             */
+            reference?: string | null;
             /** @description Key-value pairs to store with the refund. */
             metadata?: {
                 [key: string]: string;
@@ -2103,6 +2133,7 @@ export interface components {
              */
             since: string;
         };
+        CancelIdempotencyKey: Record<string, never>;
         CreateTenant: {
             /** @description A name for people. It does not have to be unique. */
             name: string;
@@ -2240,6 +2271,7 @@ export interface components {
          *           "payment_method": "pm_card_visa",
          *           "customer": null,
          *           "description": null,
+         *           "reference": "order-1042",
          *           "metadata": {
          *             "order": "1042"
          *           },
@@ -2254,7 +2286,7 @@ export interface components {
          *         }
          *       },
          *       "request": {
-         *         "idempotency_key": "order-1042"
+         *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
          *       },
          *       "created_at": "2026-01-31T12:00:00.000Z"
          *     }
@@ -2299,6 +2331,7 @@ export interface components {
          *       "payment_method": "pm_card_visa",
          *       "customer": null,
          *       "description": null,
+         *       "reference": "order-1042",
          *       "metadata": {
          *         "order": "1042"
          *       },
@@ -2356,6 +2389,8 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -2420,13 +2455,14 @@ export interface components {
          *           "currency": "usd",
          *           "status": "succeeded",
          *           "reason": "requested_by_customer",
+         *           "reference": "return-77",
          *           "metadata": {},
          *           "failure": null,
          *           "created_at": "2026-01-31T12:00:00.000Z"
          *         }
          *       },
          *       "request": {
-         *         "idempotency_key": "order-1042"
+         *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
          *       },
          *       "created_at": "2026-01-31T12:00:00.000Z"
          *     }
@@ -2467,6 +2503,7 @@ export interface components {
          *       "currency": "usd",
          *       "status": "succeeded",
          *       "reason": "requested_by_customer",
+         *       "reference": "return-77",
          *       "metadata": {},
          *       "failure": null,
          *       "created_at": "2026-01-31T12:00:00.000Z"
@@ -2502,6 +2539,8 @@ export interface components {
             status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
             /** @description The reason for the refund. */
             reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /** @description Your own name of the refund. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -2813,9 +2852,12 @@ export interface components {
                 errors?: components["schemas"]["FieldError"][];
                 payment?: components["schemas"]["Payment"];
                 refund?: components["schemas"]["Refund"];
+                earlier?: string;
                 /** @description The path of the resource that the operation created or changed. */
                 location?: string;
             };
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         /**
          * @example {
@@ -2828,6 +2870,34 @@ export interface components {
             pointer: string;
             /** @description What is wrong there. */
             detail: string;
+        };
+        Idempotency: {
+            /** @description Whether this is the stored response of an earlier request with the same key. */
+            replayed: boolean;
+            /**
+             * Format: date-time
+             * @description When the idempotency key expires.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            key_expires_at: string;
+        };
+        /**
+         * @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.
+         * @example {
+         *       "type": "invalid_request",
+         *       "code": "idempotency_conflict",
+         *       "message": "Idempotency-Key was used for another request"
+         *     }
+         */
+        AcpError: {
+            /** @enum {string} */
+            type: "invalid_request" | "processing_error" | "service_unavailable";
+            code: string;
+            message: string;
+            /** @description The JSONPath of the first wrong field. */
+            param?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         /**
          * Too many invalid API keys
@@ -3160,6 +3230,36 @@ export interface components {
             };
         };
         /**
+         * Idempotency-Key is too short
+         * @description The tenant has a minimum length for new keys, so that they cannot be guessed or repeated by chance. Nothing was executed. Use a UUID. A retry of an accepted request is not affected.
+         * @example {
+         *       "type": "/problems/idempotency-key-too-short",
+         *       "title": "Idempotency-Key is too short",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "idempotency_key_too_short",
+         *         "message": "Idempotency-Key is too short"
+         *       }
+         *     }
+         */
+        IdempotencyKeyTooShortProblem: {
+            /** @constant */
+            type: "/problems/idempotency-key-too-short";
+            /** @constant */
+            title: "Idempotency-Key is too short";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "idempotency_key_too_short";
+                message: string;
+            };
+        };
+        /**
          * Idempotency-Key is too long
          * @description A key has at most 255 characters. Nothing was executed.
          * @example {
@@ -3246,6 +3346,186 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "idempotency_key_repeated";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-Request-ID is malformed
+         * @description A Repeatability-Request-ID is one value of 1 to 255 visible ASCII characters, without spaces and without quotes around it. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-request-id-malformed",
+         *       "title": "Repeatability-Request-ID is malformed",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_request_id_malformed",
+         *         "message": "Repeatability-Request-ID is malformed"
+         *       }
+         *     }
+         */
+        RepeatabilityRequestIdMalformedProblem: {
+            /** @constant */
+            type: "/problems/repeatability-request-id-malformed";
+            /** @constant */
+            title: "Repeatability-Request-ID is malformed";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_request_id_malformed";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-First-Sent is missing
+         * @description A request with a Repeatability-Request-ID also needs a Repeatability-First-Sent: when it was sent for the first time. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-missing",
+         *       "title": "Repeatability-First-Sent is missing",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_missing",
+         *         "message": "Repeatability-First-Sent is missing"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentMissingProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-missing";
+            /** @constant */
+            title: "Repeatability-First-Sent is missing";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_missing";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-First-Sent is malformed
+         * @description The header is one time in the form `Fri, 27 Nov 2026 08:49:37 GMT` (IMF-fixdate, RFC 9110 section 5.6.7). Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-malformed",
+         *       "title": "Repeatability-First-Sent is malformed",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_malformed",
+         *         "message": "Repeatability-First-Sent is malformed"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentMalformedProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-malformed";
+            /** @constant */
+            title: "Repeatability-First-Sent is malformed";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_malformed";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-First-Sent is in the future
+         * @description The time is more than five minutes ahead of the clock of the service, so it cannot tell when the key was used first. Nothing was executed, and the idempotency key is not used up. Correct the clock of the client.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-in-future",
+         *       "title": "Repeatability-First-Sent is in the future",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_in_future",
+         *         "message": "Repeatability-First-Sent is in the future"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentInFutureProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-in-future";
+            /** @constant */
+            title: "Repeatability-First-Sent is in the future";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_in_future";
+                message: string;
+            };
+        };
+        /**
+         * Idempotency-Key and Repeatability-Request-ID differ
+         * @description The two headers are names for the same key. Send one of them, or the same value in both. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-keys-differ",
+         *       "title": "Idempotency-Key and Repeatability-Request-ID differ",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_keys_differ",
+         *         "message": "Idempotency-Key and Repeatability-Request-ID differ"
+         *       }
+         *     }
+         */
+        RepeatabilityKeysDifferProblem: {
+            /** @constant */
+            type: "/problems/repeatability-keys-differ";
+            /** @constant */
+            title: "Idempotency-Key and Repeatability-Request-ID differ";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_keys_differ";
+                message: string;
+            };
+        };
+        /**
+         * Repeatability-Client-ID is not supported
+         * @description Keys belong to the tenant of the API key, and to no smaller unit. Send the request without this header. Nothing was executed.
+         * @example {
+         *       "type": "/problems/repeatability-client-id-unsupported",
+         *       "title": "Repeatability-Client-ID is not supported",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_client_id_unsupported",
+         *         "message": "Repeatability-Client-ID is not supported"
+         *       }
+         *     }
+         */
+        RepeatabilityClientIdUnsupportedProblem: {
+            /** @constant */
+            type: "/problems/repeatability-client-id-unsupported";
+            /** @constant */
+            title: "Repeatability-Client-ID is not supported";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_client_id_unsupported";
                 message: string;
             };
         };
@@ -3490,6 +3770,36 @@ export interface components {
             };
         };
         /**
+         * The request was first sent too long ago
+         * @description The service has no response for the key, and the request is so old that its key may have been used and deleted. Nothing was executed by this request. If an earlier one was executed, Idempotency-Earlier-Resource may name its resource. Look for it before you send the operation with a new key.
+         * @example {
+         *       "type": "/problems/repeatability-first-sent-too-old",
+         *       "title": "The request was first sent too long ago",
+         *       "status": 412,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "repeatability_first_sent_too_old",
+         *         "message": "The request was first sent too long ago"
+         *       }
+         *     }
+         */
+        RepeatabilityFirstSentTooOldProblem: {
+            /** @constant */
+            type: "/problems/repeatability-first-sent-too-old";
+            /** @constant */
+            title: "The request was first sent too long ago";
+            /** @constant */
+            status: 412;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "repeatability_first_sent_too_old";
+                message: string;
+            };
+        };
+        /**
          * Idempotency-Key was used for another request
          * @description The key belongs to an earlier request with another path or body. Nothing was executed, and the key stays valid for that request. Use a new key for a new operation.
          * @example {
@@ -3725,6 +4035,46 @@ export interface components {
             };
         };
         /**
+         * A reference is required
+         * @description The tenant of the API key requires a reference for every payment and every refund. Nothing was executed, and the idempotency key is not used up. Send the name of what is paid or returned, for example the number of the order, as `reference`.
+         * @example {
+         *       "type": "/problems/reference-required",
+         *       "title": "A reference is required",
+         *       "status": 422,
+         *       "errors": [
+         *         {
+         *           "pointer": "/reference",
+         *           "detail": "Required"
+         *         }
+         *       ],
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "reference_required",
+         *         "message": "A reference is required",
+         *         "param": "reference"
+         *       }
+         *     }
+         */
+        ReferenceRequiredProblem: {
+            /** @constant */
+            type: "/problems/reference-required";
+            /** @constant */
+            title: "A reference is required";
+            /** @constant */
+            status: 422;
+            detail?: string;
+            /** @description The errors in the body, at most the first 20. */
+            errors?: components["schemas"]["FieldError"][];
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "reference_required";
+                message: string;
+                param?: string;
+            };
+        };
+        /**
          * Idempotency-Key has expired
          * @description The key was used before, and its response is no longer stored. Idempotency-Key-Expired shows when the key expired, and Idempotency-Earlier-Resource the path of the resource that the earlier request created or changed. This request was not executed. Read that resource. Use a new key only if the operation should happen once more.
          * @example {
@@ -3778,11 +4128,45 @@ export interface components {
             detail?: string;
             /** @description The path of the resource that the operation created or changed. */
             location?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
                 /** @constant */
                 code: "response_dropped";
+                message: string;
+            };
+        };
+        /**
+         * The operation was canceled
+         * @description The client canceled this key before anything was executed. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key for a new operation.
+         * @example {
+         *       "type": "/problems/operation-canceled",
+         *       "title": "The operation was canceled",
+         *       "status": 410,
+         *       "error": {
+         *         "type": "idempotency_error",
+         *         "code": "operation_canceled",
+         *         "message": "The operation was canceled"
+         *       }
+         *     }
+         */
+        OperationCanceledProblem: {
+            /** @constant */
+            type: "/problems/operation-canceled";
+            /** @constant */
+            title: "The operation was canceled";
+            /** @constant */
+            status: 410;
+            detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+            error: {
+                /** @constant */
+                type: "idempotency_error";
+                /** @constant */
+                code: "operation_canceled";
                 message: string;
             };
         };
@@ -3877,6 +4261,42 @@ export interface components {
             };
         };
         /**
+         * The reference is in use
+         * @description Another payment of yours, or for a refund another refund, has this reference, and was not declined, canceled or given up. `earlier` names it. Do not pay again: read the earlier one at `location`. Nothing was executed, and the idempotency key is not used up. A new charge for something else needs a reference of its own.
+         * @example {
+         *       "type": "/problems/duplicate-reference",
+         *       "title": "The reference is in use",
+         *       "status": 409,
+         *       "earlier": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "location": "/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "duplicate_reference",
+         *         "message": "The reference is in use"
+         *       }
+         *     }
+         */
+        DuplicateReferenceProblem: {
+            /** @constant */
+            type: "/problems/duplicate-reference";
+            /** @constant */
+            title: "The reference is in use";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            /** @description The id of the payment or refund that uses the reference. */
+            earlier?: string;
+            /** @description Its path. */
+            location?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "duplicate_reference";
+                message: string;
+            };
+        };
+        /**
          * The operation timed out
          * @description The operation was abandoned before it had any effect, and no retry arrived before its key expired. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key to try again.
          * @example {
@@ -3898,6 +4318,8 @@ export interface components {
             /** @constant */
             status: 408;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "api_error";
@@ -4045,6 +4467,7 @@ export interface components {
          *         "payment_method": "pm_card_visa",
          *         "customer": null,
          *         "description": null,
+         *         "reference": "order-1042",
          *         "metadata": {
          *           "order": "1042"
          *         },
@@ -4078,6 +4501,8 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @enum {string} */
                 type: "card_error" | "invalid_request_error" | "api_error";
@@ -4235,6 +4660,7 @@ export interface components {
          *         "payment_method": "pm_card_visa",
          *         "customer": null,
          *         "description": null,
+         *         "reference": "order-1042",
          *         "metadata": {
          *           "order": "1042"
          *         },
@@ -4264,6 +4690,8 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4287,6 +4715,7 @@ export interface components {
          *         "currency": "usd",
          *         "status": "declined",
          *         "reason": "requested_by_customer",
+         *         "reference": "return-77",
          *         "metadata": {},
          *         "failure": {
          *           "code": "card_declined",
@@ -4312,6 +4741,8 @@ export interface components {
             status: 402;
             detail?: string;
             refund: components["schemas"]["Refund"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4440,6 +4871,36 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "webhook_endpoint_disabled";
+                message: string;
+            };
+        };
+        /**
+         * The operation cannot be canceled
+         * @description The operation of this key is completed, and the service cannot undo what it did. Only operations that take money are undone: a payment is canceled or refunded. Nothing was changed.
+         * @example {
+         *       "type": "/problems/operation-not-cancelable",
+         *       "title": "The operation cannot be canceled",
+         *       "status": 409,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "operation_not_cancelable",
+         *         "message": "The operation cannot be canceled"
+         *       }
+         *     }
+         */
+        OperationNotCancelableProblem: {
+            /** @constant */
+            type: "/problems/operation-not-cancelable";
+            /** @constant */
+            title: "The operation cannot be canceled";
+            /** @constant */
+            status: 409;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "operation_not_cancelable";
                 message: string;
             };
         };
@@ -5073,6 +5534,87 @@ export interface components {
                 message: string;
             };
         };
+        KeyedPayment: {
+            /**
+             * @description The id of the payment.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "payment";
+            /**
+             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_captured: number;
+            /**
+             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount_refunded: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /**
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
+             * @enum {string}
+             */
+            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
+            /**
+             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
+             * @enum {string}
+             */
+            capture_method: "automatic" | "manual";
+            /** @description The id of the provider's payment method. */
+            payment_method: string;
+            /** @description The id of the provider's customer. */
+            customer: string | null;
+            /** @description Free text, for people. */
+            description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
+            /**
+             * @description The key-value pairs that you stored with the object.
+             * @example {
+             *       "order": "1042"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description What must be done next. Present only when the status is `requires_action`. */
+            next_action?: {
+                /** @constant */
+                type: "authenticate";
+                /** @description The provider's client secret. Your page passes it to the provider's library to let the cardholder authenticate. */
+                client_secret: string | null;
+            };
+            failure: components["schemas"]["Failure"] | null;
+            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
+            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
+            capture_before?: string | null;
+            provider: {
+                /** @description The name of the provider. */
+                name: string;
+                /** @description The provider's id of the payment, once it is known. */
+                payment_id: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the payment was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
         PaymentList: {
             /** @constant */
             object: "list";
@@ -5113,6 +5655,57 @@ export interface components {
                 message: string;
                 param?: string;
             };
+        };
+        KeyedRefund: {
+            /**
+             * @description The id of the refund.
+             * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "refund";
+            /**
+             * @description The payment that is refunded.
+             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            payment: string;
+            /**
+             * @description The amount of the refund, in the smallest unit of the currency, such as cents.
+             * @example 1999
+             */
+            amount: number;
+            /**
+             * @description Three-letter ISO 4217 currency code, in lower case.
+             * @example usd
+             */
+            currency: string;
+            /**
+             * @description The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.
+             * @enum {string}
+             */
+            status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
+            /** @description The reason for the refund. */
+            reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /** @description Your own name of the refund. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
+            /**
+             * @description The key-value pairs that you stored with the object.
+             * @example {
+             *       "order": "1042"
+             *     }
+             */
+            metadata: {
+                [key: string]: string;
+            };
+            failure: components["schemas"]["Failure"] | null;
+            /**
+             * Format: date-time
+             * @description When the refund was requested.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         /**
          * The refund exceeds the refundable amount
@@ -5167,6 +5760,8 @@ export interface components {
             status: 409;
             detail?: string;
             refund?: components["schemas"]["Refund"];
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -5383,23 +5978,7 @@ export interface components {
             has_more: boolean;
         };
         Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"] | components["schemas"]["WebhookEndpointEvent"];
-        /**
-         * @example {
-         *       "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "webhook_endpoint",
-         *       "url": "https://merchant.example/webhooks",
-         *       "description": null,
-         *       "event_types": [
-         *         "*"
-         *       ],
-         *       "status": "enabled",
-         *       "disabled_reason": null,
-         *       "paused_until": null,
-         *       "created_at": "2026-01-31T12:00:00.000Z",
-         *       "secret": "whsec_c2VjcmV0LW9mLXRoZS1lbmRwb2ludC0tLS0tLS0="
-         *     }
-         */
-        WebhookEndpointWithSecret: {
+        KeyedWebhookEndpointWithSecret: {
             /**
              * @description The id of the webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
@@ -5429,6 +6008,8 @@ export interface components {
             created_at: string;
             /** @description The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response. */
             secret: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
         WebhookEndpointList: {
             /** @constant */
@@ -5482,7 +6063,38 @@ export interface components {
              */
             created_at: string;
         };
-        DeletedWebhookEndpoint: {
+        KeyedWebhookEndpoint: {
+            /**
+             * @description The id of the webhook endpoint.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_endpoint";
+            /** @description The URL that events are sent to. */
+            url: string;
+            /** @description Free text, for people. */
+            description: string | null;
+            /** @description The types of events that are sent. `*` stands for every type. */
+            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
+            /**
+             * @description The status of the endpoint. No events are sent to a disabled one.
+             * @enum {string}
+             */
+            status: "enabled" | "disabled";
+            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
+            disabled_reason: ("gone" | "failing" | "requested") | null;
+            paused_until: string | null;
+            /**
+             * Format: date-time
+             * @description When the webhook endpoint was created.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
+        KeyedDeletedWebhookEndpoint: {
             /**
              * @description The id of the deleted webhook endpoint.
              * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
@@ -5492,17 +6104,10 @@ export interface components {
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
         };
-        /**
-         * @example {
-         *       "object": "webhook_replay",
-         *       "endpoint": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "since": "2026-01-31T12:00:00.000Z",
-         *       "deliveries": 42,
-         *       "has_more": false
-         *     }
-         */
-        WebhookReplay: {
+        KeyedWebhookReplay: {
             /** @constant */
             object: "webhook_replay";
             /**
@@ -5519,6 +6124,71 @@ export interface components {
             /** @description How many deliveries are pending again. */
             deliveries: number;
             /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
+            has_more: boolean;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
+        KeyedWebhookDelivery: {
+            /**
+             * @description The id of the delivery.
+             * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            id: string;
+            /** @constant */
+            object: "webhook_delivery";
+            /**
+             * @description The event that is delivered.
+             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            event: string;
+            /**
+             * @description The type of the event.
+             * @example payment.succeeded
+             */
+            event_type: string;
+            /**
+             * @description The webhook endpoint that the event is sent to.
+             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+             */
+            endpoint: string;
+            /**
+             * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
+             * @enum {string}
+             */
+            status: "pending" | "succeeded" | "failed";
+            next_attempt_at: string | null;
+            /** @description The attempts so far, oldest first. */
+            attempts: {
+                /** @description The number of the attempt. */
+                number: number;
+                /**
+                 * Format: date-time
+                 * @description When the attempt began.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                started_at: string;
+                /** @description The duration of the attempt, in milliseconds. */
+                latency_ms: number;
+                /** @description The HTTP status that the endpoint answered with. */
+                http_status: number | null;
+                /** @description Why there was no answer. Null when there was one. */
+                error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
+            }[];
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
+        };
+        WebhookDeliveryList: {
+            /** @constant */
+            object: "list";
+            /** @description The entries, newest first unless the endpoint says otherwise. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
             has_more: boolean;
         };
         /**
@@ -5595,18 +6265,10 @@ export interface components {
              */
             created_at: string;
         };
-        WebhookDeliveryList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["WebhookDelivery"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
         /**
          * @example {
          *       "object": "idempotency_key",
-         *       "key": "order-1042",
+         *       "key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10",
          *       "operation": "payment.create",
          *       "status": "completed",
          *       "recovery_point": "finished",
@@ -5615,6 +6277,7 @@ export interface components {
          *         "object": "payment",
          *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h"
          *       },
+         *       "cancellation": null,
          *       "created_at": "2026-01-31T12:00:00.000Z",
          *       "expires_at": "2026-02-07T12:00:00.000Z"
          *     }
@@ -5653,6 +6316,8 @@ export interface components {
                  */
                 id: string;
             }) | null;
+            /** @description What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the rest of its money is refunded. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed. */
+            cancellation: ("in_progress" | "prevented" | "undone" | "nothing_to_undo" | "refused") | null;
             /**
              * Format: date-time
              * @description When the key was first used.
@@ -5668,10 +6333,10 @@ export interface components {
         };
         IdempotencyPolicy: {
             /**
-             * @description The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe.
+             * @description The form of errors and headers. `ietf` follows the IETF draft; `stripe` suits the SDKs of Stripe; `acp` is the Agentic Commerce Protocol.
              * @enum {string}
              */
-            flavor: "ietf" | "stripe";
+            flavor: "ietf" | "stripe" | "acp";
             /** @description The syntax of idempotency keys. */
             key: {
                 [key: string]: unknown;
@@ -5680,6 +6345,14 @@ export interface components {
             scope: string;
             /** @description How long a key, with its response, is kept after the final response. */
             retention_seconds: number;
+            /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. */
+            stored: {
+                [key: string]: unknown;
+            };
+            /** @description How a client says when it first sent a request, and the greatest age at which a request without a stored response is executed. */
+            first_sent: {
+                [key: string]: unknown;
+            };
             /** @description For each situation, the status and the problem type of the answer, and whether to retry with the same key. */
             answers: {
                 [key: string]: unknown;
@@ -5703,6 +6376,8 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description Whether every new payment and refund must have a reference. */
+            requires_reference: boolean;
             /**
              * Format: date-time
              * @description When the tenant was created.
@@ -5769,6 +6444,8 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description Whether every new payment and refund must have a reference. */
+            requires_reference: boolean;
             /**
              * Format: date-time
              * @description When the tenant was created.
@@ -5802,6 +6479,13 @@ export interface components {
                 own: boolean;
                 /** @description How many there are now. The count stops at the limit, or at 1,000,000 without one. */
                 used: number;
+            };
+            /** @description The least number of characters of a new idempotency key. */
+            key_length_min: {
+                /** @description The limit that applies; null for none. */
+                limit: number | null;
+                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
+                own: boolean;
             };
             /** @description Requests that change something. */
             writes: {
@@ -6927,6 +7611,8 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -7022,6 +7708,8 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
+            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
+            reference?: string | null;
             /**
              * @description The key-value pairs that you stored with the object.
              * @example {
@@ -7425,7 +8113,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`, `too-many-active-keys`. */
@@ -7441,13 +8129,14 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `scope-missing`. */
@@ -7463,7 +8152,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `provider-unavailable`, `overloaded`. */
@@ -7479,16 +8168,17 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["ProviderUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-short`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `repeatability-client-id-unsupported`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "ForeignKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7501,15 +8191,38 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooShortProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RepeatabilityClientIdUnsupportedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`. */
+        /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
+        "ForeignKey-RepeatabilityFirstSentTooOld": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`, `reference-required`. */
         "ForeignKey-UnprocessableEntity": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7522,16 +8235,17 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"] | components["schemas"]["ReferenceRequiredProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Gone: `idempotency-key-expired`, `response-dropped`. */
-        "ForeignKey-IdempotencyKeyExpiredOrResponseDropped": {
+        /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
+        "ForeignKey-Gone": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7543,16 +8257,17 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+        /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `duplicate-reference`. */
         "ForeignKey-Conflict": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7565,13 +8280,14 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["DuplicateReferenceProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Request Timeout: `operation-timed-out`, `request-timeout`. */
@@ -7587,12 +8303,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationTimedOutProblem"] | components["schemas"]["RequestTimeoutProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -7607,7 +8324,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -7622,7 +8339,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payment Required: `payment-declined`. */
@@ -7638,12 +8355,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["PaymentDeclinedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `customer-not-found`, `route-not-found`. */
@@ -7659,12 +8377,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["CustomerNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -7680,7 +8399,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -7696,12 +8415,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payment Required: `payment-declined`, `authorization-expired`. */
@@ -7717,12 +8437,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["PaymentDeclinedProblem"] | components["schemas"]["AuthorizationExpiredProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payment Required: `refund-declined`. */
@@ -7738,12 +8459,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["RefundDeclinedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
@@ -7758,7 +8480,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`. */
@@ -7773,7 +8495,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `scope-missing`. */
@@ -7788,7 +8510,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -7803,7 +8525,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `invalid-query`, `malformed-request`. */
@@ -7817,7 +8539,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -7832,7 +8554,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -7846,7 +8568,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
@@ -7862,7 +8584,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
@@ -7878,12 +8600,14 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `scope-missing`. */
@@ -7899,7 +8623,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -7915,15 +8639,17 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
+        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-short`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `repeatability-client-id-unsupported`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
         "LocalKey-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -7936,11 +8662,35 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooShortProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RepeatabilityClientIdUnsupportedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
+        "LocalKey-RepeatabilityFirstSentTooOld": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `webhook-url-refused`. */
@@ -7956,15 +8706,17 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["WebhookUrlRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Gone: `idempotency-key-expired`, `response-dropped`. */
-        "LocalKey-IdempotencyKeyExpiredOrResponseDropped": {
+        /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
+        "LocalKey-Gone": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7976,12 +8728,14 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -7996,7 +8750,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8011,7 +8765,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `too-many-webhook-endpoints`. */
@@ -8027,12 +8781,14 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyWebhookEndpointsProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8048,7 +8804,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -8064,11 +8820,13 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `webhook-endpoint-disabled`. */
@@ -8084,12 +8842,14 @@ export interface components {
                 "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                 "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Gone: `idempotency-key-expired`. */
@@ -8105,7 +8865,78 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-request`. */
+        "Tenant-BadRequest": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Payload Too Large: `body-too-large`. */
+        "Tenant-BodyTooLarge": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
+        "Tenant-UnsupportedContentTypeOrUnsupportedContentEncoding": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
+        "Tenant-UnprocessableEntity": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+            };
+        };
+        /** @description Conflict: `operation-not-cancelable`. */
+        "Tenant-OperationNotCancelable": {
+            headers: {
+                "Request-Id": components["headers"]["Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["OperationNotCancelableProblem"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `overloaded`. */
@@ -8118,7 +8949,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8131,7 +8962,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `operator-key-invalid`, `session-ended`. */
@@ -8144,7 +8975,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"] | components["schemas"]["SessionEndedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`. */
@@ -8157,7 +8988,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8169,7 +9000,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8182,7 +9013,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `operator-role-insufficient`, `csrf-token-invalid`. */
@@ -8195,7 +9026,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperatorRoleInsufficientProblem"] | components["schemas"]["CsrfTokenInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
@@ -8207,7 +9038,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8219,7 +9050,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8231,7 +9062,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8243,7 +9074,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8256,7 +9087,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `invalid-query`, `malformed-request`. */
@@ -8268,7 +9099,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`, `resource-not-found`. */
@@ -8280,7 +9111,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `customer-of-another-tenant`. */
@@ -8293,7 +9124,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CustomerOfAnotherTenantProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `api-key-ended`. */
@@ -8306,7 +9137,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ApiKeyEndedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `nothing-to-resume`. */
@@ -8319,7 +9150,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["NothingToResumeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `operation-not-unknown`, `resolution-contradicted`, `resolution-unverifiable`, `key-window-passed`, `second-operator-needed`. */
@@ -8332,7 +9163,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationNotUnknownProblem"] | components["schemas"]["ResolutionContradictedProblem"] | components["schemas"]["ResolutionUnverifiableProblem"] | components["schemas"]["KeyWindowPassedProblem"] | components["schemas"]["SecondOperatorNeededProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `operation-not-completed`. */
@@ -8345,7 +9176,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperationNotCompletedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `finding-not-open`. */
@@ -8358,7 +9189,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["FindingNotOpenProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8370,7 +9201,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
@@ -8382,7 +9213,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8394,7 +9225,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8406,7 +9237,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8418,7 +9249,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `operator-key-invalid`. */
@@ -8431,7 +9262,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Too Many Requests: `too-many-invalid-keys`. */
@@ -8444,7 +9275,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8457,7 +9288,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8470,7 +9301,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unauthorized: `session-ended`. */
@@ -8483,7 +9314,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["SessionEndedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8495,7 +9326,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8508,7 +9339,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Internal Server Error: `internal-error`. */
@@ -8521,7 +9352,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `csrf-token-invalid`. */
@@ -8534,7 +9365,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `overloaded`. */
@@ -8547,7 +9378,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`, `resource-not-found`. */
@@ -8559,7 +9390,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `launcher-unavailable`, `overloaded`. */
@@ -8572,7 +9403,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["LauncherUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Forbidden: `csrf-token-invalid`, `operator-role-insufficient`. */
@@ -8585,7 +9416,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"] | components["schemas"]["OperatorRoleInsufficientProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
@@ -8597,7 +9428,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8609,7 +9440,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8621,7 +9452,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -8633,7 +9464,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `invalid-query`, `malformed-request`. */
@@ -8645,7 +9476,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Conflict: `webhook-endpoint-disabled`. */
@@ -8658,7 +9489,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Bad Request: `webhook-signature-invalid`, `webhook-too-old`, `webhook-malformed`, `malformed-json`, `malformed-request`. */
@@ -8670,7 +9501,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `route-not-found`. */
@@ -8682,7 +9513,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Payload Too Large: `body-too-large`. */
@@ -8694,7 +9525,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
@@ -8706,7 +9537,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
@@ -8719,7 +9550,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description Not Found: `resource-not-found`, `route-not-found`. */
@@ -8731,7 +9562,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
         /** @description The request reached no endpoint: `malformed-request`, `route-not-found`, `method-not-allowed`, `request-timeout`, `expectation-failed`, `headers-too-large`, `overloaded`, `internal-error`. */
@@ -8744,7 +9575,7 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["MalformedRequestProblem"] | components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["MethodNotAllowedProblem"] | components["schemas"]["RequestTimeoutProblem"] | components["schemas"]["ExpectationFailedProblem"] | components["schemas"]["HeadersTooLargeProblem"] | components["schemas"]["OverloadedProblem"] | components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"];
+                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
     };
@@ -8788,7 +9619,7 @@ export interface components {
          */
         "X-Accel-Buffering": "no";
         /**
-         * @description The number of seconds to wait before sending the same request again.
+         * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
          * @example 1
          */
         "Retry-After": string;
@@ -8813,6 +9644,11 @@ export interface components {
          */
         "Idempotency-Earlier-Resource": string;
         /**
+         * @description Present on an answer to a request with a Repeatability-Request-ID. `accepted`: the key is reserved for this request, which is executed once. `rejected`: this request executed nothing.
+         * @example accepted
+         */
+        "Repeatability-Result": "accepted" | "rejected";
+        /**
          * @description The preferences of the Prefer header that were applied (RFC 7240, section 3).
          * @example respond-async, wait=5
          */
@@ -8833,8 +9669,8 @@ export interface components {
          */
         "WWW-Authenticate": string;
         /**
-         * @description The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe`, once the key is reserved.
-         * @example order-1042
+         * @description The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe` or `acp`, once the key is reserved.
+         * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
          */
         "Idempotency-Key": string;
         /**
@@ -8855,6 +9691,8 @@ export interface operations {
     listPayments: {
         parameters: {
             query?: {
+                /** @description Only return payments with this reference, also those that were declined. */
+                reference?: string;
                 /** @description The maximum number of entries to return, from 1 to 100. */
                 limit?: components["parameters"]["Limit"];
                 starting_after?: string;
@@ -8894,6 +9732,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -8926,12 +9766,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -8947,13 +9788,14 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -8963,7 +9805,8 @@ export interface operations {
             404: components["responses"]["ForeignKey-CustomerNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
             409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["ForeignKey-UnprocessableEntity"];
@@ -8979,6 +9822,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -9012,12 +9857,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9033,13 +9879,14 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9048,8 +9895,31 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                };
+            };
+            410: components["responses"]["ForeignKey-Gone"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `capture-exceeds-authorization`. */
@@ -9065,12 +9935,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["CaptureExceedsAuthorizationProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9085,6 +9956,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -9118,12 +9991,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9139,13 +10013,14 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9154,8 +10029,31 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                };
+            };
+            410: components["responses"]["ForeignKey-Gone"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -9171,12 +10069,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9231,6 +10130,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -9265,12 +10166,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Refund"];
+                    "application/json": components["schemas"]["KeyedRefund"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the refund in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9286,13 +10188,14 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Refund"];
+                    "application/json": components["schemas"]["KeyedRefund"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9301,7 +10204,7 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`, `charge-disputed`. */
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`, `charge-disputed`, `duplicate-reference`. */
             409: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -9314,19 +10217,21 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"] | components["schemas"]["DuplicateReferenceProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["ForeignKey-Gone"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`. */
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `reference-required`. */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -9339,12 +10244,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["ReferenceRequiredProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9359,6 +10265,8 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
                 Prefer?: string;
             };
@@ -9392,12 +10300,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
@@ -9413,13 +10322,14 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payment"];
+                    "application/json": components["schemas"]["KeyedPayment"];
                 };
             };
             400: components["responses"]["ForeignKey-BadRequest"];
@@ -9428,8 +10338,31 @@ export interface operations {
             403: components["responses"]["ForeignKey-ScopeMissing"];
             404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
             408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-IdempotencyKeyExpiredOrResponseDropped"];
+            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                };
+            };
+            410: components["responses"]["ForeignKey-Gone"];
+            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`. */
@@ -9445,12 +10378,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
                     "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["ForeignKey-TooManyRequests"];
@@ -9853,7 +10787,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path?: never;
             cookie?: never;
@@ -9885,18 +10822,21 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                    "application/json": components["schemas"]["KeyedWebhookEndpointWithSecret"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             409: components["responses"]["LocalKey-TooManyWebhookEndpoints"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
@@ -9946,7 +10886,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -9978,18 +10921,21 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpoint"];
+                    "application/json": components["schemas"]["KeyedWebhookEndpoint"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             422: components["responses"]["LocalKey-UnprocessableEntity"];
@@ -10005,7 +10951,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10032,17 +10981,20 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeletedWebhookEndpoint"];
+                    "application/json": components["schemas"]["KeyedDeletedWebhookEndpoint"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10058,11 +11010,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10077,7 +11031,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10104,18 +11061,21 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
+                    "application/json": components["schemas"]["KeyedWebhookEndpointWithSecret"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
             401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10131,11 +11091,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10150,7 +11112,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10182,10 +11147,12 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookReplay"];
+                    "application/json": components["schemas"]["KeyedWebhookReplay"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10193,7 +11160,8 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10209,11 +11177,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10228,7 +11198,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the webhook endpoint. */
@@ -10255,11 +11228,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookDelivery"];
+                    "application/json": components["schemas"]["KeyedWebhookDelivery"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10267,7 +11242,8 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10283,11 +11259,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10375,7 +11353,10 @@ export interface operations {
             header: {
                 /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "Repeatability-Request-ID"?: string;
+                "Repeatability-First-Sent"?: string;
                 "Request-Timestamp"?: string;
+                Prefer?: string;
             };
             path: {
                 /** @description The id of the delivery. */
@@ -10402,11 +11383,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookDelivery"];
+                    "application/json": components["schemas"]["KeyedWebhookDelivery"];
                 };
             };
             400: components["responses"]["LocalKey-BadRequest"];
@@ -10414,7 +11397,8 @@ export interface operations {
             403: components["responses"]["LocalKey-ScopeMissing"];
             404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
             409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-IdempotencyKeyExpiredOrResponseDropped"];
+            410: components["responses"]["LocalKey-Gone"];
+            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["LocalKey-BodyTooLarge"];
             415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
             /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
@@ -10430,11 +11414,13 @@ export interface operations {
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
             429: components["responses"]["LocalKey-TooManyRequests"];
@@ -10475,6 +11461,82 @@ export interface operations {
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
             410: components["responses"]["Tenant-IdempotencyKeyExpired"];
             429: components["responses"]["Tenant-TooManyRequests"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    cancelIdempotencyKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Request-Timestamp"?: string;
+            };
+            path: {
+                /** @description The idempotency key, without quotes. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["CancelIdempotencyKey"];
+            };
+        };
+        responses: {
+            /** @description The idempotency key. The cancellation has ended. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKey"];
+                };
+            };
+            /** @description The idempotency key. The cancellation is in progress. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    Location: components["headers"]["Location"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdempotencyKey"];
+                };
+            };
+            400: components["responses"]["Tenant-BadRequest"];
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
+            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
+            409: components["responses"]["Tenant-OperationNotCancelable"];
+            410: components["responses"]["Tenant-IdempotencyKeyExpired"];
+            413: components["responses"]["Tenant-BodyTooLarge"];
+            415: components["responses"]["Tenant-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Tenant-UnprocessableEntity"];
+            /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                };
+            };
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
             default: components["responses"]["Unserved"];
@@ -12548,6 +13610,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12562,7 +13625,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -12628,6 +13691,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12642,7 +13706,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -12708,6 +13772,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12722,7 +13787,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -12788,6 +13853,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12802,7 +13868,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -12868,6 +13934,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12882,7 +13949,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -12948,6 +14015,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -12962,7 +14030,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13028,6 +14096,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13042,7 +14111,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13108,6 +14177,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13122,7 +14192,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13188,6 +14258,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13202,7 +14273,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13268,6 +14339,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13282,7 +14354,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13348,6 +14420,7 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
+                 *           "reference": "order-1042",
                  *           "metadata": {
                  *             "order": "1042"
                  *           },
@@ -13362,7 +14435,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13424,13 +14497,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13492,13 +14566,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13560,13 +14635,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13628,13 +14704,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13696,13 +14773,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13764,13 +14842,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13832,13 +14911,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13900,13 +14980,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }
@@ -13968,13 +15049,14 @@ export interface operations {
                  *           "currency": "usd",
                  *           "status": "succeeded",
                  *           "reason": "requested_by_customer",
+                 *           "reference": "return-77",
                  *           "metadata": {},
                  *           "failure": null,
                  *           "created_at": "2026-01-31T12:00:00.000Z"
                  *         }
                  *       },
                  *       "request": {
-                 *         "idempotency_key": "order-1042"
+                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
                  *       "created_at": "2026-01-31T12:00:00.000Z"
                  *     }

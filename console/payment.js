@@ -52,6 +52,7 @@ function PaymentFacts({ payment }) {
     ['Provider', html`${payment.provider.name} <code>${payment.provider.payment_id}</code>`],
     ['Payment method', html`<${Foreign} text=${payment.payment_method} />`],
     ['Customer', html`<${Foreign} text=${payment.customer} />`],
+    ['Reference', html`<${Foreign} text=${payment.reference} />`],
     ['Description', html`<${Foreign} text=${payment.description} />`],
     ['Failure', html`<${Foreign} text=${failure && `${failure.code}: ${failure.message}`} />`],
     [

@@ -5,6 +5,8 @@ import {
   allOrSome,
   besideStandIn,
   countOperators,
+  days,
+  daysFrom,
   delaysSeconds,
   encryptionKeys,
   isBesideStandIn,
@@ -13,6 +15,7 @@ import {
   operatorKeys,
   trustedProxies,
 } from './config-formats.ts'
+import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
@@ -21,13 +24,10 @@ const count = z.coerce.number().int().min(1).max(1_000)
 export const LIMIT_MAX = 1_000_000
 /** Counting more keys would take seconds. */
 export const STORED_KEYS_MAX = 10_000_000
+export const KEY_LENGTH_MIN_MAX = 64
 
 /** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)
-/** 0 means for ever. */
-const days = z.coerce.number().int().min(0).max(36_500)
-const daysFrom = (least: number) =>
-  days.refine((kept) => kept === 0 || kept >= least, { error: `must be 0, or at least ${least}` })
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
 
 /**
@@ -90,12 +90,10 @@ const environmentSchema = z
       .min(1)
       .max(DAY_SECONDS, 'must be at most 86400 (24 h): Stripe guarantees its keys no longer')
       .default(PROVIDER_KEY_WINDOW_SECONDS),
-
     DEMO_API_KEY: z
       .string()
       .regex(/^sk_[A-Za-z0-9_]{9,200}$/, 'must be sk_ followed by 9 to 200 letters, digits or _')
       .optional(),
-
     ADMIN_API_KEY: operatorKeys.optional(),
     ADMIN_DUAL_CONTROL: z.stringbool().default(false),
     CONSOLE: z.enum(['on', 'off']).default('off'),
@@ -133,7 +131,7 @@ const environmentSchema = z
       .int()
       .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
       .default(DAY_SECONDS),
-    IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe']).default('ietf'),
+    IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe', 'acp']).default('ietf'),
     EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
     TOMBSTONE_RETENTION_SECONDS: z.coerce
       .number()
@@ -158,16 +156,17 @@ const environmentSchema = z
     MAX_WAITING_REQUESTS: limit.default(5_000),
     MAX_ACTIVE_KEYS: limit.default(1_000),
     MAX_STORED_KEYS: z.coerce.number().int().min(0).max(STORED_KEYS_MAX).default(1_000_000),
+    KEY_LENGTH_MIN: z.coerce.number().int().min(1).max(KEY_LENGTH_MIN_MAX).default(1),
     RATE_LIMIT_WRITES: limit.default(6_000),
     RATE_LIMIT_READS: limit.default(60_000),
     RATE_LIMIT_INVALID_KEYS: limit.default(60),
     RATE_LIMIT_WINDOW_SECONDS: z.coerce.number().int().min(1).max(3_600).default(60),
     REQUEST_MAX_AGE_SECONDS: z.coerce.number().int().min(1).max(86_400).optional(),
     API_KEY_CACHE_SECONDS: z.coerce.number().min(0).max(60).default(5),
+    ...answerSettings,
     STORE_BREAKER_FAILURES: limit.default(10),
     PROVIDER_BREAKER_FAILURES: limit.default(20),
     BREAKER_OPEN_MS: milliseconds.default(1_000),
-
     DNS_SERVERS: nameServers.optional(),
     DNS_TIMEOUT_MS: milliseconds.default(2_000),
 
@@ -199,6 +198,7 @@ const environmentSchema = z
     error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
   .refine(isBesideStandIn, besideStandIn)
+  .refine(encryptsAnswers, needsEncryption)
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],
     error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',

@@ -1,6 +1,7 @@
 // Wires the concrete parts together: the store, the provider, the clock. No other file chooses
 // them.
 import type { Logger } from 'pino'
+import { openAnswers } from './answers/open-answers.ts'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
 import { batchRecords } from './db/operations/batch-records.ts'
@@ -23,7 +24,7 @@ import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { sessionLimits } from './http/console/session-limits.ts'
 import { createLiveFeed } from './http/console/live-feed.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
-import { createReplayCounter } from './http/keyed/replay-counter.ts'
+import { createReplayCounter } from './http/idempotency-keys/replay-counter.ts'
 import { startIdleWatch } from './http/keyed/idle-watch.ts'
 import { systemClock } from './engine/clock.ts'
 import type { Engine } from './engine/engine.ts'
@@ -55,6 +56,7 @@ export function wireApi(
     store,
     apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
+    answers: openAnswers(config, store, log, observe),
     replays: createReplayCounter(store.sql, log),
     reserve: batchReservations(),
     findKey: batchLookUps(),

@@ -12,6 +12,7 @@ export interface Layer {
 
 export const CONFIG = 'src/config.ts'
 const CONFIG_FORMATS = 'src/config-formats.ts'
+const ANSWER_SETTINGS = 'src/answer-settings.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
 /** Creates spans for traces. Without an SDK it does nothing. */
@@ -32,6 +33,8 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/'],
     packages: ['stripe', 'cockatiel', 'node:'] },
+  { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', 'src/domain/', CONFIG],
+    packages: ['redis', 'pino', 'node:'] },
   { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
@@ -52,15 +55,15 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
-  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/connection/store-errors.ts', 'src/db/operators/health-figures.ts', CONFIG],
+  { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/answers/observer.ts', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/connection/store-errors.ts', 'src/db/operators/health-figures.ts', CONFIG],
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: WIRING,                    mayImport: ['src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', CONFIG],
+  { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
@@ -78,7 +81,9 @@ export const layers: readonly Layer[] = [
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [CONFIG_FORMATS],
+  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS],
+    packages: ['zod'] },
+  { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
     packages: ['zod'] },
   { files: CONFIG_FORMATS,            mayImport: [],
     packages: ['zod', 'node:crypto', 'node:net'] },
@@ -102,6 +107,8 @@ export const layers: readonly Layer[] = [
     packages: ['openapi-fetch'] },
   { files: 'cli/',                    mayImport: ['cli/', 'client/', 'console/life.js'],
     packages: ['node:'] },
+  { files: 'mcp/',                    mayImport: ['mcp/', 'client/'],
+    packages: ['@modelcontextprotocol/sdk', 'zod', 'node:'] },
   { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
@@ -111,12 +118,14 @@ export const layers: readonly Layer[] = [
 /** Packages, and the only places that may import them. */
 export const confined: [string, readonly string[]][] = [
   ['stripe', ['src/provider/', 'dev/stripe-stand-in/']],
+  ['@modelcontextprotocol/sdk', ['mcp/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
   ['express', ['src/http/', 'dev/stripe-stand-in/']],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],
   ['prom-client', ['src/metrics/']],
+  ['redis', ['src/answers/']],
   ['@opentelemetry/api', ['src/tracing/']],
   ['@opentelemetry/sdk-node', ['src/tracing/']],
 ]

@@ -18,6 +18,7 @@ const ENVIRONMENT_OF_LAUNCHER = [
   'src/start/dashboard.ts',
   'client/examples/settings.ts',
   'cli/main.ts',
+  'mcp/main.ts',
   'verify/simulate/main.ts',
 ]
 
@@ -46,6 +47,7 @@ const sources = [
   ...readFolder('dev'),
   ...readFolder('client'),
   ...readFolder('cli'),
+  ...readFolder('mcp'),
   ...readFolder('verify/simulate'),
   ...readFolder('dependencies'),
 ].filter(({ path }) => path !== GENERATED)
@@ -80,7 +82,7 @@ function resolveImport(path: string, specifier: string): string {
 }
 
 function isLocal(imported: string): boolean {
-  return /^(src|workers|dev|client|cli|console|verify|bench|test|drizzle|dependencies)\//.test(
+  return /^(src|workers|dev|client|cli|console|mcp|verify|bench|test|drizzle|dependencies)\//.test(
     imported,
   )
 }

@@ -1,9 +1,10 @@
-// Runs `npm run bench`: measures speed, a long load, growing tables, more processes, the effect of
-// slow clients or that of a noisy tenant.
+// Runs `npm run bench`: measures speed, a long load, growing tables, more processes, copies of answers,
+// the effect of slow clients or that of a noisy tenant.
 import { runBenchmark, type Benchmark } from '../benchmark.ts'
 import { announceNeighbours, measureNeighbours } from '../neighbours/neighbours.ts'
 import { announceNodes, measureNodes } from '../nodes/nodes.ts'
 import { announceSlowClients, measureSlowClients } from '../slow-clients/slow-clients.ts'
+import { announceRedis, measureRedis } from '../redis/redis.ts'
 import { announceScale, measureScale } from '../scale/scale.ts'
 import { announceSoak, measureSoak } from '../soak/soak.ts'
 import { HELP, readArguments, type BenchOptions, type Mode } from './arguments.ts'
@@ -17,6 +18,7 @@ const runs: Record<Mode, Run> = {
   scale: { announce: announceScale, measure: measureScale },
   nodes: { announce: announceNodes, measure: measureNodes },
   neighbours: { announce: announceNeighbours, measure: measureNeighbours },
+  redis: { announce: announceRedis, measure: measureRedis },
   'slow-clients': { announce: announceSlowClients, measure: measureSlowClients },
 }
 

@@ -2,7 +2,8 @@
 import { differences, flavors, type Flavor } from '../../src/domain/problems/flavor.ts'
 import { mayRetry, problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { tags, type Contract } from '../../src/http/contracts/contract.ts'
-import { routes, type Endpoint, type Route } from '../../src/http/server/routes.ts'
+import type { Endpoint, Route } from '../../src/http/server/route.ts'
+import { routes } from '../../src/http/server/routes.ts'
 import { contractOf } from '../../src/openapi/contracts.ts'
 import { code, renderTable } from './markdown.ts'
 

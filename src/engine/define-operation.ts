@@ -121,6 +121,8 @@ export interface OperationResource<Subject> {
    * It is proved that the provider did nothing in this phase; the client's next retry continues.
    */
   readonly markFailed: Mark<Subject>
+  /** The client canceled the operation before any call; nothing happens under its key any more. */
+  readonly markCanceled: Mark<Subject>
   /** An unknown outcome is known, or is about to be; the operation works on its resource again. */
   readonly markResumed: Mark<Subject>
   /** The client retried a failed operation. Throws StaleResourceError when it is too late. */

@@ -3,6 +3,8 @@
 import type { Store, Transaction } from '../db/connection/client.ts'
 import { reopenIfFailed } from '../db/idempotency/idempotency-keys.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
+import { StaleResourceError } from '../db/payments/payment-changes.ts'
+import { isDuplicateReference } from '../db/connection/store-errors.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent } from '../tracing/spans.ts'
@@ -18,7 +20,8 @@ export interface StoreAndOperations {
  * Returns whether this retry reopened the operation. Of several concurrent retries, exactly one
  * does.
  *
- * @throws StaleResourceError when its resource has changed since, so it is too late.
+ * @throws StaleResourceError when its resource has changed since, so it is too late; also when another
+ *   payment or refund uses its reference meanwhile.
  */
 export async function reopenOperation(
   parts: StoreAndOperations,
@@ -38,6 +41,11 @@ export async function reopenOperationIn(
   if (row === undefined) throw new Error(`operation ${ref.id} has lost its payment`)
   const operation = operationNamed(parts, row.operation)
   const marking = { tx, key: row.key }
-  await operation.markReopened(marking, operation.subject(row))
+  try {
+    await operation.markReopened(marking, operation.subject(row))
+  } catch (error) {
+    if (!isDuplicateReference(error)) throw error
+    throw new StaleResourceError(`operation ${ref.id}`, 'the one with its reference')
+  }
   return true
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import type { Logger } from 'pino'
+import type { Answers } from '../answers/answers.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { FindKey, Reserve } from '../db/idempotency/batch-reservations.ts'
@@ -19,7 +20,7 @@ import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
-import type { ReplayCounter } from './keyed/replay-counter.ts'
+import type { ReplayCounter } from './idempotency-keys/replay-counter.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
 import type { LiveFeed } from './console/live-feed.ts'
 
@@ -39,6 +40,8 @@ export interface ApiParts {
   readonly store: Store
   readonly apiKeyCache: ApiKeyCache
   readonly recentKeys: RecentKeys
+  /** Copies of completed answers, in front of the store. */
+  readonly answers: Answers
   /** Counts the requests that use a key again. */
   readonly replays: ReplayCounter
   readonly reserve: Reserve
@@ -82,13 +85,18 @@ export interface ApiParts {
     | 'CONSOLE_IDLE_SECONDS'
     | 'CONSOLE_LAUNCHER_URL'
     | 'LEASE_MS'
+    | 'SWEEP_INTERVAL_MS'
+    | 'BREAKER_OPEN_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
     | 'MAX_ACTIVE_KEYS'
     | 'MAX_STORED_KEYS'
+    | 'KEY_LENGTH_MIN'
     | 'RATE_LIMIT_WRITES'
     | 'RATE_LIMIT_READS'
     | 'RATE_LIMIT_WINDOW_SECONDS'
   >
+  /** Whether new payments and refunds of the request's tenant must have a reference. */
+  readonly requiresReference?: boolean
   readonly limits: ApiLimits
   readonly observe: ApiObserver
   /**

@@ -1,5 +1,6 @@
 // Defines the observer that counts what the API served. It receives routes, results and tenant ids,
 // and never a path, an idempotency key or a resource id.
+import { silentAnswersObserver, type AnswersObserver } from '../answers/observer.ts'
 import type { StoreErrorKind } from '../db/connection/store-errors.ts'
 import type { ProblemType } from '../domain/problems/problems.ts'
 
@@ -58,7 +59,7 @@ interface ServedRequest {
 }
 
 /** Implementations must neither wait nor throw. */
-export interface ApiObserver {
+export interface ApiObserver extends AnswersObserver {
   readonly reserved: (tenantId: string, result: ReservationResult) => void
   readonly served: (request: ServedRequest) => void
   readonly refused: (reason: Refusal) => void
@@ -70,6 +71,7 @@ export interface ApiObserver {
 
 /** Counts nothing. */
 export const silentApiObserver: ApiObserver = {
+  ...silentAnswersObserver,
   reserved() {},
   served() {},
   refused() {},

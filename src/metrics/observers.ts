@@ -1,4 +1,5 @@
 // Turns the reports of the API and of the engine into metrics.
+import { answerLayers, lookUpResults, type AnswersObserver } from '../answers/observer.ts'
 import {
   refusals,
   reservationResults,
@@ -32,6 +33,7 @@ export function apiObserver(metrics: Metrics, circuits?: ApiCircuits): ApiObserv
   for (const circuit of storeCircuits) metrics.set('circuit_open', { circuit }, 0)
   return {
     ...storeObserver(metrics),
+    ...answersObserver(metrics),
     reserved(tenantId, result) {
       const tenant = labelOf(tenantId)
       metrics.count('reservations_total', { result })
@@ -86,4 +88,18 @@ export function engineObserver(metrics: Metrics, circuits?: WorkerCircuits): Eng
 function storeObserver(metrics: Metrics): Pick<ApiObserver & EngineObserver, 'storeFailed'> {
   for (const kind of storeErrorKinds) metrics.count('store_errors_total', { kind }, 0)
   return { storeFailed: (kind) => metrics.count('store_errors_total', { kind }) }
+}
+
+function answersObserver(metrics: Metrics): AnswersObserver {
+  for (const layer of answerLayers) {
+    for (const result of lookUpResults) metrics.count('answer_lookups_total', { layer, result }, 0)
+  }
+  metrics.count('answer_copies_lost_total', {}, 0)
+  metrics.set('circuit_open', { circuit: 'redis' }, 0)
+  return {
+    lookedUpAnswer: (layer, result) => metrics.count('answer_lookups_total', { layer, result }),
+    calledRedis: (command, seconds) => metrics.time('redis_duration_seconds', { command }, seconds),
+    lostCopy: () => metrics.count('answer_copies_lost_total', {}),
+    turnedRedis: (isOpen) => metrics.set('circuit_open', { circuit: 'redis' }, Number(isOpen)),
+  }
 }

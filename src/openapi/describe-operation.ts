@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
 import type { Contract } from '../http/contracts/contract.ts'
 import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/contracts/parameters.ts'
-import type { Endpoint } from '../http/server/routes.ts'
+import type { Endpoint } from '../http/server/route.ts'
 import { describeResponses, type SharedResponses } from './describe-responses.ts'
 
 export const securitySchemes = {
@@ -61,7 +61,7 @@ function describeParameters({ path, query, headers, isList, keyed }: Contract) {
   return {
     ...(path === undefined ? {} : { path }),
     query: (query ?? z.object({})).extend(listParameters),
-    header: keyed === 'foreign' ? header.extend(preferHeader.shape) : header,
+    header: keyed === undefined ? header : header.extend(preferHeader.shape),
   }
 }
 

@@ -4,9 +4,15 @@ import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
+import { withIdempotencyField } from '../http/contracts/idempotency-field.ts'
 import type { Contract, Success } from '../http/contracts/contract.ts'
 import type { ResponseHeader } from '../http/contracts/response-headers.ts'
-import { pascalCase, problemSchema, stripeErrorSchema } from '../http/contracts/problem-schema.ts'
+import {
+  acpErrorSchema,
+  pascalCase,
+  problemSchema,
+  stripeErrorSchema,
+} from '../http/contracts/problem-schema.ts'
 import {
   problemsAnywhere,
   problemsOf,
@@ -53,7 +59,11 @@ function describeSuccess(
   { access, contract }: ContractedEndpoint,
   success: Success,
 ): ZodOpenApiResponseObject {
-  const { description, schema, texts = [], headers = [] } = success
+  const { description, texts = [], headers = [] } = success
+  const schema =
+    contract.keyed === undefined || success.schema === undefined
+      ? success.schema
+      : withIdempotencyField(success.schema)
   const waits = contract.keyed === 'foreign' && contract.answers[202] === success
   const content = {
     ...(schema === undefined ? {} : { 'application/json': { schema } }),
@@ -119,10 +129,13 @@ function describeProblems(
     headers: headerRefs(headers),
     content: {
       'application/problem+json': { schema: oneOfProblems(types) },
-      'application/json': { schema: stripeErrorSchema },
+      'application/json': { schema: errorOfFlavor },
     },
   }
 }
+
+/** A service has one flavor. */
+const errorOfFlavor = z.union([stripeErrorSchema, acpErrorSchema])
 
 const unions = new Map<string, z.ZodType>()
 
@@ -161,7 +174,8 @@ function keyHeaders({ keyed }: Contract): ResponseHeader[] {
     'Idempotency-Key-Expired',
     'Idempotency-Earlier-Resource',
     'Idempotent-Replayed',
-    ...(keyed === 'foreign' ? (['Preference-Applied'] as const) : []),
+    'Repeatability-Result',
+    'Preference-Applied',
   ]
 }
 

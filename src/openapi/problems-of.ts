@@ -2,7 +2,7 @@
 // endpoint; a contract lists only the remaining ones.
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
-import type { Endpoint } from '../http/server/routes.ts'
+import type { Endpoint } from '../http/server/route.ts'
 
 export type Access = Endpoint['access']
 
@@ -65,9 +65,17 @@ const bodyProblems: readonly ProblemType[] = [
 const keyProblems: readonly ProblemType[] = [
   'idempotency-key-missing',
   'idempotency-key-empty',
+  'idempotency-key-too-short',
   'idempotency-key-too-long',
   'idempotency-key-malformed',
   'idempotency-key-repeated',
+  'repeatability-request-id-malformed',
+  'repeatability-first-sent-missing',
+  'repeatability-first-sent-malformed',
+  'repeatability-first-sent-in-future',
+  'repeatability-first-sent-too-old',
+  'repeatability-keys-differ',
+  'repeatability-client-id-unsupported',
   'request-timestamp-missing',
   'request-timestamp-invalid',
   'request-too-old',
@@ -75,6 +83,7 @@ const keyProblems: readonly ProblemType[] = [
   'idempotency-key-expired',
   'too-many-stored-keys',
   'response-dropped',
+  'operation-canceled',
 ]
 
 /** Problems of operations that call the provider. */

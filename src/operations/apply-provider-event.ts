@@ -7,8 +7,9 @@ import {
   closeProviderEventIfPending,
   type StoredProviderEvent,
 } from '../db/events/provider-events.ts'
-import type { ProviderEventRef } from '../domain/events/provider-event.ts'
+import { CANCELLATION, type ProviderEventRef } from '../domain/events/provider-event.ts'
 import type { Engine } from '../engine/engine.ts'
+import { applyCancellation } from './apply-cancellation.ts'
 import { applyDisputeEvent } from './follow-dispute/apply-dispute-event.ts'
 import { applyEarlyFraudWarning } from './follow-dispute/apply-early-fraud-warning.ts'
 import { applyPaymentEvent } from './follow-payment/apply-payment-event.ts'
@@ -34,6 +35,7 @@ export async function applyProviderEvent(
 }
 
 async function applyBySubject(engine: Engine, event: StoredProviderEvent): Promise<EventResult> {
+  if (event.type === CANCELLATION) return await applyCancellation(engine, event)
   switch (event.about) {
     case 'payment':
       return await applyPaymentEvent(engine, event)

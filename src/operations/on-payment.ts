@@ -7,7 +7,7 @@ import {
 } from '../db/payments/payment-changes.ts'
 import type { OperationInput, OperationResource } from '../engine/define-operation.ts'
 import type { StartStatus } from '../domain/payments/payment-status.ts'
-import { withStatus, type Payment } from '../domain/payments/payment.ts'
+import { withStatus, type Payment, type PaymentChange } from '../domain/payments/payment.ts'
 
 export interface PaymentSubject {
   readonly payment: Payment
@@ -41,6 +41,8 @@ export function onPayment<Subject extends PaymentSubject>({
       changePayment(tx, payment, withStatus(payment, 'unknown'), key),
     markFailed: ({ tx, key }, { payment }) =>
       changePayment(tx, payment, withStatus(payment, statusBefore(payment, startsFrom)), key),
+    markCanceled: ({ tx, key }, { payment }) =>
+      changePayment(tx, payment, canceledBeforeCall(payment, startsFrom), key),
     markResumed: ({ tx, key }, { payment }) => resumePayment(tx, payment, key),
     markReopened: ({ tx, key }, { payment }) => markProcessingAgain(tx, payment, startsFrom, key),
   }
@@ -55,10 +57,21 @@ function statusBefore(
   return others.find((status) => status === previousStatus && status !== 'failed') ?? usual
 }
 
+/** A new payment is over; an older one gets back the status that it had. */
+function canceledBeforeCall(
+  payment: Payment,
+  startsFrom: OnPayment<unknown>['startsFrom'],
+): PaymentChange {
+  return payment.providerPaymentId === null
+    ? { status: 'canceled', cancellationReason: 'abandoned' }
+    : withStatus(payment, statusBefore(payment, startsFrom))
+}
+
 /** The marks of an operation that leaves the status of its resource as it is. */
 export const keepsStatus = {
   markUnknown: keep,
   markFailed: keep,
+  markCanceled: keep,
   markResumed: keep,
   markReopened: keep,
 } satisfies Partial<OperationResource<unknown>>

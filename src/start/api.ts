@@ -59,6 +59,7 @@ await runProcess('api', async () => {
     // Requests that wait for a result are answered without it.
     parts.watch.stop()
     parts.live.stop()
+    parts.answers.close()
     const silentUntil = performance.now() + SILENCE_MAX_MS
     const sweep = setInterval(() => {
       // A connection whose last request is answered just now would stay open for seconds.

@@ -61,7 +61,7 @@ test('while the store is down: 503 with Retry-After, and no provider call; after
   for (const answer of [down, replay]) {
     expect(answer.status).toBe(503)
     expect(answer.json['type']).toBe('/problems/store-unavailable')
-    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.headers.get('retry-after')).toMatch(/^[12]$/)
   }
   expect(ready).toMatchObject({ status: 503, json: { checks: { database: 'unreachable' } } })
   expect(alive.status).toBe(200)

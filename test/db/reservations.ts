@@ -2,7 +2,8 @@
 // rows back.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
-import { reserveIntent, type Intent } from '../../src/db/idempotency/intents.ts'
+import type { Intent } from '../../src/db/idempotency/intent.ts'
+import { reserveIntent } from '../../src/db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../src/db/idempotency/idempotency-key-rows.ts'
 import { giveBackIfOwner, type Claim } from '../../src/db/operations/leases.ts'
 import { detailsOfPayment, insertPayments } from '../../src/db/payments/payments.ts'
@@ -30,6 +31,7 @@ const request: PaymentRequest = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: {},
 }
 

@@ -186,6 +186,7 @@ const legalRows = {
     operator: 'ada',
     key_proof: randomBytes(32),
   }),
+  answer_epochs: () => ({ id: 1, epoch: 1 }),
   service_processes: () => ({
     id: randomUUID(),
     kind: 'api',
@@ -355,6 +356,7 @@ describe('inserts a valid row:', () => {
     ['a movement that is unknown', 'reconciliation_findings', { kind: 'unknown_movement' }],
     ['an action of an operator', 'admin_actions', {}],
     ['a process', 'service_processes', {}],
+
     ['a key that failed', 'idempotency_keys', { status: 'failed_retryable' }],
     ['a phase without a call', 'phase_runs', { reached: 'finished' }],
     ['a phase with a call', 'phase_runs', withCall],
@@ -426,6 +428,7 @@ describe.each<[Table, Record<string, readonly string[]>, Record<string, Row>, st
 describe('a check constraint refuses', () => {
   const illegal: [string, string, Table, Row][] = [
     ['payments_status', 'an invalid status', 'payments', { status: 'paid' }],
+    ['answer_epochs_one_row', 'a second epoch', 'answer_epochs', { id: 2 }],
     ['service_processes_kind', 'a process of another kind', 'service_processes', { kind: 'cron' }],
     [
       'payments_step',
@@ -626,6 +629,12 @@ describe('a check constraint refuses', () => {
       { ...unknown, in_doubt: false },
     ],
     [
+      'idempotency_keys_cancellation',
+      'an unknown cancellation',
+      'idempotency_keys',
+      { cancellation: 'maybe' },
+    ],
+    [
       'idempotency_keys_unknown',
       'a scheduled check of a pending operation',
       'idempotency_keys',
@@ -771,6 +780,7 @@ describe('a check constraint refuses', () => {
     ['tenants_fee', 'a negative percentage', 'tenants', { fee_basis_points: -1 }],
     ['tenants_limits', 'a negative limit', 'tenants', { rate_limit_writes: -1 }],
     ['tenants_limits', 'one negative limit of two', 'tenants', { ...limits, max_stored_keys: -1 }],
+    ['tenants_limits', 'a negative length', 'tenants', { key_length_min: -1 }],
     ['tenants_fee', 'a percentage above 100', 'tenants', { fee_basis_points: 10_001 }],
     ['tenants_fee', 'a negative fixed fee', 'tenants', { fee_fixed_minor: -1 }],
     ['api_keys_scopes', 'a key without scopes', 'api_keys', { scopes: '{}' }],
@@ -1129,7 +1139,7 @@ describe('a row of one tenant', () => {
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
           'finished_key_burials'::regclass, 'provider_accounts'::regclass,
           'console_sessions'::regclass,
-          'service_processes'::regclass,
+          'service_processes'::regclass, 'answer_epochs'::regclass,
           -- Counts of requests, in the format of a package; no table refers to them.
           'rate_limits'::regclass
         )

@@ -20,7 +20,7 @@ const COPIED = [
   'openapi.yaml',
 ]
 const FILES = ['tsconfig.json', '.oxfmtrc.json', 'drizzle.config.ts']
-const FOLDERS = ['cli', 'console', 'verify', 'bench', 'dependencies']
+const FOLDERS = ['cli', 'console', 'mcp', 'verify', 'bench', 'dependencies']
 
 let folder: string
 

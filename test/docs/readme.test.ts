@@ -1,6 +1,7 @@
 // Checks the diagram of the README, and that the page on the API has every route of a tenant.
 import { expect, test } from '@jest/globals'
-import { routes, type Endpoint } from '../../src/http/server/routes.ts'
+import type { Endpoint } from '../../src/http/server/route.ts'
+import { routes } from '../../src/http/server/routes.ts'
 import { readPage } from '../support/named-tests.ts'
 
 test('docs/api.md has every path of a tenant in its tables', () => {

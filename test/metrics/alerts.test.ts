@@ -34,7 +34,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   'reservations_total.result': reservationResults,
   'refusals_total.reason': refusals,
   'store_errors_total.kind': storeErrorKinds,
-  'circuit_open.circuit': [...storeCircuits, 'provider'],
+  'circuit_open.circuit': [...storeCircuits, 'provider', 'redis'],
   'operations.status': operationStatuses.filter((status) =>
     ['pending', 'processing', 'unknown'].includes(status),
   ),

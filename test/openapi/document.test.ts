@@ -28,7 +28,8 @@ interface OpenapiDocument {
   }
 }
 
-const committed = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')
+const readText = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const committed = readText('openapi.yaml')
 const document = parse(committed) as OpenapiDocument
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
@@ -60,6 +61,19 @@ describe('the document', () => {
       ),
     )
     expect(documented.toSorted()).toEqual(routeNames.toSorted())
+  })
+
+  test('has a UUID wherever it shows an idempotency key, because a key must name no person', () => {
+    const texts = [committed, readText('docs/api.md'), readText('docs/operations.md')]
+    const keys = texts.flatMap((text) =>
+      [...text.matchAll(/idempotency[-_]key"?: "?(?<key>[\w-]*\d[\w-]*)/gi)].map(
+        ({ groups }) => groups?.['key'] ?? '',
+      ),
+    )
+
+    const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/
+    expect(keys.filter((key) => !UUID.test(key))).toEqual([])
+    expect(keys.length).toBeGreaterThan(3)
   })
 
   test.each(Object.keys(problems))('has the problem type %s in a response', (type) => {

@@ -27,6 +27,7 @@ function ours(fields: Partial<Payment> = {}): Payment {
     paymentMethod: 'pm_card_visa',
     customer: null,
     description: null,
+    reference: null,
     metadata: {},
     failure: null,
     cancellationReason: null,

@@ -17,6 +17,7 @@ function ours(fields: Partial<Refund> = {}): Refund {
     currency: 'usd',
     status: 'succeeded',
     reason: null,
+    reference: null,
     metadata: {},
     failure: null,
     providerRefundId: 're_1',

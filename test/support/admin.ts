@@ -81,6 +81,7 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
     async stop() {
       for (const { server, parts } of running) {
         parts.watch.stop()
+        parts.answers.close()
         const closed = once(server, 'close')
         server.close()
         server.closeAllConnections()

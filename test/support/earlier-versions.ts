@@ -35,8 +35,11 @@ export async function findEarlierVersions(count: number): Promise<EarlierVersion
   return versions
 }
 
+const ADDED = ['log', '--first-parent', '--diff-filter=A', '--format=%H', '-1', '--']
+
 async function commitBefore(path: string): Promise<string | undefined> {
-  const added = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', path)
+  // By the first parents: a merge brings all migrations of its branch at once.
+  const added = await git(...ADDED, path)
   if (added === undefined) return undefined
   // A migration that is not committed yet follows HEAD.
   const commit = added === '' ? 'HEAD' : `${added}^`

@@ -6,7 +6,8 @@ import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { batchRecords } from '../../src/db/operations/batch-records.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
-import { reserveIntent, type Intent } from '../../src/db/idempotency/intents.ts'
+import type { Intent } from '../../src/db/idempotency/intent.ts'
+import { reserveIntent } from '../../src/db/idempotency/intents.ts'
 import { detailsOfPayment, findPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { findRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
@@ -232,5 +233,6 @@ const paymentRequest: PaymentRequest = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: {},
 }

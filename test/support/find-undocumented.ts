@@ -100,7 +100,12 @@ function findResponse(
 
 /** Whether the response can precede the choice of a route, or says that there is none. */
 function isBeforeRoutes(body: string): boolean {
-  return BEFORE_ROUTES.some((type) => body.includes(`"/problems/${type}"`))
+  return BEFORE_ROUTES.some(
+    (type) =>
+      body.includes(`"/problems/${type}"`) ||
+      // The flavour `acp` has no type, only a code.
+      body.includes(`"code":"${type.replaceAll('-', '_')}"`),
+  )
 }
 
 const BEFORE_ROUTES = [

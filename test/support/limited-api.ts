@@ -13,7 +13,7 @@ import type { ApiParts } from '../../src/http/endpoint.ts'
 import { createApiServer, type ServerTimeouts } from '../../src/http/limits/api-server.ts'
 import { wireApi } from '../../src/wiring.ts'
 import { ENCRYPTION_KEYS } from './encryption.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 import type { Tenant } from './service.ts'
 
 export interface ServedApi {
@@ -38,6 +38,19 @@ export async function startLimitedApi(
   timeouts?: ServerTimeouts,
 ): Promise<LimitedApi> {
   const database = await createTestDatabase()
+  return await startOn(database, settings, timeouts)
+}
+
+/** Runs it on the database of a service, which its owner removes. */
+export async function startLimitedApiOn(url: string): Promise<LimitedApi> {
+  return await startOn({ url, drop: () => Promise.resolve() }, {})
+}
+
+async function startOn(
+  database: Pick<TestDatabase, 'url' | 'drop'>,
+  settings: Record<string, string>,
+  timeouts?: ServerTimeouts,
+): Promise<LimitedApi> {
   const running: { server: Server; parts: ApiParts }[] = []
   const serve = async (own: Record<string, string>) => {
     const environment = {
@@ -72,6 +85,7 @@ export async function startLimitedApi(
     async stop() {
       for (const { server, parts: own } of running) {
         own.watch.stop()
+        own.answers.close()
         const closed = once(server, 'close')
         server.close()
         server.closeAllConnections()

@@ -78,6 +78,7 @@ export async function startServiceInProcess(
     async stop() {
       await worker.idle()
       parts.watch.stop()
+      parts.answers.close()
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()

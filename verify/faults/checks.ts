@@ -120,7 +120,9 @@ export function checkRefundedOnce(
   { operations }: History,
   { executed, refunds }: Pick<Records, 'executed' | 'refunds'>,
 ): Violation[] {
-  const wanted = operations.filter(({ content }) => content.kind === 'refund.create').length
+  const wanted = operations.filter(
+    ({ content, isCanceled }) => content.kind === 'refund.create' || isCanceled === true,
+  ).length
   const recorded = [`${refunds.length} refunds for ${wanted} keys`]
   const executedRefunds = executed.filter(({ kind }) => kind === 'refund.create')
   const byIntention = Map.groupBy(

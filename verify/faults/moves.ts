@@ -21,6 +21,10 @@ export async function watchMoves({ sql }: Store): Promise<void> {
     create index on fault_suite_moves (id, recovery_point, seq);
     create function fault_suite_keep_move() returns trigger language plpgsql security definer as $$
     begin
+      -- The cancellation of a key is no move of its operation.
+      if tg_op = 'UPDATE' and new.status = old.status
+        and new.cancellation is distinct from old.cancellation then return null;
+      end if;
       insert into fault_suite_moves (tenant_id, id, operation, status, recovery_point, lease_epoch)
       values (new.tenant_id, new.id, new.operation, new.status, new.recovery_point, new.lease_epoch);
       return null;

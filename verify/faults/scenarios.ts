@@ -3,6 +3,7 @@
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { captureTogether, payTogether } from './batches.ts'
+import { cancelAfterwards, cancelAtOnce } from './cancellations.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
 import { IN_PARTS, POOLED, REPLICATED, type Case } from './case.ts'
@@ -107,7 +108,13 @@ async function makePayment(
 
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const contesting = [...contests, ...reaperContests, ...comparisons]
+  const contesting = [
+    ...contests,
+    cancelAfterwards,
+    cancelAtOnce,
+    ...reaperContests,
+    ...comparisons,
+  ]
   const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario

@@ -52,6 +52,8 @@ export interface Operation {
   readonly answers: Answer[]
   /** The last answer that was not final, if any. */
   pending: Answer | undefined
+  /** Whether its client has canceled its key, so that what it took is refunded. */
+  isCanceled?: true
 }
 
 /** A request that the service must refuse, and its answer. */

@@ -153,17 +153,21 @@ function checkRefundedAmounts({ records, executedFor }: Facts) {
 /** Finds payments and executions of refused requests, or of requests that this run did not send. */
 function checkRefused({ history, records }: Facts) {
   const sentLabels = new Set(history.operations.map(({ label }) => label))
+  const labels = new Map(records.payments.map(({ id, metadata }) => [id, metadata[LABEL_FIELD]]))
+  // The refund of a canceled key has no label of its own.
+  const labelOf = ({ metadata }: Executed) =>
+    metadata[LABEL_FIELD] ?? labels.get(metadata['atomic_payment'] ?? '')
   const payments = records.payments
     .filter(({ metadata }) => !sentLabels.has(metadata[LABEL_FIELD] ?? ''))
     .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'no request'}`)
   const accepted = new Set(records.payments.map(({ id }) => id))
   const executed = records.executed
     .filter(
-      ({ metadata }) =>
-        !sentLabels.has(metadata[LABEL_FIELD] ?? '') ||
-        !accepted.has(metadata['atomic_payment'] ?? ''),
+      (entry) =>
+        !sentLabels.has(labelOf(entry) ?? '') ||
+        !accepted.has(entry.metadata['atomic_payment'] ?? ''),
     )
-    .map((entry) => `${entry.metadata[LABEL_FIELD] ?? 'no request'}: ${showAll([entry])}`)
+    .map((entry) => `${labelOf(entry) ?? 'no request'}: ${showAll([entry])}`)
   return { checked: history.refused.length, broken: [...payments, ...executed] }
 }
 

@@ -27,7 +27,8 @@ import { readJson, refuseCardNumberInBody } from '../../../src/http/keyed/keyed-
 import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { jsonType, retryAfter, type Answer } from '../../../src/http/responses/answer.ts'
 import { createApp } from '../../../src/http/server/app.ts'
-import { routes, type Route } from '../../../src/http/server/routes.ts'
+import type { Route } from '../../../src/http/server/route.ts'
+import { routes } from '../../../src/http/server/routes.ts'
 import { createLog } from '../../../src/log.ts'
 import { createMetrics } from '../../../src/metrics/metrics.ts'
 import { apiObserver } from '../../../src/metrics/observers.ts'
@@ -60,7 +61,7 @@ async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string):
   const inserted = paymentFromRow(row)
   return {
     status: 202,
-    headers: { ...jsonType, ...retryAfter, location: paymentPath(inserted.id) },
+    headers: { ...jsonType, ...retryAfter(), location: paymentPath(inserted.id) },
     body: JSON.stringify(presentPayment(inserted)),
   }
 }

@@ -1,6 +1,6 @@
 // The arguments with which docs/sql.md is rendered. Their values do not appear on the page. They select
 // the variants of the statements.
-import type { Intent } from '../../../src/db/idempotency/intents.ts'
+import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import type { LocalReservation } from '../../../src/db/idempotency/local-operations.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import type { RepeatRule } from '../../../src/db/operations/sweeper.ts'
@@ -52,6 +52,7 @@ export const payment: Payment = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: {},
   failure: null,
   cancellationReason: null,
@@ -71,6 +72,7 @@ export const refund: Refund = {
   status: 'processing',
   moved: false,
   reason: null,
+  reference: null,
   metadata: {},
   failure: null,
   providerRefundId: null,

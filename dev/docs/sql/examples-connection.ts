@@ -1,4 +1,5 @@
-// Examples of the statements of connections: which server and session it is, notifications and pages.
+// Examples of the statements of connections: which server, session and epoch it is, notifications and
+// pages.
 import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
 import { readPage } from '../../../src/db/connection/pages.ts'
 import {
@@ -6,6 +7,7 @@ import {
   readSettings,
 } from '../../../src/db/connection/pool/session-settings.ts'
 import { readServer } from '../../../src/db/connection/server/server.ts'
+import { advanceAnswerEpoch, readAnswerEpoch } from '../../../src/db/idempotency/answer-epochs.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../../src/db/operators/database-facts.ts'
 import { example, LATER_PAGE, type Example } from './example.ts'
@@ -30,6 +32,8 @@ export const connectionExamples: readonly Example[] = [
   example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
   example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
   example(readServerTime, (sql) => readServerTime(sql)),
+  example(advanceAnswerEpoch, (sql) => advanceAnswerEpoch(sql)),
+  example(readAnswerEpoch, (sql) => readAnswerEpoch(sql), { answers: [[{ cluster: '1' }]] }),
   example(readServer, (sql) => readServer(sql), { answers: [[{ cluster: '1' }]] }),
   example(readSettings, (sql) => readSettings(sql, ['statement_timeout'])),
 ]

@@ -1,7 +1,14 @@
 // Examples of the statements on idempotency keys.
+import {
+  cancelIfNotBegun,
+  endCancellation,
+  findCancellation,
+  requestCancellation,
+} from '../../../src/db/idempotency/cancellations.ts'
 import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
 import { findEach, findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { findSecondsUntilStart } from '../../../src/db/idempotency/retry-start.ts'
 import { noResource, reserveEach } from '../../../src/db/idempotency/intents.ts'
 import {
   deleteIfTombstoned,
@@ -54,7 +61,7 @@ const RESERVED = { answers: [[{ asked_id: intent.id, id: ID, tenant_id: ID, key:
 const refundIntent = {
   ...intent,
   refundId: ID,
-  details: detailsOfRefund({ amountMinor: 500, reason: null, metadata: {} }),
+  details: detailsOfRefund({ amountMinor: 500, reason: null, reference: null, metadata: {} }),
 }
 
 export const idempotencyExamples: readonly Example[] = [
@@ -102,7 +109,16 @@ export const idempotencyExamples: readonly Example[] = [
   example(addReplays, (sql) => addReplays(sql, [replayCount])),
   example(listReplays, (sql) => listReplays(sql, ID, [ID])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
+  example(findSecondsUntilStart, (sql) => findSecondsUntilStart(sql, REF)),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
+  example(cancelIfNotBegun, (sql) =>
+    cancelIfNotBegun(sql, REF, 'pending', { ...BATCH, response: RESPONSE }),
+  ),
+  example(requestCancellation, (sql) =>
+    requestCancellation(sql, { ...REF, paymentId: ID }, 'stripe'),
+  ),
+  example(findCancellation, (sql) => findCancellation(sql, REF)),
+  example(endCancellation, (sql) => endCancellation(sql, REF, 'undone')),
   example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {
     answers: [[{ looked_at: 0 }]],
   }),

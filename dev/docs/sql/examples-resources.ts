@@ -38,6 +38,7 @@ import {
 } from '../../../src/db/payments/disputes.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { findPayment, listPayments } from '../../../src/db/payments/payments.ts'
+import { findUserOfReference } from '../../../src/db/payments/references.ts'
 import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
 import { findRefund, listRefunds } from '../../../src/db/payments/refunds.ts'
 import { REMINDER } from '../../../src/domain/events/provider-event.ts'
@@ -116,7 +117,12 @@ export const ledgerExamples: readonly Example[] = [
 
 export const paymentExamples: readonly Example[] = [
   example(findPayment, (sql) => findPayment(sql, ID, ID)),
-  example(listPayments, (sql) => listPayments(sql, ID, PAGE), { variant: LATER_PAGE }),
+  example(listPayments, (sql) => listPayments(sql, ID, { reference: 'order-1042' }, PAGE), {
+    variant: LATER_PAGE,
+  }),
+  example(findUserOfReference, (sql) =>
+    findUserOfReference(sql, { tenantId: ID, kind: 'payment', reference: 'order-1042' }),
+  ),
   example(changePayment, (sql) => changePayment(sql, payment, { status: 'unknown' }, KEY), {
     answers: WRITTEN,
     variant: 'With a new status. Without one, the parts for the event are absent.',

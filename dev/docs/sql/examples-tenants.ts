@@ -18,6 +18,7 @@ import {
   insertTenant,
   listTenants,
   setTenantDisabled,
+  setRequiresReference,
   setTenantFees,
 } from '../../../src/db/tenants/tenants.ts'
 import { claimTestIfHalfOpen } from '../../../src/db/webhooks/endpoint-health.ts'
@@ -86,6 +87,7 @@ export const tenantExamples: readonly Example[] = [
   example(insertTenant, (sql) => insertTenant(sql, 'Shop'), { answers: WRITTEN }),
   example(findTenant, (sql) => findTenant(sql, ID)),
   example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
+  example(setRequiresReference, (sql) => setRequiresReference(sql, ID, true)),
   example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
   example(findTenantLimits, (sql) => findTenantLimits(sql, ID)),
   example(changeTenantLimits, (sql) => changeTenantLimits(sql, ID, { MAX_ACTIVE_KEYS: 5 })),

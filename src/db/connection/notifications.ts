@@ -13,6 +13,9 @@ export const IDLE_CHANNEL = 'operations_settled'
  */
 export const KEYS_ENDED_CHANNEL = 'api_keys_ended'
 
+/** Announces that stored responses were dropped. It has no payload, because this is rare. */
+export const RESPONSES_DROPPED_CHANNEL = 'responses_dropped'
+
 /** Announces that an operator logged out; the payload is the hash of the session's token, as hex. */
 export const SESSION_ENDED_CHANNEL = 'console_session_ended'
 

@@ -119,6 +119,18 @@ export function isRaised(
   return error instanceof postgres.PostgresError && error.code === sqlstate
 }
 
+/**
+ * Whether a row would have the reference of another payment or refund of its tenant. Nothing of the
+ * statement is written. With Citus the name of an index ends with the number of its shard.
+ */
+export function isDuplicateReference(error: unknown): boolean {
+  return (
+    error instanceof postgres.PostgresError &&
+    error.code === '23505' &&
+    /^(payments|refunds)_by_reference(_\d+)?$/.test(error.constraint_name ?? '')
+  )
+}
+
 /** The code of the error, or of its cause when drizzle or Node wrapped it. */
 function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined

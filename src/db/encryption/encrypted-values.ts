@@ -1,5 +1,5 @@
 // Encrypts what this process writes to the database and decrypts what it reads: stored responses,
-// client secrets of payments, and secrets of webhook endpoints.
+// client secrets of payments, and secrets of webhook endpoints. And the answers that it keeps in Redis.
 import type { Encryption } from './encryption.ts'
 
 /**
@@ -48,3 +48,6 @@ export const clientSecret = columnOf('payments.client_secret')
 
 /** Also of `previous_secret`: the statement that rotates a secret moves it there as it is. */
 export const endpointSecret = columnOf('webhook_endpoints.secret')
+
+/** A whole answer in Redis. It has no row: its id is its epoch and its idempotency key. */
+export const sharedAnswer = columnOf('redis.answers')

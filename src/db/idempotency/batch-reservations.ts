@@ -5,11 +5,11 @@ import { createBatches, type BatchLimits, type BatchOptions } from '../connectio
 import type { Fragment, Sql } from '../connection/client.ts'
 import type { IdempotencyKey } from './idempotency-key-rows.ts'
 import { findEach, type KeyName } from './idempotency-keys.ts'
+import type { Intent } from './intent.ts'
 import {
   requireReserved,
   reserveEach,
   reserveWithResource,
-  type Intent,
   type Reservation,
   type ReservationOutcome,
 } from './intents.ts'

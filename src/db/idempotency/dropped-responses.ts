@@ -4,7 +4,7 @@ import type { Flavor } from '../../domain/problems/flavor.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { paymentPath } from '../../domain/payments/payment.ts'
 import { refundPath } from '../../domain/payments/refund.ts'
-import { problemResponse } from '../../domain/operations/stored-response.ts'
+import { problemResponse, RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Transaction } from '../connection/client.ts'
 import type { OperationOverview } from '../operators/lists/operation-overviews.ts'
 import { seesTenant } from '../connection/row-security.ts'
@@ -30,6 +30,7 @@ export async function dropResponseIfCompleted(
   const { tenantId, id } = operation
   const { count } = await tx`
     update idempotency_keys set
+      response_version = ${RESPONSE_VERSION},
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
       response_body = ${response.body}

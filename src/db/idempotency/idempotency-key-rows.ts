@@ -1,4 +1,6 @@
 // Maps the rows of idempotency keys to what clients may see of them.
+import type { CancellationStatus } from '../../domain/idempotency/cancellation.ts'
+import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type {
   OperationRef,
@@ -12,7 +14,10 @@ import { tombstoneFromRow, type TombstoneRow } from './key-tombstones.ts'
 /** An idempotency key, as its client may see it. */
 export interface IdempotencyKey extends OperationRef {
   readonly key: string
+  /** Of the request as it was sent. */
   readonly fingerprint: Buffer
+  /** Null for a key that an older version of the service reserved. */
+  readonly validated: ValidatedFingerprint | null
   readonly operation: string
   /** Null for a local operation. */
   readonly paymentId: string | null
@@ -20,10 +25,17 @@ export interface IdempotencyKey extends OperationRef {
   readonly status: OperationStatus
   readonly recoveryPoint: string
   readonly attempts: number
+  /**
+   * Until the lease of a running operation ends, or an unknown outcome is looked up next. Null when
+   * neither is scheduled.
+   */
+  readonly dueInSeconds: number | null
   readonly createdAt: Date
   readonly expiresAt: Date
   /** The tombstone of the expired key, when this is not the key's first operation. */
   readonly earlier: Tombstone | null
+  /** What became of the client's request to cancel the key; null when there is none. */
+  readonly cancellation: CancellationStatus | null
   readonly response: StoredResponse | null
 }
 
@@ -32,15 +44,20 @@ export interface KeyRow {
   id: string
   key: string
   fingerprint: Buffer
+  fingerprint_version: number
+  validated_fingerprint: Buffer | null
   operation: string
   payment_id: string | null
   refund_id: string | null
   status: OperationStatus
   recovery_point: string
   attempts: number
+  due_in_seconds: number | null
   created_at: string
   expires_at: string
   earlier: TombstoneRow | null
+  cancellation: CancellationStatus | null
+  response_version: number
   response_status: number | null
   response_headers: Record<string, string> | null
   response_body: string | null
@@ -52,15 +69,21 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     id: row.id,
     key: row.key,
     fingerprint: row.fingerprint,
+    validated: row.validated_fingerprint && {
+      version: row.fingerprint_version,
+      fingerprint: row.validated_fingerprint,
+    },
     operation: row.operation,
     paymentId: row.payment_id,
     refundId: row.refund_id,
     status: row.status,
     recoveryPoint: row.recovery_point,
     attempts: row.attempts,
+    dueInSeconds: row.due_in_seconds,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
     earlier: row.earlier && tombstoneFromRow(row.earlier),
+    cancellation: row.cancellation,
     response: responseFromRow(row),
   }
 }
@@ -73,6 +96,7 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
   const { response_status: status, response_headers: headers, response_body: stored } = row
   if (status === null || headers === null || stored === null) return null
   return {
+    version: row.response_version,
     status,
     headers,
     get body() {
@@ -83,6 +107,9 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
 
 /** The columns of `KeyRow`. */
 export const keyColumns = (sql: Sql | Transaction) => sql`
-  tenant_id, id, key, fingerprint, operation, payment_id, refund_id, status, recovery_point,
-  attempts, created_at, expires_at, earlier, response_status, response_headers, response_body
+  tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+  payment_id, refund_id, status, recovery_point, attempts, created_at, expires_at, earlier,
+  cancellation, response_version, response_status, response_headers, response_body,
+  -- An operation has one of the two at most.
+  extract(epoch from coalesce(lease_expires_at, next_check_at) - now())::float8 as due_in_seconds
 `

@@ -4,6 +4,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOne } from '../connection/expected-rows.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
+import { FirstSentRefusedError } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
 import { seesTenant, seesTenants } from '../connection/row-security.ts'
@@ -13,15 +14,17 @@ import { seesTenant, seesTenants } from '../connection/row-security.ts'
  * that committed after our snapshot is visible now.
  *
  * @throws KeyExpiredError when only the tombstone exists, and the key must not be reused.
+ * @throws FirstSentRefusedError when nothing of the key exists, and the request may be a late retry.
  */
 export async function findReservedKey(
   sql: Sql,
-  { tenantId, key }: { readonly tenantId: string; readonly key: string },
+  { tenantId, key, firstSent }: KeyName & { readonly firstSent?: Date | undefined },
 ): Promise<IdempotencyKey> {
   const existing = await findIdempotencyKey(sql, tenantId, key)
   if (existing !== undefined) return existing
   const earlier = await findTombstone(sql, tenantId, key)
   if (earlier !== undefined) throw new KeyExpiredError(earlier)
+  if (firstSent !== undefined) throw new FirstSentRefusedError('the request may be a late retry')
   throw new Error('the key was reserved, and deleted since; reserve it again')
 }
 
@@ -94,7 +97,8 @@ export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise
 /**
  * Reopens an operation that is proved to have executed nothing, for its client's retry. One of
  * several concurrent retries wins; the others get false. If operators only stated that its call did
- * not happen, the time of the call is still there, and the call is in doubt again.
+ * not happen, the time of the call is still there, and the call is in doubt again. An operation whose
+ * client wants out stays as it is.
  */
 export async function reopenIfFailed(
   tx: Transaction,
@@ -107,6 +111,7 @@ export async function reopenIfFailed(
       set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid(),
         in_doubt = (phase_began_at is not null)
       where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
+        and cancellation is null
       returning *
     )
     ${enqueueReserved(tx, traceparent)}

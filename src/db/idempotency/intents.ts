@@ -1,49 +1,28 @@
 // Reserves idempotency keys for clients. One unique constraint decides which request executes a key,
 // and one statement writes the intents of several requests.
-import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { seesTenants } from '../connection/row-security.ts'
-import { INTENT_REFUSED, isRaised } from '../connection/store-errors.ts'
-import { insertEventsOfChanges, shownKey, type ResourceKind } from '../events/event-records.ts'
+import { INTENT_REFUSED, isDuplicateReference, isRaised } from '../connection/store-errors.ts'
+import { insertEventsOfChanges, type ResourceKind } from '../events/event-records.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { enqueueAsked } from '../queue/jobs.ts'
+import { mayBeFirst } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findReservedKey, nameOf } from './idempotency-keys.ts'
-import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
-
-/** An operation that a client requests. */
-export interface Intent extends OperationRef {
-  readonly key: string
-  readonly fingerprint: Buffer
-  readonly operation: string
-  readonly paymentId: string
-  readonly refundId: string | null
-  /** Only for an operation on a dispute. */
-  readonly disputeId?: string | null
-  /** Parameters of the request that no resource stores. */
-  readonly parameters: Readonly<Record<string, unknown>>
-  readonly retentionSeconds: number
-  /** What an expired key gets; `new` by default. */
-  readonly expiredKeys?: ExpiredKeys
-  /** What the part `resource` of the statement writes of this request. */
-  readonly details?: IntentDetails | undefined
-  /** The span of the request, when it is traced. */
-  readonly traceparent?: string | undefined
-}
-
-/** A part `resource` that writes several intents takes the values of each from here. */
-export type IntentDetails = Readonly<Record<string, unknown>> & {
-  /** A customer that the tenant must own. */
-  readonly customer?: string | null
-  readonly provider?: string
-}
+import { askedRow, type Intent } from './intent.ts'
+import { selectTombstone } from './key-tombstones.ts'
 
 /**
  * The state of the resource does not allow the operation. Nothing was written, not even the key.
  */
 export class IntentRefusedError extends Error {
   override name = 'IntentRefusedError'
+}
+
+/** Another payment or refund of the tenant uses the reference. Nothing was written. */
+export class DuplicateReferenceError extends IntentRefusedError {
+  override name = 'DuplicateReferenceError'
 }
 
 /**
@@ -68,6 +47,7 @@ export async function reserveIntent(
  * Reserves one key like `reserveEach`.
  *
  * @throws IntentRefusedError when the key was free but `resource` created or changed no row.
+ * @throws DuplicateReferenceError when the key was free but its reference was not.
  * @throws KeyExpiredError when the key has expired and must not be reused.
  */
 export async function reserveWithResource(
@@ -80,7 +60,7 @@ export async function reserveWithResource(
 }
 
 /** What the statement found: a key, its refusal, or nothing that its snapshot can see. */
-export type ReservationOutcome = Reservation | 'refused' | undefined
+export type ReservationOutcome = Reservation | 'refused' | 'duplicate' | undefined
 
 /** The key of the outcome. Reads again what a statement did not see. Throws like a reservation. */
 export async function requireReserved(
@@ -89,6 +69,7 @@ export async function requireReserved(
   outcome: ReservationOutcome,
 ): Promise<Reservation> {
   if (outcome === 'refused') throw new IntentRefusedError('the intent was refused')
+  if (outcome === 'duplicate') throw new DuplicateReferenceError('the reference is in use')
   return outcome ?? { key: await findReservedKey(sql, intent), resource: null }
 }
 
@@ -104,8 +85,8 @@ export function noResource(sql: Sql): Fragment {
  * returned: its id tells whether this reservation won. Repeating it after a lost acknowledgment is
  * safe. An intent whose customer belongs to another tenant is refused without effect on the others.
  *
- * @throws an error when `resource` creates or changes no row for one of several intents, and when two
- *   are about one payment. Nothing is written.
+ * @throws an error when `resource` creates or changes no row for one of several intents, or one with
+ *   a reference that is in use, and when two are about one payment. Nothing is written.
  */
 export async function reserveEach(
   sql: Sql,
@@ -124,7 +105,9 @@ export async function reserveEach(
     const found = new Map(rows.map((row) => [row.asked_id, outcomeOf(row)]))
     return intents.map(({ id }) => found.get(id))
   } catch (error) {
-    if (intents.length === 1 && isRaised(error, INTENT_REFUSED)) return ['refused']
+    if (intents.length > 1) throw error
+    if (isRaised(error, INTENT_REFUSED)) return ['refused']
+    if (isDuplicateReference(error)) return ['duplicate']
     throw error
   }
 }
@@ -156,27 +139,30 @@ async function insertIntents(
     .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
     .map(askedRow)
   const tombstone = selectTombstone(sql, sql`asked.tenant_id`, sql`asked.key`)
+  const timely = mayBeFirst(sql, sql`asked.first_sent`, sql`asked.retention_seconds`, tombstone)
   // A reservation without a resource raises an error, which undoes all reservations.
   return await sql<ReservedRow[]>`
     with asked as (
       select *, ${ownsCustomer(sql)} as is_allowed
       from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked (
-        tenant_id uuid, id uuid, key text, fingerprint bytea, operation text, payment_id uuid,
-        refund_id uuid, dispute_id uuid, parameters jsonb, retention_seconds float8,
-        expired_keys text, details jsonb, shown_key text, traceparent text
+        tenant_id uuid, id uuid, key text, fingerprint bytea, fingerprint_version smallint,
+        validated_fingerprint bytea, operation text, payment_id uuid, refund_id uuid,
+        dispute_id uuid, parameters jsonb, retention_seconds float8, expired_keys text,
+        details jsonb, first_sent timestamptz, shown_key text, traceparent text
       )
     ),
     reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, dispute_id, parameters,
-        job_id, expires_at, earlier
+        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+        payment_id, refund_id, dispute_id, parameters, job_id, expires_at, earlier
       )
       select
-        tenant_id, id, key, fingerprint, operation, payment_id, refund_id, dispute_id,
-        parameters, gen_random_uuid(), now() + retention_seconds * interval '1 second',
+        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+        payment_id, refund_id, dispute_id, parameters, gen_random_uuid(), now() + retention_seconds * interval '1 second',
         (${tombstone})
       from asked
       where is_allowed and (expired_keys = 'new' or not exists (${tombstone}))
+        and ${timely}
       on conflict (tenant_id, key) do nothing
       returning *
     ),
@@ -224,25 +210,4 @@ const ownsCustomer = (sql: Sql): Fragment => sql`(
 function kindOf({ refundId, disputeId }: Intent): ResourceKind {
   if (disputeId !== undefined && disputeId !== null) return 'dispute'
   return refundId === null ? 'payment' : 'refund'
-}
-
-/** The intent as the statement reads it. */
-function askedRow(intent: Intent): Record<string, unknown> {
-  const { key, disputeId = null, expiredKeys = 'new', details = {}, traceparent = null } = intent
-  return {
-    tenant_id: intent.tenantId,
-    id: intent.id,
-    key,
-    fingerprint: `\\x${intent.fingerprint.toString('hex')}`,
-    operation: intent.operation,
-    payment_id: intent.paymentId,
-    refund_id: intent.refundId,
-    dispute_id: disputeId,
-    parameters: intent.parameters,
-    retention_seconds: intent.retentionSeconds,
-    expired_keys: expiredKeys,
-    details,
-    shown_key: shownKey(key),
-    traceparent,
-  }
 }

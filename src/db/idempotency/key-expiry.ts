@@ -8,6 +8,7 @@
 // than its timeout: the tombstone is committed one timeout after `buried_at` at the latest, and a
 // reservation that finds the key deleted began one timeout before the delete at the earliest. Hence
 // the tombstone must be twice the timeout old.
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { keyHash } from './key-tombstones.ts'
@@ -167,9 +168,8 @@ export async function timeOutIfAbandoned(
 
 function completedWith(sql: Sql, response: StoredResponse, retentionSeconds: number): Fragment {
   return sql`
-    status = 'completed',
-    recovery_point = 'finished',
-    response_status = ${response.status},
+    status = 'completed', recovery_point = 'finished',
+    response_version = ${RESPONSE_VERSION}, response_status = ${response.status},
     response_headers = ${JSON.stringify(response.headers)}::jsonb,
     response_body = ${response.body},
     finished_at = now(),

@@ -1,14 +1,17 @@
 // Executes local operations: an operation without a provider call is reserved, executed and
 // answered in one transaction. The unique constraint on idempotency keys decides which request
 // executes it.
+import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.ts'
 import type {
   LocalOperation,
   OperationRef,
   StoredResponse,
 } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
+import { mayBeFirst } from './first-sent.ts'
 import { findReservedKey } from './idempotency-keys.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { selectTombstone, type ExpiredKeys } from './key-tombstones.ts'
@@ -18,7 +21,10 @@ import { inTransaction } from '../connection/transaction.ts'
 /** A local operation that a client requests. */
 export interface LocalReservation extends OperationRef {
   readonly key: string
+  /** When the client sent the request for the first time, if it says so. */
+  readonly firstSent?: Date | undefined
   readonly fingerprint: Buffer
+  readonly validated?: ValidatedFingerprint
   readonly operation: LocalOperation
   readonly retentionSeconds: number
   readonly expiredKeys: ExpiredKeys
@@ -32,6 +38,7 @@ export interface LocalReservation extends OperationRef {
  * @param work awaits only statements of the transaction. Its errors roll everything back, including
  *   the reservation, and are rethrown.
  * @throws KeyExpiredError when the key has expired and must not be reused.
+ * @throws FirstSentRefusedError when its deleted key may have been used by the same request.
  */
 export async function doOnce(
   sql: Sql,
@@ -57,19 +64,29 @@ async function reserveOrFind(
   tx: Transaction,
   reservation: LocalReservation,
 ): Promise<KeyRow | undefined> {
-  const { tenantId, id, key, expiredKeys } = reservation
+  const { tenantId, id, key, validated, expiredKeys } = reservation
   const tombstone = selectTombstone(tx, tx`${tenantId}`, tx`${key}::text`)
+  const firstSent = reservation.firstSent?.toISOString() ?? null
+  const timely = mayBeFirst(
+    tx,
+    tx`${firstSent}::timestamptz`,
+    tx`${reservation.retentionSeconds}::float8`,
+    tombstone,
+  )
   const [row] = await tx<KeyRow[]>`
     with reserved as (
       insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, operation, expires_at, earlier
+        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+        expires_at, earlier
       )
       select
         ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
+        ${validated?.version ?? 1}::smallint, ${validated?.fingerprint ?? null}::bytea,
         ${reservation.operation}::text,
         now() + ${reservation.retentionSeconds} * interval '1 second',
         (${tombstone})
-      where ${expiredKeys === 'new'} or not exists (${tombstone})
+      where (${expiredKeys === 'new'} or not exists (${tombstone}))
+        and ${timely}
       on conflict (tenant_id, key) do nothing
       returning *
     )
@@ -91,6 +108,7 @@ async function complete(
     update idempotency_keys set
       status = 'completed',
       recovery_point = 'finished',
+      response_version = ${RESPONSE_VERSION},
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
       response_body = ${responseBody.encrypt({ tenantId, id }, response.body)},

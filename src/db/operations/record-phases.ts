@@ -2,6 +2,7 @@
 // points, in one transaction and one round trip. Its parts join the CTE `fenced`, so that a worker
 // that lost its lease writes nothing.
 import type { StoredResponse } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { expectOne } from '../connection/expected-rows.ts'
 import { seesTenants } from '../connection/row-security.ts'
@@ -163,6 +164,7 @@ function setByMove(sql: Sql | Transaction, kind: RecordedMove['kind']): Fragment
     status = 'completed',
     recovery_point = 'finished',
     lease_expires_at = null,
+    response_version = ${RESPONSE_VERSION},
     response_status = asked.response_status,
     response_headers = asked.response_headers,
     response_body = asked.response_body,

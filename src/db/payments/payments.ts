@@ -8,7 +8,7 @@ import type {
 import { finalStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
-import type { IntentDetails } from '../idempotency/intents.ts'
+import type { IntentDetails } from '../idempotency/intent.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -32,6 +32,7 @@ export interface PaymentRow {
   failure_decline_code: string | null
   failure_message: string | null
   /** Absent in events of an earlier version. */
+  reference?: string | null
   cancellation_reason?: CancellationReason | null
   capture_before?: string | null
   provider: string
@@ -55,6 +56,7 @@ export function paymentFromRow(row: PaymentRow): Payment {
     paymentMethod: row.payment_method,
     customer: row.customer,
     description: row.description,
+    reference: row.reference ?? null,
     metadata: row.metadata,
     failure: failureFromRow(row),
     cancellationReason: row.cancellation_reason ?? null,
@@ -90,6 +92,7 @@ export function detailsOfPayment(payment: PaymentRequest, provider: string): Int
     payment_method: payment.paymentMethod,
     customer: payment.customer,
     description: payment.description,
+    reference: payment.reference,
     metadata: payment.metadata,
     provider,
   }
@@ -104,15 +107,17 @@ export function insertPayments(sql: Sql): Fragment {
     resource as (
       insert into payments (
         tenant_id, id, amount_minor, currency, capture_method, payment_method, customer,
-        description, metadata, provider
+        description, reference, metadata, provider
       )
       select
         reserved.tenant_id, reserved.payment_id, (asked.details ->> 'amount_minor')::bigint,
         asked.details ->> 'currency', asked.details ->> 'capture_method',
         asked.details ->> 'payment_method',
-        asked.details ->> 'customer', asked.details ->> 'description', asked.details -> 'metadata',
-        asked.details ->> 'provider'
+        asked.details ->> 'customer', asked.details ->> 'description',
+        asked.details ->> 'reference', asked.details -> 'metadata', asked.details ->> 'provider'
       from reserved join asked on asked.tenant_id = reserved.tenant_id and asked.id = reserved.id
+      -- After the keys, references are locked in one order too.
+      order by asked.details ->> 'reference'
       returning *
     )
   `
@@ -176,15 +181,22 @@ export async function findPayment(
   return row && paymentFromRow(row.payment)
 }
 
-/** Lists a tenant's payments, newest first. Undefined when none has the cursor's id. */
+/**
+ * Lists a tenant's payments, or those with one reference, newest first. Undefined when none has the
+ * cursor's id.
+ */
 export async function listPayments(
   sql: Sql,
   tenantId: string,
+  { reference }: { readonly reference?: string | undefined },
   request: PageRequest,
 ): Promise<Page<Payment> | undefined> {
+  const withReference = reference === undefined ? sql`` : sql`and reference = ${reference}`
   const list = {
     columns: sql`to_jsonb(payments) as payment`,
-    entries: sql`from payments where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}`,
+    entries: sql`
+      from payments where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} ${withReference}
+    `,
     fromRow: ({ payment }: { payment: PaymentRow }) => paymentFromRow(payment),
   }
   return await readPage(sql, list, request)

@@ -3,7 +3,7 @@
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import type { IntentDetails } from '../idempotency/intents.ts'
+import type { IntentDetails } from '../idempotency/intent.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { isDisputedCondition } from './disputes.ts'
 import { failureFromRow } from './payments.ts'
@@ -18,6 +18,8 @@ export interface RefundRow {
   currency: string
   status: RefundStatus
   reason: RefundReason | null
+  /** Absent in events of an earlier version. */
+  reference?: string | null
   metadata: Record<string, string>
   failure_code: string | null
   failure_decline_code: string | null
@@ -36,6 +38,7 @@ export function refundFromRow(row: RefundRow): Refund {
     currency: row.currency,
     status: row.status,
     reason: row.reason,
+    reference: row.reference ?? null,
     metadata: row.metadata,
     failure: failureFromRow(row),
     providerRefundId: row.provider_refund_id,
@@ -49,12 +52,13 @@ export function refundFromRow(row: RefundRow): Refund {
 export interface RefundRequest {
   readonly amountMinor: number | null
   readonly reason: RefundReason | null
+  readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
 }
 
 /** What `insertRefunds` reads of an intent. */
-export function detailsOfRefund({ amountMinor, reason, metadata }: RefundRequest): IntentDetails {
-  return { amount_minor: amountMinor, reason, metadata }
+export function detailsOfRefund({ amountMinor, ...others }: RefundRequest): IntentDetails {
+  return { amount_minor: amountMinor, ...others }
 }
 
 /**
@@ -87,10 +91,14 @@ export function insertRefunds(sql: Sql): Fragment {
         payments.currency, refundable.details
     ),
     resource as (
-      insert into refunds (tenant_id, id, payment_id, amount_minor, currency, reason, metadata)
+      insert into refunds (
+        tenant_id, id, payment_id, amount_minor, currency, reason, reference, metadata
+      )
       select
-        tenant_id, refund_id, id, amount_minor, currency, details ->> 'reason', details -> 'metadata'
+        tenant_id, refund_id, id, amount_minor, currency, details ->> 'reason',
+        details ->> 'reference', details -> 'metadata'
       from reservation
+      order by details ->> 'reference'
       returning *
     )
   `

@@ -4,6 +4,7 @@ import type { Flavor } from '../../domain/problems/flavor.ts'
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
 import type { Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { advanceAnswerEpoch } from '../idempotency/answer-epochs.ts'
 import {
   dropResponseIfCompleted,
   type AnsweredOperation,
@@ -136,6 +137,7 @@ async function dropResponses(
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and status = 'completed'
       and payment_id = any(${[...paymentIds]}::uuid[])
   `
+  if (operations.length > 0) await advanceAnswerEpoch(tx)
   let dropped = 0
   for (const operation of operations) {
     const result = await dropResponseIfCompleted(tx, operation, flavor)

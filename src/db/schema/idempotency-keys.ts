@@ -18,6 +18,7 @@ import {
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
@@ -30,7 +31,12 @@ export const idempotencyKeys = pgTable(
     tenantId: uuid('tenant_id').notNull(),
     id: uuid('id').notNull(),
     key: text('key').notNull(),
+    /** Of the request as it was sent: a retry with the same bytes matches under every schema. */
     fingerprint: bytea('fingerprint').notNull(),
+    /** The rule of `validated_fingerprint`. Version 1, of older processes, has none. */
+    fingerprintVersion: smallint('fingerprint_version').notNull().default(1),
+    /** Of the validated request: a default that is spelled out does not change it. */
+    validatedFingerprint: bytea('validated_fingerprint'),
     operation: text('operation').notNull(),
     /** The payment that the operation creates or changes; null for a local operation. */
     paymentId: uuid('payment_id'),
@@ -82,6 +88,10 @@ export const idempotencyKeys = pgTable(
     evidence: jsonb('evidence').$type<Record<string, unknown>>(),
     /** The tombstone of an expired key with the same name, when this operation is not its first. */
     earlier: jsonb('earlier').$type<Record<string, unknown>>(),
+    /** What became of the client's request to cancel the key; null when there is none. */
+    cancellation: text('cancellation', { enum: cancellationStatuses }),
+    /** The form of the stored response. Version 1, of older processes, states none. */
+    responseVersion: smallint('response_version').notNull().default(1),
     responseStatus: smallint('response_status'),
     responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
     /** The exact bytes of the response, so that a replay is identical. */
@@ -111,6 +121,10 @@ export const idempotencyKeys = pgTable(
       foreignColumns: [disputes.tenantId, disputes.id],
     }),
     check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
+    check(
+      'idempotency_keys_cancellation',
+      sql`cancellation is null or cancellation in (${oneOf(cancellationStatuses)})`,
+    ),
     check('idempotency_keys_key', sql`length(key) between 1 and 255`),
     // Workers load the payment of each operation that they claim. Only local operations have none.
     check(
@@ -163,6 +177,21 @@ export const idempotencyKeys = pgTable(
   ],
 )
 
+/**
+ * One row, which counts how often stored responses were dropped. Copies of responses outside the
+ * database are valid for one epoch.
+ */
+export const answerEpochs = pgTable(
+  'answer_epochs',
+  {
+    /** Always 1. */
+    id: integer('id').primaryKey(),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+  },
+  () => [check('answer_epochs_one_row', sql`id = 1`)],
+)
+
+/** How often clients used a key again. A table of its own, so that a count does not rewrite the key. */
 export const keyReplays = pgTable(
   'key_replays',
   {

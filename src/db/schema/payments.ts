@@ -18,6 +18,7 @@ import {
   expirySteps,
 } from '../../domain/payments/payment.ts'
 import { paymentStatuses, paymentTransitions } from '../../domain/payments/payment-status.ts'
+import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
 
@@ -45,6 +46,7 @@ export const payments = pgTable(
     paymentMethod: text('payment_method').notNull(),
     customer: text('customer'),
     description: text('description'),
+    reference: text('reference'),
     metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
     failureCode: text('failure_code'),
     failureDeclineCode: text('failure_decline_code'),
@@ -69,6 +71,14 @@ export const payments = pgTable(
     uniqueIndex('payments_by_provider_payment')
       .on(table.tenantId, table.provider, table.providerPaymentId)
       .where(sql`provider_payment_id is not null`),
+    // One order, one charge. A reference is free again when its payment has ended without effect.
+    uniqueIndex('payments_by_reference')
+      .on(table.tenantId, table.reference)
+      .where(sql`reference is not null and status not in (${oneOf(statusesWithoutEffect)})`),
+    // For the list of the payments with a reference, also of those that do not use it up.
+    index('payments_of_reference')
+      .on(table.tenantId, table.reference, table.id)
+      .where(sql`reference is not null`),
     // Holds that end: uncaptured ones, and for some days captured ones.
     index('payments_expiring')
       .on(table.captureBefore)

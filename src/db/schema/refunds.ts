@@ -18,6 +18,7 @@ import {
   followedRefundStatuses,
   waitingRefundStatuses,
 } from '../../domain/payments/refund-standing.ts'
+import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
 import { refundReasons, refundStatuses, refundTransitions } from '../../domain/payments/refund.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
@@ -35,6 +36,7 @@ export const refunds = pgTable(
       .default('processing'),
     previousStatus: text('previous_status', { enum: refundStatuses as [string] }),
     reason: text('reason', { enum: refundReasons }),
+    reference: text('reference'),
     metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
     failureCode: text('failure_code'),
     failureDeclineCode: text('failure_decline_code'),
@@ -56,6 +58,9 @@ export const refunds = pgTable(
     uniqueIndex('refunds_by_provider_refund')
       .on(table.tenantId, table.providerRefundId)
       .where(sql`provider_refund_id is not null`),
+    uniqueIndex('refunds_by_reference')
+      .on(table.tenantId, table.reference)
+      .where(sql`reference is not null and status not in (${oneOf(statusesWithoutEffect)})`),
     check('refunds_status', sql`status in (${oneOf(refundStatuses)})`),
     check('refunds_step', takesStepOf(refundTransitions)),
     check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),

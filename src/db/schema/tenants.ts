@@ -3,7 +3,17 @@
 // every table of tenants begins with tenant_id, as every foreign key does, so that no row can refer
 // to another tenant's row.
 import { sql } from 'drizzle-orm'
-import { check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
 
 /** The merchants. */
@@ -20,6 +30,9 @@ export const tenants = pgTable(
     rateLimitReads: integer('rate_limit_reads'),
     maxActiveKeys: integer('max_active_keys'),
     maxStoredKeys: integer('max_stored_keys'),
+    keyLengthMin: integer('key_length_min'),
+    /** Whether every payment and refund must have a reference. */
+    requiresReference: boolean('requires_reference').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When the tenant was disabled. Its API keys are refused; accepted operations go on. */
     disabledAt: moment('disabled_at'),
@@ -28,7 +41,9 @@ export const tenants = pgTable(
     check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`),
     check(
       'tenants_limits',
-      sql`least(rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys) >= 0`,
+      sql`least(
+        rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
+      ) >= 0`,
     ),
     seenByItsTenant('id'),
   ],

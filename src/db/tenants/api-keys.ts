@@ -23,6 +23,8 @@ import { ownLimits } from './tenant-limits.ts'
 export interface AuthenticatedKey {
   readonly tenantId: string
   readonly limits: TenantLimits
+  /** Whether new payments and refunds of the tenant must have a reference. */
+  readonly requiresReference: boolean
   /** In the form that the log shows. */
   readonly keyId: string
   readonly scopes: readonly string[]
@@ -36,6 +38,7 @@ interface CandidateRow {
   scopes: string[]
   secret_hash: Buffer
   limits: TenantLimits
+  requires_reference: boolean
   works_seconds: number | null
 }
 
@@ -77,6 +80,7 @@ export async function authenticateKey(
     match && {
       tenantId: match.tenant_id,
       limits: match.limits,
+      requiresReference: match.requires_reference,
       keyId: showKeyId(match.id),
       scopes: match.scopes,
       worksSeconds: match.works_seconds,
@@ -88,6 +92,7 @@ function findActiveKey(sql: Sql, prefix: string) {
   return sql<CandidateRow[]>`
     select
       key.tenant_id, key.id, key.scopes, key.secret_hash, ${ownLimits(sql)} as limits,
+      tenants.requires_reference,
       extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id

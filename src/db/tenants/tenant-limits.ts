@@ -11,7 +11,8 @@ export type LimitsChange = { readonly [Name in LimitName]?: number | null }
 export const ownLimits = (sql: Sql | Transaction): Fragment => sql`
   jsonb_strip_nulls(jsonb_build_object(
     'RATE_LIMIT_WRITES', rate_limit_writes, 'RATE_LIMIT_READS', rate_limit_reads,
-    'MAX_ACTIVE_KEYS', max_active_keys, 'MAX_STORED_KEYS', max_stored_keys
+    'MAX_ACTIVE_KEYS', max_active_keys, 'MAX_STORED_KEYS', max_stored_keys,
+    'KEY_LENGTH_MIN', key_length_min
   ))
 `
 
@@ -40,8 +41,11 @@ export async function changeTenantLimits(
   const [row] = await sql<{ limits: TenantLimits }[]>`
     with changed as (
       update tenants
-      set (rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys) = (
-        select rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys
+      set (
+        rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
+      ) = (
+        select
+          rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
         -- The columns that the change names; the others are those of the row.
         from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
       )

@@ -14,12 +14,13 @@ interface TenantRow {
   name: string
   fee_basis_points: number
   fee_fixed_minor: string
+  requires_reference: boolean
   created_at: string
   disabled_at: string | null
 }
 
 const columns = (sql: Sql | Transaction): Fragment => sql`
-  id, name, fee_basis_points, fee_fixed_minor, created_at, disabled_at
+  id, name, fee_basis_points, fee_fixed_minor, requires_reference, created_at, disabled_at
 `
 
 function tenantFromRow(row: TenantRow): Tenant {
@@ -28,6 +29,7 @@ function tenantFromRow(row: TenantRow): Tenant {
     name: row.name,
     feeBasisPoints: row.fee_basis_points,
     feeFixedMinor: Number(row.fee_fixed_minor),
+    requiresReference: row.requires_reference,
     createdAt: new Date(row.created_at),
     disabledAt: row.disabled_at === null ? null : new Date(row.disabled_at),
   }
@@ -91,6 +93,25 @@ export async function setTenantFees(
   const { count } = await sql`
     update tenants set fee_basis_points = ${basisPoints}, fee_fixed_minor = ${fixedMinor}
     where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  `
+  return count === 1
+}
+
+/**
+ * Sets whether every new payment and refund of a tenant must have a reference. False when there is no
+ * such tenant. API processes read it with the API key, so that they forget the keys they have cached.
+ */
+export async function setRequiresReference(
+  sql: Sql | Transaction,
+  tenantId: string,
+  requiresReference: boolean,
+): Promise<boolean> {
+  const { count } = await sql`
+    with changed as (
+      update tenants set requires_reference = ${requiresReference} where id = ${tenantId}
+      returning id
+    )
+    select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
   `
   return count === 1
 }

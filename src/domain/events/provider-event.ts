@@ -122,6 +122,37 @@ export function isReminder({ type }: ProviderEvent): boolean {
   return type === REMINDER
 }
 
+/** An internal event: a client canceled the key of an operation that is under way or completed. */
+export const CANCELLATION = 'cancellation'
+
+/** @param operation the operation of the key; its payment is the subject. */
+export function cancellationOf(
+  operation: { readonly tenantId: string; readonly id: string; readonly paymentId: string },
+  provider: string,
+  now: Date,
+): ProviderEvent {
+  const { tenantId, id, paymentId } = operation
+  return {
+    provider,
+    id: `${CANCELLATION}_${id}`,
+    type: CANCELLATION,
+    about: 'payment',
+    objectId: id,
+    providerPaymentId: null,
+    subject: { tenantId, paymentId },
+    occurredAt: now,
+  }
+}
+
+/**
+ * The idempotency key of the operation that a cancellation starts.
+ *
+ * @param by what it does to the payment.
+ */
+export function keyOfCancellation(by: 'cancel' | 'refund', operationId: string): string {
+  return `§cancellation:${by}:${operationId}`
+}
+
 /**
  * The idempotency key of the operation that an event starts. Clients' keys are ASCII, so no client
  * can use this key.

@@ -32,6 +32,7 @@ export const operationMoves: readonly OperationMove[] = [
   { from: 'new',              to: 'pending',          by: 'the first request' },
   { from: 'new',              to: 'completed',        by: 'a local operation' },
   { from: 'pending',          to: 'processing',       by: 'a worker, with a lease' },
+  { from: 'pending',          to: 'completed',        by: 'its client, by a cancellation, when nothing was executed' },
   { from: 'processing',       to: 'processing',       by: 'another worker, after the lease expired' },
   { from: 'processing',       to: 'completed',        by: 'its worker, with the response' },
   { from: 'processing',       to: 'pending',          by: 'its worker, to retry it later' },
@@ -41,6 +42,7 @@ export const operationMoves: readonly OperationMove[] = [
   { from: 'processing',       to: 'pending',          by: 'the sweeper, when the lease expired and the phase may be repeated' },
   { from: 'processing',       to: 'unknown',          by: 'the sweeper, when the lease expired and the phase may not be repeated' },
   { from: 'failed_retryable', to: 'pending',          by: 'the client or an operator, by a retry' },
+  { from: 'failed_retryable', to: 'completed',        by: 'its client, by a cancellation, when nothing was executed' },
   { from: 'failed_retryable', to: 'completed',        by: 'the reaper, with a timeout, when nothing was executed' },
   { from: 'failed_retryable', to: 'completed',        by: 'the reaper, when another request has ended the payment' },
   { from: 'unknown',          to: 'processing',       by: 'the outcome resolver, when it finds the outcome' },
@@ -60,6 +62,7 @@ export const localOperations = [
   'webhook_endpoint.test',
   'webhook_endpoint.delete',
   'webhook_delivery.redeliver',
+  'idempotency_key.cancel',
 ] as const
 export type LocalOperation = (typeof localOperations)[number]
 
@@ -71,6 +74,8 @@ export interface OperationRef {
 
 /** A final response. It is stored once and replayed byte for byte. */
 export interface StoredResponse {
+  /** The form in which it was stored; absent for one that is not stored yet. */
+  readonly version?: number
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

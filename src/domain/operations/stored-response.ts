@@ -3,6 +3,14 @@ import { renderProblem, type Flavor } from '../problems/flavor.ts'
 import type { ProblemType } from '../problems/problems.ts'
 import type { StoredResponse } from './operation.ts'
 
+/**
+ * The form of what is stored with an idempotency key: status, headers and the exact bytes. Version 1
+ * has the same form, from processes that stated none. Older versions are replayed for as long as keys
+ * live. A process must not guess what a newer one means, so that a new form needs two releases: the
+ * first one can read it, the second one writes it.
+ */
+export const RESPONSE_VERSION = 2
+
 /** A final refusal that is not rendered yet. The operation does not know the flavour of the API. */
 export interface Refusal {
   readonly type: ProblemType

@@ -59,6 +59,8 @@ export interface PaymentRequest {
   readonly paymentMethod: string
   readonly customer: string | null
   readonly description: string | null
+  /** The client's own name of what is paid, see `reference.ts`. */
+  readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
 }
 
@@ -175,6 +177,7 @@ function render(
     payment_method: payment.paymentMethod,
     customer: payment.customer,
     description: payment.description,
+    reference: payment.reference,
     metadata: payment.metadata,
     ...nextAction,
     failure: payment.failure && {

@@ -6,8 +6,8 @@ import { showPaymentId } from './payment.ts'
 /**
  * Every status of a refund, with the statuses that may follow it. `processing` and `unknown` mean
  * the same as for payments. The others are Stripe's, and follow the provider: a refund can fail
- * weeks after it succeeded. `failed` without a failure is a refund that the service gave up; a retry
- * of its request continues it.
+ * weeks after it succeeded. `failed` without a failure is a refund that the service gave up, and a
+ * retry of its request continues it; or that its client canceled in time.
  *
  * @see https://docs.stripe.com/refunds#failed-refunds
  */
@@ -46,6 +46,8 @@ export interface Refund {
   readonly currency: string
   readonly status: RefundStatus
   readonly reason: RefundReason | null
+  /** The client's own name of what is returned, see `reference.ts`. */
+  readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
   readonly failure: Failure | null
   readonly providerRefundId: string | null
@@ -94,6 +96,7 @@ export function presentRefund(refund: Refund): Record<string, unknown> {
     currency: refund.currency,
     status: refund.status,
     reason: refund.reason,
+    reference: refund.reference,
     metadata: refund.metadata,
     failure: refund.failure && {
       code: refund.failure.code,

@@ -1,12 +1,14 @@
-// The two flavours of the API, and every difference between them: `ietf` follows the RFCs and
-// drafts of the IETF, `stripe` does what the SDKs of Stripe expect. docs/flavours.md shows this table.
+// The flavours of the API, and every difference between them: `ietf` follows the RFCs and drafts of
+// the IETF, `stripe` does what the SDKs of Stripe expect, `acp` is the Agentic Commerce Protocol.
+// docs/flavours.md shows this table.
+import { acpError } from './acp-error.ts'
 import { errorMember, problemBody } from './problem-error.ts'
 import { problems, type ProblemType } from './problems.ts'
 
-export const flavors = ['ietf', 'stripe'] as const
+export const flavors = ['ietf', 'stripe', 'acp'] as const
 export type Flavor = (typeof flavors)[number]
 
-/** An error in one flavour: its status, and the type and code of its `error` member. */
+/** An error in one flavour: its status, and the type and code of its error object. */
 interface ErrorExample {
   readonly status: number
   readonly type: string
@@ -17,6 +19,7 @@ interface Difference {
   readonly situation: string
   readonly ietf: ErrorExample | string
   readonly stripe: ErrorExample | string
+  readonly acp: ErrorExample | string
   /** The reason, where it is not obvious. */
   readonly because?: string
 }
@@ -77,6 +80,7 @@ export const differences: readonly Difference[] = [
     situation: "an error's body",
     ietf: '`application/problem+json`, with an `error` member',
     stripe: '`application/json`, the `error` member alone',
+    acp: '`application/json`, the error object without a member around it',
     because:
       'The official package treats JSON without `error` as a success, regardless of the status.',
   },
@@ -84,36 +88,43 @@ export const differences: readonly Difference[] = [
     situation: 'details of an error',
     ietf: 'members of the problem: `errors`, `payment`, `refund`',
     stripe: 'the same, as members of `error`',
+    acp: '`param`, the JSONPath of the first field; the schema allows no more',
   },
   {
     situation: '`Stripe-Should-Retry`',
     ietf: 'not sent',
     stripe: '`true` on an error with `Retry-After`, else `false`',
+    acp: 'not sent',
     because: 'The SDKs of Stripe retry every 409 and 5xx unless this header forbids it.',
   },
   {
     situation: '`Idempotency-Key` in the answer',
     ietf: 'not sent',
     stripe: 'as it was sent, once the key has been reserved',
+    acp: 'as it was sent, once the key has been reserved',
   },
   {
     situation: '`Request-Id`, `Idempotent-Replayed`, `Retry-After`',
     ietf: 'sent',
     stripe: 'sent',
+    acp: 'sent',
     because: '`Stripe-Version` is not sent: the API has no dated versions.',
   },
   {
     situation: 'a final answer stored before the flavour changed',
     ietf: 'replayed as it was stored',
     stripe: 'replayed as it was stored',
+    acp: 'replayed as it was stored',
     because: 'A response is rendered once, so every final answer of a key has the same bytes.',
   },
 ]
 
 function shownOf(type: ProblemType): Record<Flavor, ErrorExample> {
-  const { type: errorType, code } = errorMember(type)
-  const shown = (flavor: Flavor) => ({ status: statusIn(flavor, type), type: errorType, code })
-  return { ietf: shown('ietf'), stripe: shown('stripe') }
+  const shown = (flavor: Flavor) => {
+    const { type: errorType, code } = flavor === 'acp' ? acpError(type) : errorMember(type)
+    return { status: statusIn(flavor, type), type: errorType, code }
+  }
+  return { ietf: shown('ietf'), stripe: shown('stripe'), acp: shown('acp') }
 }
 
 /** The status of a problem in this flavour. */
@@ -135,15 +146,17 @@ export function renderProblem(
     const body = JSON.stringify(problemBody(type, detail, extensions))
     return { status, contentType: 'application/problem+json; charset=utf-8', body }
   }
+  if (flavor === 'acp') return { status, ...json(acpError(type, detail, extensions)) }
   const { error: own, ...others } = extensions
   const error = {
     ...errorMember(type, detail, { ...others, error: own }),
     doc_url: `/problems/${type}`,
     ...others,
   }
-  return {
-    status,
-    contentType: 'application/json; charset=utf-8',
-    body: JSON.stringify({ error }),
-  }
+  return { status, ...json({ error }) }
 }
+
+const json = (body: object) => ({
+  contentType: 'application/json; charset=utf-8',
+  body: JSON.stringify(body),
+})

@@ -1,5 +1,6 @@
 // Problem types of idempotency keys: bad keys, keys in use, and keys whose response is gone.
 // problems.ts includes them in the full table.
+import { repeatabilityProblems } from './repeatability-problems.ts'
 import { invalid, type ProblemDefinition } from './problem-definition.ts'
 
 export const idempotencyProblems = {
@@ -12,6 +13,11 @@ export const idempotencyProblems = {
     400,
     'Idempotency-Key is empty',
     'The Idempotency-Key header has no value. A key has 1 to 255 characters. Nothing was executed.',
+  ),
+  'idempotency-key-too-short': invalid(
+    400,
+    'Idempotency-Key is too short',
+    'The tenant has a minimum length for new keys, so that they cannot be guessed or repeated by chance. Nothing was executed. Use a UUID. A retry of an accepted request is not affected.',
   ),
   'idempotency-key-too-long': invalid(
     400,
@@ -28,6 +34,7 @@ export const idempotencyProblems = {
     'Idempotency-Key is repeated',
     'The request has more than one Idempotency-Key header, so the intended key is ambiguous. Nothing was executed.',
   ),
+  ...repeatabilityProblems,
   'operation-timed-out': {
     status: 408,
     title: 'The operation timed out',
@@ -62,6 +69,18 @@ export const idempotencyProblems = {
     410,
     'The stored response was dropped',
     'The operation of this key was executed once and is not executed again. An operator deleted its response. If `location` is present, read the resource there.',
+  ),
+  'operation-canceled': {
+    status: 410,
+    title: 'The operation was canceled',
+    meaning:
+      'The client canceled this key before anything was executed. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key for a new operation.',
+    stripeType: 'idempotency_error',
+  },
+  'operation-not-cancelable': invalid(
+    409,
+    'The operation cannot be canceled',
+    'The operation of this key is completed, and the service cannot undo what it did. Only operations that take money are undone: a payment is canceled or refunded. Nothing was changed.',
   ),
   'idempotency-key-reused': {
     status: 422,

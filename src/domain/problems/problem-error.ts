@@ -11,6 +11,8 @@ export interface ProblemOptions {
   readonly detail?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly errors?: readonly FieldError[]
+  /** Further members of the body. */
+  readonly extensions?: Readonly<Record<string, unknown>>
   readonly cause?: unknown
 }
 
@@ -21,6 +23,7 @@ export class ProblemError extends Error {
   readonly detail: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly errors: readonly FieldError[] | undefined
+  readonly extensions: Readonly<Record<string, unknown>>
 
   constructor(type: ProblemType, options: ProblemOptions = {}) {
     super(options.detail ?? problems[type].title, { cause: options.cause })
@@ -28,14 +31,16 @@ export class ProblemError extends Error {
     this.detail = options.detail
     this.headers = options.headers ?? {}
     this.errors = options.errors
+    this.extensions = options.extensions ?? {}
   }
 
   /** The same problem with additional response headers. */
   withHeaders(headers: Readonly<Record<string, string>>): ProblemError {
-    const { type, detail, errors, cause } = this
+    const { type, detail, errors, extensions, cause } = this
     return new ProblemError(type, {
       ...(detail === undefined ? {} : { detail }),
       ...(errors === undefined ? {} : { errors }),
+      extensions,
       headers: { ...this.headers, ...headers },
       cause,
     })

@@ -86,6 +86,16 @@ export const problems = {
     'The status of the payment does not allow this',
     'The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and a new idempotency key is not used up. Read the payment.',
   ),
+  'duplicate-reference': invalid(
+    409,
+    'The reference is in use',
+    'Another payment of yours, or for a refund another refund, has this reference, and was not declined, canceled or given up. `earlier` names it. Do not pay again: read the earlier one at `location`. Nothing was executed, and the idempotency key is not used up. A new charge for something else needs a reference of its own.',
+  ),
+  'reference-required': invalid(
+    422,
+    'A reference is required',
+    'The tenant of the API key requires a reference for every payment and every refund. Nothing was executed, and the idempotency key is not used up. Send the name of what is paid or returned, for example the number of the order, as `reference`.',
+  ),
   'too-many-webhook-endpoints': invalid(
     409,
     'Too many webhook endpoints',

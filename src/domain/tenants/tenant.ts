@@ -6,6 +6,8 @@ export interface Tenant {
   readonly name: string
   readonly feeBasisPoints: number
   readonly feeFixedMinor: number
+  /** Whether every new payment and refund must have a reference. */
+  readonly requiresReference: boolean
   readonly createdAt: Date
   readonly disabledAt: Date | null
 }
@@ -22,6 +24,7 @@ export function presentTenant(tenant: Tenant): Record<string, unknown> {
     object: 'tenant',
     name: tenant.name,
     fees: { basis_points: tenant.feeBasisPoints, fixed_minor: tenant.feeFixedMinor },
+    requires_reference: tenant.requiresReference,
     created_at: tenant.createdAt.toISOString(),
     disabled_at: tenant.disabledAt?.toISOString() ?? null,
   }

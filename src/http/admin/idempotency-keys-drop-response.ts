@@ -1,5 +1,6 @@
 // DELETE /admin/idempotency-keys/:id/response: deletes the stored response of a completed
 // operation.
+import { advanceAnswerEpoch } from '../../db/idempotency/answer-epochs.ts'
 import { dropResponseIfCompleted } from '../../db/idempotency/dropped-responses.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { noFields } from '../requests/body-fields.ts'
@@ -14,6 +15,7 @@ export const dropResponse = adminCommand({
     const operation = await findRequestedOperation(tx, request)
     const result = await dropResponseIfCompleted(tx, operation, settings.IDEMPOTENCY_FLAVOR)
     if (result === 'not_completed') throw new ProblemError('operation-not-completed')
+    await advanceAnswerEpoch(tx)
     return { answer: { status: 204, body: '' }, details: { result } }
   },
 })

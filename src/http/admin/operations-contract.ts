@@ -10,7 +10,7 @@ import {
   operationWithTimelineSchema,
   resolutionProposalSchema,
 } from './schema.ts'
-import { listOf } from '../contracts/fields.ts'
+import { EXAMPLE_KEY, listOf } from '../contracts/fields.ts'
 import type { Contracts } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
@@ -39,7 +39,7 @@ export const operationContracts: Contracts = {
       payment: idFilter('pay', 'Only return the operations on this payment and its refunds.'),
       idempotency_key: filterText(
         'Only return operations with this idempotency key of a client, without the quotes of its header.',
-        'order-1042',
+        EXAMPLE_KEY,
       ),
       provider_id: filterText(
         "Only return the operations on the payment, the operations of the refund, or those that follow the dispute, with this id of the provider's. An id that the service has not recorded finds nothing: then use the metadata `atomic_payment` of the provider's object.",

@@ -19,6 +19,9 @@ export function timeField(description: string): z.ZodString {
   return z.string().meta({ description, format: 'date-time', examples: [EXAMPLE_TIME] })
 }
 
+/** Keys are random, so that they name no person and cannot be guessed. */
+export const EXAMPLE_KEY = '6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10'
+
 export const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
 
 export const shownAmount = (what: string): z.ZodInt =>

@@ -1,7 +1,7 @@
 // Zod schemas of parameters that several endpoints accept; they describe requests in openapi.yaml.
 import { z } from 'zod'
 import type { IdPrefix } from '../../domain/resource-id.ts'
-import { exampleId, EXAMPLE_TIME } from './fields.ts'
+import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId } from './fields.ts'
 
 /** An id in a path. It has no pattern: a malformed id is answered like an unknown one, with 404. */
 export function idInPath(prefix: IdPrefix, description: string): z.ZodObject {
@@ -63,8 +63,27 @@ export const idempotencyKeyHeader = z.object({
       param: { id: 'IdempotencyKey' },
       description:
         'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces.',
-      examples: ['order-1042'],
+      examples: [EXAMPLE_KEY],
     }),
+  'Repeatability-Request-ID': z
+    .string()
+    .regex(/^[\x21-\x7E]{1,255}$/)
+    .meta({
+      param: { id: 'RepeatabilityRequestId' },
+      description:
+        'Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it. It needs Repeatability-First-Sent.',
+      examples: ['2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10'],
+    })
+    .optional(),
+  'Repeatability-First-Sent': z
+    .string()
+    .meta({
+      param: { id: 'RepeatabilityFirstSent' },
+      description:
+        'When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.',
+      examples: ['Sat, 31 Jan 2026 12:00:00 GMT'],
+    })
+    .optional(),
   'Request-Timestamp': z
     .string()
     .regex(/^t=\d{1,12},v1=[0-9a-f]{64}$/)
@@ -82,8 +101,8 @@ export const preferHeader = z.object({
     .meta({
       param: { id: 'Prefer' },
       description:
-        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits.',
-      examples: ['respond-async', 'wait=5'],
+        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of the result: whether it is a replay, and when the key expires.',
+      examples: ['respond-async', 'wait=5', 'return=representation-with-idempotency'],
     })
     .optional(),
 })

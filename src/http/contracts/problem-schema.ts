@@ -2,8 +2,10 @@
 // types, so that a client can tell problems apart by `type`.
 import { failureTypes } from '../../domain/payments/failure-type.ts'
 import { z } from 'zod'
+import { acpError } from '../../domain/problems/acp-error.ts'
 import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
+import { idempotencyField } from './idempotency-field.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
 
 const fieldErrorSchema = z
@@ -28,11 +30,20 @@ const locationField = z
 
 /** Members of a problem beyond those of RFC 9457. */
 const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
-  'payment-declined': { payment: paymentSchema },
-  'authorization-expired': { payment: paymentSchema },
-  'refund-declined': { refund: refundSchema },
-  'charge-disputed': { refund: refundSchema.optional() },
-  'response-dropped': { location: locationField },
+  'payment-declined': { payment: paymentSchema, idempotency: idempotencyField },
+  'authorization-expired': { payment: paymentSchema, idempotency: idempotencyField },
+  'refund-declined': { refund: refundSchema, idempotency: idempotencyField },
+  'charge-disputed': { refund: refundSchema.optional(), idempotency: idempotencyField },
+  'duplicate-reference': {
+    earlier: z.string().optional().meta({
+      description: 'The id of the payment or refund that uses the reference.',
+    }),
+    location: z.string().optional().meta({ description: 'Its path.' }),
+  },
+  'reference-required': { errors: errorsField },
+  'response-dropped': { location: locationField, idempotency: idempotencyField },
+  'operation-timed-out': { idempotency: idempotencyField },
+  'operation-canceled': { idempotency: idempotencyField },
   'unknown-field': { errors: errorsField },
   'invalid-amount': { errors: errorsField },
   'amount-too-small': { errors: errorsField },
@@ -76,7 +87,12 @@ const examples: { readonly [Type in ProblemType]?: Record<string, unknown> } = {
     refund: { ...exampleRefund, status: 'declined', failure: declineError },
     error: declineError,
   },
+  'duplicate-reference': {
+    earlier: examplePayment.id,
+    location: `/v1/payments/${examplePayment.id}`,
+  },
   'invalid-amount': { errors: [{ pointer: '/amount', detail: 'Required' }] },
+  'reference-required': { errors: [{ pointer: '/reference', detail: 'Required' }] },
   'customer-not-found': { errors: [{ pointer: '/customer', detail: 'No such customer' }] },
 }
 
@@ -146,14 +162,32 @@ export const stripeErrorSchema = z
       errors: errorsField,
       payment: paymentSchema.optional(),
       refund: refundSchema.optional(),
+      earlier: z.string().optional(),
       location: locationField,
     }),
+    idempotency: idempotencyField,
   })
   .meta({
     id: 'StripeError',
     description:
       'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which.',
     examples: [exampleStripeError],
+  })
+
+/** Every problem when `IDEMPOTENCY_FLAVOR=acp`. */
+export const acpErrorSchema = z
+  .strictObject({
+    type: z.enum(['invalid_request', 'processing_error', 'service_unavailable']),
+    code: z.string(),
+    message: z.string(),
+    param: z.string().optional().meta({ description: 'The JSONPath of the first wrong field.' }),
+    idempotency: idempotencyField,
+  })
+  .meta({
+    id: 'AcpError',
+    description:
+      'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.',
+    examples: [acpError('idempotency-key-reused')],
   })
 
 /** The JSON that `GET /problems/:type` returns. */

@@ -1,4 +1,5 @@
 // Describes, for openapi.yaml, every response header that the service itself sets.
+import { EXAMPLE_KEY } from './fields.ts'
 import { z } from 'zod'
 
 interface HeaderDescription {
@@ -38,7 +39,8 @@ export const responseHeaders = {
     example: 'no',
   },
   'Retry-After': {
-    description: 'The number of seconds to wait before sending the same request again.',
+    description:
+      'The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.',
     schema: z.string().regex(/^\d+$/),
     example: '1',
   },
@@ -65,6 +67,12 @@ export const responseHeaders = {
     schema: z.string(),
     example: '/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h',
   },
+  'Repeatability-Result': {
+    description:
+      'Present on an answer to a request with a Repeatability-Request-ID. `accepted`: the key is reserved for this request, which is executed once. `rejected`: this request executed nothing.',
+    schema: z.enum(['accepted', 'rejected']),
+    example: 'accepted',
+  },
   'Preference-Applied': {
     description: 'The preferences of the Prefer header that were applied (RFC 7240, section 3).',
     schema: z.string(),
@@ -89,9 +97,9 @@ export const responseHeaders = {
   },
   'Idempotency-Key': {
     description:
-      'The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe`, once the key is reserved.',
+      'The idempotency key of the request, as it was sent. Present only with `IDEMPOTENCY_FLAVOR=stripe` or `acp`, once the key is reserved.',
     schema: z.string(),
-    example: 'order-1042',
+    example: EXAMPLE_KEY,
   },
   'Stripe-Should-Retry': {
     description:

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { eventTypes } from '../../domain/events/event-types.ts'
 import { disputeSchema, exampleDispute } from '../disputes/schema.ts'
 import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
-import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
+import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
 
 type Kind = 'payment' | 'refund' | 'dispute' | 'webhook_endpoint'
@@ -39,7 +39,7 @@ export function exampleEvent(type: string): Record<string, unknown> {
     object: 'event',
     type,
     data: { object: exampleOf(type) },
-    request: { idempotency_key: /^(dispute|webhook_endpoint)\./.test(type) ? null : 'order-1042' },
+    request: { idempotency_key: /^(dispute|webhook_endpoint)\./.test(type) ? null : EXAMPLE_KEY },
     created_at: EXAMPLE_TIME,
   }
 }

@@ -2,6 +2,7 @@
 // The README describes them to people.
 import { statusIn } from '../../domain/problems/flavor.ts'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
+import { CLOCK_SKEW_SECONDS, oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
 import { jsonType } from '../responses/answer.ts'
 import type { ApiParts, OpenEndpoint } from '../endpoint.ts'
@@ -30,9 +31,15 @@ function policyOf(settings: Settings): Record<string, unknown> {
     specification: 'https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/07/',
     flavor: settings.IDEMPOTENCY_FLAVOR,
     header: 'Idempotency-Key',
-    required_for: { methods: ['POST', 'DELETE'], path_prefix: '/v1/' },
+    required_for: {
+      methods: ['POST', 'DELETE'],
+      path_prefix: '/v1/',
+      except: ['POST /v1/idempotency-keys/{key}/cancel'],
+    },
     key: {
-      min_length: 1,
+      min_length: settings.KEY_LENGTH_MIN,
+      recommended: 'UUID (RFC 9562)',
+      must_not_contain: 'personal data',
       max_length: KEY_LENGTH_MAX,
       made_by: 'client',
       forms: [
@@ -42,13 +49,17 @@ function policyOf(settings: Settings): Record<string, unknown> {
       forms_are_equivalent: true,
     },
     scope: 'tenant',
+    scope_spans: ['api_keys', 'methods', 'paths'],
     retention_seconds: settings.KEY_RETENTION_SECONDS,
     retention_counted_from: 'final_response',
     expired_keys: settings.EXPIRED_KEYS,
+    first_sent: firstSentIn(settings),
     fingerprint: {
       algorithm: 'SHA-256',
       parts: ['method', 'path', 'body'],
       canonicalization: 'RFC 8785',
+      // One of the two has to be the same.
+      body: ['as_sent', 'as_validated'],
     },
     stored: storedStatuses,
     answers: answersIn(settings),
@@ -65,14 +76,34 @@ const storedStatuses = {
   // prettier-ignore
   never: ['202 with Retry-After', '400', '401', '403', '404', '405', '409', '413', '415', '417', '422', '429', '431', '5xx'],
   replayed_with: { 'idempotent-replayed': 'true' },
+  // Of a DELETE, too: its retry gets 204, not 404.
+  replayed_status: 'original',
+  replayed_body: 'original_bytes',
 }
 
-function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
-  const answer = (type: ProblemType) => ({
+/** The time by which a client is never executed twice, however late it retries. */
+function firstSentIn({ KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR: flavor }: Settings) {
+  const type: ProblemType = 'repeatability-first-sent-too-old'
+  return {
+    specification: 'https://docs.oasis-open.org/odata/repeatable-requests/v1.0/',
+    key_header: 'Repeatability-Request-ID',
+    time_header: 'Repeatability-First-Sent',
+    max_age_seconds: oldestAgeSeconds(KEY_RETENTION_SECONDS),
+    clock_skew_seconds: CLOCK_SKEW_SECONDS,
+    too_old: answerOf(flavor, type),
+  }
+}
+
+function answerOf(flavor: Settings['IDEMPOTENCY_FLAVOR'], type: ProblemType) {
+  return {
     status: statusIn(flavor, type),
     type: `/problems/${type}`,
     retry_with_same_key: mayRetry(type),
-  })
+  }
+}
+
+function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
+  const answer = (type: ProblemType) => answerOf(flavor, type)
   return {
     missing_key: answer('idempotency-key-missing'),
     malformed_key: answer('idempotency-key-malformed'),
@@ -81,6 +112,7 @@ function answersIn({ IDEMPOTENCY_FLAVOR: flavor, EXPIRED_KEYS }: Settings) {
     outcome_unknown: answer('outcome-unknown'),
     not_executed: answer('provider-unavailable'),
     store_unavailable: answer('store-unavailable'),
+    canceled: answer('operation-canceled'),
     expired_key: EXPIRED_KEYS === 'gone' ? answer('idempotency-key-expired') : 'executed',
   }
 }

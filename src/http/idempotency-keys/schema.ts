@@ -1,7 +1,8 @@
 // Describes the JSON of idempotency keys for openapi.yaml.
 import { z } from 'zod'
+import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
-import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
+import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
 
 export const idempotencyKeySchema = z
   .object({
@@ -26,6 +27,10 @@ export const idempotencyKeySchema = z
         description:
           'The payment or refund that the operation creates or changes. Null when the operation concerns no payment.',
       }),
+    cancellation: z.enum(cancellationStatuses).nullable().meta({
+      description:
+        'What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the rest of its money is refunded. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed.',
+    }),
     created_at: timeField('When the key was first used.'),
     expires_at: timeField('When the key expires. Its stored response is not available after that.'),
   })
@@ -34,12 +39,13 @@ export const idempotencyKeySchema = z
     examples: [
       {
         object: 'idempotency_key',
-        key: 'order-1042',
+        key: EXAMPLE_KEY,
         operation: 'payment.create',
         status: 'completed',
         recovery_point: 'finished',
         attempts: 1,
         resource: { object: 'payment', id: exampleId('pay') },
+        cancellation: null,
         created_at: EXAMPLE_TIME,
         expires_at: '2026-02-07T12:00:00.000Z',
       },

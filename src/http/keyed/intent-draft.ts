@@ -1,6 +1,7 @@
 // Defines what a keyed route derives from its request, before the idempotency key is reserved.
 import type { Fragment, Sql } from '../../db/connection/client.ts'
-import { noResource, type IntentDetails } from '../../db/idempotency/intents.ts'
+import type { IntentDetails } from '../../db/idempotency/intent.ts'
+import { noResource } from '../../db/idempotency/intents.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
 
 /**

@@ -1,16 +1,48 @@
-// Builds the parts of an answer that describe the idempotency key of the request.
+// Builds the answer to a keyed request: the stored response, or what the state of the operation says.
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
-import type { Answer } from '../responses/answer.ts'
+import type { Reservation } from '../../db/idempotency/intents.ts'
+import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
+import { isSameRequest, type RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
+import type { StoredResponse } from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { withinStoreTimeout, type ApiParts } from '../endpoint.ts'
+import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
+import type { ReservationResult } from '../observer.ts'
+import type { KeyedRoute } from './keyed-route.ts'
 import type { Preferences } from './prefer.ts'
+import { secondsUntilChange } from './seconds-until-change.ts'
 import { tombstoneHeaders } from './tombstone-headers.ts'
 
 /** `owner`: this request created or reopened the operation. `retry`: an earlier request did. */
 export type Role = 'owner' | 'retry'
 
-/** Returns the stored response, marked as a replay unless the request owns the operation. */
-export function replay(response: Answer, role: Role): Answer {
-  if (role === 'owner') return response
-  return { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
+/**
+ * Returns the stored response, marked as a replay unless the request owns the operation.
+ *
+ * @throws ProblemError store-unavailable for a response in the form of a newer version, in the middle
+ *   of a deployment. A process of that version replays it.
+ */
+export function replay(stored: StoredResponse, role: Role): Answer {
+  const { version = RESPONSE_VERSION, status, headers } = stored
+  if (version > RESPONSE_VERSION) {
+    const detail = 'The response was stored by a newer version of the service.'
+    throw new ProblemError('store-unavailable', { detail })
+  }
+  const mark = role === 'owner' ? {} : { 'idempotent-replayed': 'true' }
+  return { status, headers: { ...headers, ...mark }, body: stored.body }
+}
+
+/** @throws ProblemError idempotency-key-reused unless the key belongs to this request. */
+export function refuseOtherRequest(
+  key: IdempotencyKey,
+  fingerprints: RequestFingerprints,
+  count?: (key: IdempotencyKey) => void,
+): void {
+  // A key that was canceled before its request arrived is final for every request.
+  if (key.operation === CANCEL_KEY || isSameRequest(key, fingerprints)) return
+  count?.(key)
+  throw new ProblemError('idempotency-key-reused', { headers: expiry(key) })
 }
 
 /** Returns the headers with the expiry of the key, and with its tombstone. */
@@ -21,14 +53,74 @@ export function expiry({ expiresAt, earlier }: IdempotencyKey): Record<string, s
   }
 }
 
-/** Returns the header with the preferences that were applied (RFC 7240 section 3). */
-export function preferenceApplied(
-  prefer: Preferences,
-  role: Role,
-  waitSeconds: number,
+/** How a request with a key wants its answer. */
+interface Asked {
+  readonly role: Role
+  readonly prefer: Preferences
+  /** How long it waited for the result. */
+  readonly waitSeconds: number
+}
+
+/** An answer, and what it counts as if its status does not tell. */
+interface KeyedAnswer {
+  readonly answer: Answer
+  readonly result?: ReservationResult
+}
+
+/**
+ * Returns the stored response. Without one, the request that owns the operation gets a 202, and so
+ * does a retry that prefers to be answered at once: it is what the first request got.
+ *
+ * @throws ProblemError for other retries, and when the operation waits for a retry.
+ */
+export async function answerFor(
+  route: KeyedRoute,
+  parts: ApiParts,
+  now: Reservation,
+  asked: Asked,
+): Promise<KeyedAnswer> {
+  const { key } = now
+  const { role, prefer } = asked
+  if (role === 'retry') parts.replays.count(key, key.response === null ? 'conflicts' : 'replays')
+  const headers = { ...expiry(key), ...preferenceApplied(key, asked) }
+  if (key.response !== null) {
+    const stored = replay(key.response, role)
+    return { answer: { ...stored, headers: { ...headers, ...stored.headers } } }
+  }
+  const later = { ...headers, ...retryAfter(await secondsUntilChange(parts, key)) }
+  if (isAccepted(key) && (role === 'owner' || prefer.respondAsync)) {
+    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
+    const answer = { status: 202, headers: { ...jsonType, ...later, location: path }, body }
+    // A retry that gets the 202 of the first request executes nothing.
+    return role === 'owner' ? { answer } : { answer, result: resultOf(key) }
+  }
+  const problem = {
+    failed_retryable: 'provider-unavailable',
+    unknown: 'outcome-unknown',
+    pending: 'operation-in-progress',
+    processing: 'operation-in-progress',
+    completed: 'internal-error',
+  } as const
+  throw new ProblemError(problem[key.status], { headers: later })
+}
+
+const resultOf = ({ status }: IdempotencyKey) => (status === 'unknown' ? 'unknown' : 'in_progress')
+
+/** Whether the operation goes on by itself, so that a 202 is true. */
+function isAccepted({ response, status }: IdempotencyKey): boolean {
+  return response === null && status !== 'failed_retryable'
+}
+
+/**
+ * Returns the header with the preferences that were applied (RFC 7240 section 3). A retry applies
+ * `respond-async` only by its 202.
+ */
+function preferenceApplied(
+  key: IdempotencyKey,
+  { role, prefer, waitSeconds }: Asked,
 ): Record<string, string> {
   const applied = []
-  if (prefer.respondAsync && role === 'owner') applied.push('respond-async')
+  if (prefer.respondAsync && (role === 'owner' || isAccepted(key))) applied.push('respond-async')
   if (prefer.waitSeconds !== undefined) applied.push(`wait=${waitSeconds}`)
   return applied.length === 0 ? {} : { 'preference-applied': applied.join(', ') }
 }

@@ -3,20 +3,23 @@
 // state. Follows https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ (07).
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../db/connection/deadline.ts'
-import { IntentRefusedError, type Intent, type Reservation } from '../../db/idempotency/intents.ts'
+import { FirstSentRefusedError } from '../../db/idempotency/first-sent.ts'
+import type { Intent } from '../../db/idempotency/intent.ts'
+import { IntentRefusedError, type Reservation } from '../../db/idempotency/intents.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
-import type { KeyName } from '../../db/idempotency/idempotency-keys.ts'
 import { KeyExpiredError } from '../../db/idempotency/key-tombstones.ts'
 import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
+import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { reopenOperation } from '../../engine/reopen-operation.ts'
 import { currentTraceparent, withSpan, type SpanDescription } from '../../tracing/spans.ts'
-import { jsonType, retryAfter, type Answer } from '../responses/answer.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { headerLines, withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
-import { expiry, preferenceApplied, replay, type Role } from './keyed-answer.ts'
+import { refuseShortKey } from '../limits/key-length.ts'
+import { explainRefusedIntent, explainStale } from './explain-refusal.ts'
+import { answerFor, expiry, refuseOtherRequest, type Role } from './keyed-answer.ts'
 import {
   readIntent,
   readKeyedRequest,
@@ -38,8 +41,10 @@ export function keyedEndpoint(route: KeyedRoute): OperationEndpoint {
 
 function serveKeyed(route: KeyedRoute): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId, observe) => {
+    const epoch = parts.answers.epoch()
     const found = await findOrReserve(route, parts, request, tenantId)
     const { role, accepted } = await takeRole(parts, found)
+    parts.answers.keep(epoch, accepted.key)
     if (role === 'owner') {
       observe(found.isNew ? 'created' : 'retry')
       parts.wakeWorkers()
@@ -48,9 +53,10 @@ function serveKeyed(route: KeyedRoute): TenantEndpoint {
     const prefer = parsePrefer(headerLines(request, 'prefer'))
     const waitSeconds = secondsToWait(parts, prefer, role)
     const now = await waitUntilIdle(parts, request, accepted, waitSeconds)
-    const headers = { ...expiry(now.key), ...preferenceApplied(prefer, role, waitSeconds) }
-    const answer = await answerFor(route, parts, now, role, headers)
-    return { ...answer, headers: { ...headers, ...answer.headers } }
+    if (now !== accepted) parts.answers.keep(epoch, now.key)
+    const { answer, result } = await answerFor(route, parts, now, { role, prefer, waitSeconds })
+    if (result !== undefined) observe(result)
+    return answer
   })
 }
 
@@ -67,39 +73,55 @@ async function findOrReserve(
   tenantId: string,
 ): Promise<Found> {
   const keyed = await readKeyedRequest(route.contract.body, parts, request)
-  const recent = await findRecent(parts, { tenantId, key: keyed.key })
+  const recent = await findRecent(parts, tenantId, keyed)
   // A request that was accepted is valid: a retry of it is not validated again.
-  if (recent !== undefined && isSame(recent.key, keyed)) {
+  if (recent !== undefined && isSent(recent.key, keyed)) {
     return { reservation: recent, isNew: false }
   }
-  const intended = await readIntent(route, { parts, request, tenantId, body: keyed.body }, keyed)
-  const { intent } = intended
+  const requested = { parts, request, tenantId, body: keyed.body }
+  const intended = await readIntent(route, requested, keyed).catch(async (refusal: unknown) => {
+    const accepted = await findAccepted(parts, tenantId, keyed)
+    if (accepted === undefined) throw refusal
+    return accepted
+  })
+  if ('reservation' in intended) return intended
+  const { intent, fingerprints } = intended
   const reservation = recent ?? (await reserveInLimits(parts, intended))
   parts.recentKeys.add(tenantId, intent.key)
-  if (!reservation.key.fingerprint.equals(intent.fingerprint)) {
-    parts.replays.count(reservation.key, 'mismatches')
-    throw new ProblemError('idempotency-key-reused', { headers: expiry(reservation.key) })
-  }
+  refuseOtherRequest(reservation.key, fingerprints, (key) => parts.replays.count(key, 'mismatches'))
   return { reservation, isNew: reservation.key.id === intent.id }
 }
 
+/** Finds the key of a request that an earlier version of the service accepted, and this one refuses. */
+async function findAccepted(
+  parts: ApiParts,
+  tenantId: string,
+  keyed: KeyedRequest,
+): Promise<Found | undefined> {
+  const find = () => findKey(parts, tenantId, keyed.key)
+  const key = await parts.limits.storeBreaker.reserving(find)
+  if (key === undefined || !isSent(key, keyed)) return undefined
+  return { reservation: { key, resource: null }, isNew: false }
+}
+
 /** A body that has no fingerprint is another one, which the validation refuses. */
-function isSame({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
+function isSent({ fingerprint }: IdempotencyKey, keyed: KeyedRequest): boolean {
   try {
-    return fingerprint.equals(keyed.fingerprint())
+    return fingerprint.equals(fingerprintRequest(keyed))
   } catch {
     return false
   }
 }
 
-/**
- * Looks up a key that this process knows to be reserved, which costs a fraction of a reservation.
- * Returns what a reservation would return, or undefined when the key does not exist any more.
- */
+/** Finds a copy of the answer, or the row of a key that this process knows to be reserved. */
 async function findRecent(
   parts: ApiParts,
-  { tenantId, key }: KeyName,
+  tenantId: string,
+  keyed: KeyedRequest,
 ): Promise<Reservation | undefined> {
+  const { key } = keyed
+  const copy = await parts.answers.find({ tenantId, key })
+  if (copy !== undefined && isSent(copy, keyed)) return { key: copy, resource: null }
   if (!parts.recentKeys.has(tenantId, key)) return undefined
   try {
     const reserved = await parts.limits.storeBreaker.reserving(() => findKey(parts, tenantId, key))
@@ -119,12 +141,13 @@ function findKey(
   return withinStoreTimeout(parts, parts.findKey(parts.store.sql, { tenantId, key }))
 }
 
-function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
+async function reserveInLimits(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
   const { tenantId, key } = keyed.intent
   const { MAX_ACTIVE_KEYS, MAX_STORED_KEYS } = parts.settings
   const isKnown = async () => (await findKey(parts, tenantId, key)) !== undefined
+  await refuseShortKey(parts.settings, key, isKnown)
   const { activeKeys, storedKeys } = parts.limits
-  return storedKeys.within({ tenantId, most: MAX_STORED_KEYS }, isKnown, () =>
+  return await storedKeys.within({ tenantId, most: MAX_STORED_KEYS }, isKnown, () =>
     activeKeys.within({ tenantId, most: MAX_ACTIVE_KEYS }, isKnown, () =>
       withSpan(reservationSpan(keyed.intent), () => reserve(parts, keyed)),
     ),
@@ -140,10 +163,8 @@ function reservationSpan({ id, operation }: Intent): SpanDescription {
   return { name: 'reserve', kind: 'producer', attributes }
 }
 
-async function reserve(
-  parts: ApiParts,
-  { intent, resource, explainRefusal }: KeyedIntent,
-): Promise<Reservation> {
+async function reserve(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation> {
+  const { intent, resource } = keyed
   const { sql } = parts.store
   const traced = { ...intent, traceparent: currentTraceparent() }
   for (let tries = 1; ; tries += 1) {
@@ -152,12 +173,13 @@ async function reserve(
         withinStoreTimeout(parts, parts.reserve(sql, traced, resource)),
       )
     } catch (error) {
-      if (error instanceof KeyExpiredError) {
+      if (error instanceof KeyExpiredError || error instanceof FirstSentRefusedError) {
         throw await withTombstone(parts, intent, error)
       }
       if (error instanceof IntentRefusedError) {
-        const refusal = await withinStoreTimeout(parts, explainRefusal())
-        throw await withTombstone(parts, intent, refusal)
+        const refusal = await explainRefusedIntent(parts, keyed, error)
+        if (refusal === undefined && tries < RESERVE_TRIES) continue
+        throw await withTombstone(parts, intent, refusal ?? new ProblemError('duplicate-reference'))
       }
       if (!isPassing(error) || tries === RESERVE_TRIES) throw error
       parts.log.warn({ err: error }, 'reserving a key failed, trying again')
@@ -193,7 +215,7 @@ async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
     return await withinStoreTimeout(parts, reopenOperation(parts, key))
   } catch (error) {
     if (!(error instanceof StaleResourceError)) throw error
-    throw new ProblemError('invalid-state', { headers: expiry(key), cause: error })
+    throw (await explainStale(parts, key, error)).withHeaders(expiry(key))
   }
 }
 
@@ -219,28 +241,4 @@ async function waitUntilIdle(
   // Every response closes in the end, and an abort is expensive.
   request.res?.off('close', abort)
   return idleKey === undefined ? await readAgain(parts, key) : { key: idleKey, resource: null }
-}
-
-async function answerFor(
-  route: KeyedRoute,
-  parts: ApiParts,
-  now: Reservation,
-  role: Role,
-  headers: Readonly<Record<string, string>>,
-): Promise<Answer> {
-  const { key } = now
-  if (role === 'retry') parts.replays.count(key, key.response === null ? 'conflicts' : 'replays')
-  if (key.response !== null) return replay(key.response, role)
-  if (role === 'owner' && key.status !== 'failed_retryable') {
-    const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
-    return { status: 202, headers: { ...jsonType, ...retryAfter, location: path }, body }
-  }
-  const problem = {
-    failed_retryable: 'provider-unavailable',
-    unknown: 'outcome-unknown',
-    pending: 'operation-in-progress',
-    processing: 'operation-in-progress',
-    completed: 'internal-error',
-  } as const
-  throw new ProblemError(problem[key.status], { headers })
 }

@@ -2,37 +2,42 @@
 // written, so that a refused request does not use up its key.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
-import type { Intent } from '../../db/idempotency/intents.ts'
+import type { Intent } from '../../db/idempotency/intent.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { fingerprintRequest } from '../../domain/idempotency/fingerprint.ts'
-import { parseIdempotencyKey } from '../../domain/idempotency/idempotency-key.ts'
+import type { RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
+import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
 import type { IntentDraft } from './intent-draft.ts'
 import type { KeyedRequestParts, KeyedRoute } from './keyed-route.ts'
 import { hasBody, readBody } from '../requests/read-body.ts'
+import { currentFingerprint, fingerprintsOf, type SentRequest } from './request-fingerprints.ts'
 
 /** A validated request to do something once. Nothing is written for it yet. */
 export interface KeyedIntent extends Pick<IntentDraft, 'resource' | 'explainRefusal'> {
   readonly intent: Intent
+  readonly fingerprints: RequestFingerprints
 }
 
 /** @throws ProblemError that explains what is wrong with the request. */
 export async function readIntent(
   route: KeyedRoute,
   request: KeyedRequestParts,
-  { key, fingerprint }: KeyedRequest,
+  keyed: KeyedRequest,
 ): Promise<KeyedIntent> {
   const { parts, tenantId } = request
   const draft = await withinStoreTimeout(parts, route.readBeforeKey(request))
   const { paymentId, refundId = null, parameters = {}, details, resource, explainRefusal } = draft
+  const fingerprints = fingerprintsOf(route.contract.body.schema, keyed)
   const intent = {
     tenantId,
     id: randomUUIDv7(),
-    key,
-    fingerprint: fingerprint(),
+    key: keyed.key,
+    firstSent: keyed.firstSent,
+    fingerprint: fingerprints.fingerprint,
+    validated: currentFingerprint(fingerprints),
     operation: route.operation.name,
     paymentId,
     refundId,
@@ -41,32 +46,42 @@ export async function readIntent(
     retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
     expiredKeys: parts.settings.EXPIRED_KEYS,
   }
-  return { intent, resource, explainRefusal }
+  return { intent, fingerprints, resource, explainRefusal }
 }
 
 /** The parts that every keyed request has. */
-export interface KeyedRequest {
-  readonly key: string
-  /** Call it only after the body is validated: a body with NaN has no fingerprint. */
-  readonly fingerprint: () => Buffer
-  readonly body: Readonly<Record<string, unknown>>
-}
+export interface KeyedRequest extends RequestName, SentRequest {}
 
 /** @throws ProblemError that explains what is wrong with the key or the body. */
 export async function readKeyedRequest(
-  { mayOmit = false }: { readonly mayOmit?: boolean } = {},
+  optional: { readonly mayOmit?: boolean } = {},
+  parts: ApiParts,
+  request: Request,
+): Promise<KeyedRequest> {
+  const name = readRequestName({
+    idempotencyKey: headerLines(request, 'idempotency-key'),
+    requestId: headerLines(request, 'repeatability-request-id'),
+    firstSent: headerLines(request, 'repeatability-first-sent'),
+    clientId: headerLines(request, 'repeatability-client-id'),
+  })
+  return await readNamedRequest(name, optional, parts, request)
+}
+
+/** Reads a request whose key is known. Throws like `readKeyedRequest`. */
+export async function readNamedRequest(
+  name: RequestName,
+  { mayOmit = false }: { readonly mayOmit?: boolean },
   parts: ApiParts,
   request: Request,
 ): Promise<KeyedRequest> {
   const { settings } = parts
-  const key = parseIdempotencyKey(headerLines(request, 'idempotency-key'))
-  refuseCardNumberInKey(key, settings)
+  refuseCardNumberInKey(name.key, settings)
   const bytes = await readOptionalBody(parts, request, mayOmit)
   verifyTimestamp(settings, request, bytes ?? NO_BYTES)
   const body = bytes === undefined ? {} : parseJsonBody(bytes)
   refuseCardNumberInBody(body, settings)
   const { method, path } = request
-  return { key, body, fingerprint: () => fingerprintRequest({ method, path, body }) }
+  return { ...name, method, path, body }
 }
 
 /** Reads a JSON body. Where the body may be omitted, a missing one counts as an empty object. */
@@ -93,7 +108,7 @@ type Settings = ApiParts['settings']
 
 function refuseCardNumberInKey(key: string, settings: Settings): void {
   if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return
-  const detail = 'The Idempotency-Key contains what looks like a card number.'
+  const detail = 'The idempotency key contains what looks like a card number.'
   throw new ProblemError('card-number-refused', { detail })
 }
 

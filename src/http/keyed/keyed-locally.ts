@@ -1,28 +1,33 @@
 // Serves keyed requests whose operation makes no provider call. One transaction reserves the key,
 // does the work and stores the response, so that there is no state between accepted and completed.
 import { randomUUIDv7 } from 'node:crypto'
+import type { z } from 'zod'
 import type { Transaction } from '../../db/connection/client.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { doOnce, type LocalReservation } from '../../db/idempotency/local-operations.ts'
-import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
-import { expiry, replay } from './keyed-answer.ts'
+import { refuseShortKey } from '../limits/key-length.ts'
+import { expiry, refuseOtherRequest, replay } from './keyed-answer.ts'
 import type { KeyedRequestParts } from './keyed-route.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
 import { observeReservations } from './observe-reservations.ts'
+import { currentFingerprint, fingerprintsOf } from './request-fingerprints.ts'
+import { validateBody } from '../requests/validate-body.ts'
 
 /** Describes one local operation. */
-export interface LocalRoute<Input> {
+export interface LocalRoute<Body extends z.ZodObject, Input> {
   readonly operation: LocalOperation
+  readonly body: Body
   /** A request without a body counts as a request with an empty object. */
   readonly mayOmitBody?: boolean
   /**
-   * Validates the request without reading the store. Throws ProblemError for an invalid request.
+   * Reads the request with its validated body, without reading the store. Throws ProblemError for an
+   * invalid request.
    */
-  readonly read: (request: KeyedRequestParts) => Input
+  readonly read: (request: ValidRequest<z.output<Body>>) => Input
   /**
    * Does the work and renders the final answer. It may use only statements of the transaction. An
    * error rolls everything back and leaves the key unused.
@@ -30,22 +35,28 @@ export interface LocalRoute<Input> {
   readonly work: (tx: Transaction, input: Input, tenantId: string) => Promise<StoredResponse>
 }
 
+type ValidRequest<Body> = Omit<KeyedRequestParts, 'body'> & { readonly body: Body }
+
 /**
  * Creates an endpoint that does its work once per key. A retry gets the stored response byte for
  * byte. A retry during the first request waits for its transaction, which takes no longer than a
  * few statements.
  */
-export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
+export function keyedLocally<Body extends z.ZodObject, Input>(
+  route: LocalRoute<Body, Input>,
+): TenantEndpoint {
   return observeReservations(async (parts, request, tenantId) => {
     const keyed = await readKeyedRequest({ mayOmit: route.mayOmitBody ?? false }, parts, request)
-    const { key, body } = keyed
+    const body = validateBody(route.body, keyed.body)
     const input = route.read({ parts, request, tenantId, body })
-    const fingerprint = keyed.fingerprint()
+    const fingerprints = fingerprintsOf(route.body, keyed)
     const reservation = {
       tenantId,
       id: randomUUIDv7(),
-      key,
-      fingerprint,
+      key: keyed.key,
+      firstSent: keyed.firstSent,
+      fingerprint: fingerprints.fingerprint,
+      validated: currentFingerprint(fingerprints),
       operation: route.operation,
       retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
       expiredKeys: parts.settings.EXPIRED_KEYS,
@@ -57,9 +68,7 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
       },
     )
 
-    if (!completed.fingerprint.equals(fingerprint)) {
-      throw new ProblemError('idempotency-key-reused', { headers: expiry(completed) })
-    }
+    refuseOtherRequest(completed, fingerprints)
     const { id, response } = completed
     if (response === null) throw new Error(`operation ${id} is completed without a response`)
     const answer = replay(response, id === reservation.id ? 'owner' : 'retry')
@@ -67,7 +76,8 @@ export function keyedLocally<Input>(route: LocalRoute<Input>): TenantEndpoint {
   })
 }
 
-async function doWithinLimits(
+/** Reserves the key, unless the tenant has too many, and does the work. See `doOnce`. */
+export async function doWithinLimits(
   parts: ApiParts,
   reservation: LocalReservation,
   work: (tx: Transaction) => Promise<StoredResponse>,
@@ -79,6 +89,7 @@ async function doWithinLimits(
     const found = await withinStoreTimeout(parts, findIdempotencyKey(sql, tenantId, key))
     return found !== undefined
   }
+  await refuseShortKey(parts.settings, key, isKnown)
   return await storedKeys.within({ tenantId, most: parts.settings.MAX_STORED_KEYS }, isKnown, () =>
     storeBreaker.reserving(() => withinStoreTimeout(parts, doOnce(sql, reservation, work))),
   )

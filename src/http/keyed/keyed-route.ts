@@ -1,6 +1,7 @@
 // Describes a POST that begins an operation under an idempotency key: its operation, its contract,
 // and what is particular to it in reading the request and in answering.
 import type { Request } from 'express'
+import type { z } from 'zod'
 import type { Reservation } from '../../db/idempotency/intents.ts'
 import type { Scope } from '../../domain/tenants/api-key.ts'
 import type { Operation } from '../../engine/define-operation.ts'
@@ -37,7 +38,10 @@ export interface KeyedRequestParts {
 }
 
 /** The contract of a POST whose operation calls the provider. */
-export type KeyedContract = Contract & { readonly keyed: 'foreign'; readonly body: BodyContract }
+export type KeyedContract = Contract & {
+  readonly keyed: 'foreign'
+  readonly body: BodyContract & { readonly schema: z.ZodObject }
+}
 
 /** The POST of an operation, as the routes and openapi.yaml use it. */
 export interface OperationEndpoint extends KeyedRoute {

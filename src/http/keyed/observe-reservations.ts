@@ -7,6 +7,7 @@ import type { ProblemType } from '../../domain/problems/problems.ts'
 import type { Answer } from '../responses/answer.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
 import type { ReservationResult } from '../observer.ts'
+import { addIdempotencyMember } from './idempotency-member.ts'
 
 /** A keyed endpoint. It calls `report` when its answer does not show the result. */
 export type KeyedEndpoint = (
@@ -19,6 +20,7 @@ export type KeyedEndpoint = (
 const resultOfProblem: { readonly [Type in ProblemType]?: ReservationResult } = {
   'idempotency-key-reused': 'misuse',
   'idempotency-key-expired': 'expired',
+  'repeatability-first-sent-too-old': 'expired',
   'operation-in-progress': 'in_progress',
   // Another retry reopened the operation, and it failed again in the meantime.
   'provider-unavailable': 'in_progress',
@@ -38,7 +40,7 @@ export function observeReservations(endpoint: KeyedEndpoint): TenantEndpoint {
       const answer = await endpoint(parts, request, tenantId, report)
       const isReplay = answer.headers?.['idempotent-replayed'] !== undefined
       report(isReplay ? 'replayed' : 'created')
-      return answer
+      return addIdempotencyMember(request, answer)
     } catch (error) {
       report(resultOfError(error))
       throw error

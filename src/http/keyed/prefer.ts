@@ -24,16 +24,31 @@ const PREFERENCE = /^([^\s=;"]+)(?:[ \t]*=[ \t]*(?:([^\s=;"]+)|"((?:[^"\\]|\\.)*
  * repeated preferences counts, even when its value is invalid (section 2).
  */
 export function parsePrefer(headerValues: readonly string[]): Preferences {
+  const preferences = readPreferences(headerValues)
+  return {
+    respondAsync: preferences.get('respond-async') === '',
+    waitSeconds: readSeconds(preferences.get('wait')),
+  }
+}
+
+const RETURNED = 'representation-with-idempotency'
+
+/** The preference, as `Preference-Applied` names it. */
+export const WITH_IDEMPOTENCY = `return=${RETURNED}`
+
+/** Whether the client prefers an answer that says in its body what its headers say of the key. */
+export function prefersIdempotencyMember(headerValues: readonly string[]): boolean {
+  return readPreferences(headerValues).get('return') === RETURNED
+}
+
+function readPreferences(headerValues: readonly string[]): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>()
   for (const element of headerValues.flatMap((line) => line.match(LIST_ELEMENT) ?? [])) {
     const [, name, token, quoted] = PREFERENCE.exec(element.trim()) ?? []
     if (name === undefined || preferences.has(name.toLowerCase())) continue
     preferences.set(name.toLowerCase(), token ?? quoted ?? '')
   }
-  return {
-    respondAsync: preferences.get('respond-async') === '',
-    waitSeconds: readSeconds(preferences.get('wait')),
-  }
+  return preferences
 }
 
 function readSeconds(value: string | undefined): number | undefined {

@@ -3,6 +3,7 @@
 // that count, so that a request costs no statement until the limit is near.
 import type { Logger } from 'pino'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { retryAfter } from '../responses/answer.ts'
 
 /** Tenants whose counts are kept. With more tenants, all counts are dropped and repeated. */
 const TENANTS_MAX = 10_000
@@ -57,7 +58,7 @@ export const activeKeys: KeyKind = {
 const STORED_COUNT_REST_MS = 10_000
 
 /** Keys end after a day or later. A client that asks each second would gain nothing. */
-const STORED_RETRY_AFTER = { 'retry-after': '60' }
+const STORED_RETRY_SECONDS = 60
 
 /**
  * All stored keys. A key that was reserved while a count ran may count twice until the next count, so
@@ -66,7 +67,8 @@ const STORED_RETRY_AFTER = { 'retry-after': '60' }
  * n sixteenths.
  */
 export const storedKeys: KeyKind = {
-  refusal: () => new ProblemError('too-many-stored-keys', { headers: STORED_RETRY_AFTER }),
+  refusal: () =>
+    new ProblemError('too-many-stored-keys', { headers: retryAfter(STORED_RETRY_SECONDS) }),
   awaitsFirstCount: true,
   recountAfterMs: STORED_COUNT_REST_MS,
   isOld: ({ ageMs, reserved, room }) => ageMs > STORED_COUNT_REST_MS && reserved > room / 16,

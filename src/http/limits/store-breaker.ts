@@ -10,6 +10,7 @@ import {
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { ApiObserver } from '../observer.ts'
+import { retryAfter } from '../responses/answer.ts'
 
 /**
  * Runs a statement.
@@ -55,16 +56,17 @@ function createStoreProbe(
   breaker.onStateChange((state) => turned(state !== CircuitState.Closed))
   return async (run) => {
     // The package would make all requests wait for the one that tries the store.
-    if (breaker.state === CircuitState.HalfOpen) throw unavailable()
+    if (breaker.state === CircuitState.HalfOpen) throw unavailable(openMs)
     try {
       return await breaker.execute(run)
     } catch (error) {
-      throw error instanceof BrokenCircuitError ? unavailable(error) : error
+      throw error instanceof BrokenCircuitError ? unavailable(openMs, error) : error
     }
   }
 }
 
-function unavailable(cause?: Error): ProblemError {
+function unavailable(openMs: number, cause?: Error): ProblemError {
   const detail = 'The database failed repeatedly. Requests are refused for a moment.'
-  return new ProblemError('store-unavailable', { detail, cause })
+  const headers = retryAfter(openMs / 1_000)
+  return new ProblemError('store-unavailable', { detail, headers, cause })
 }

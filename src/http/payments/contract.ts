@@ -1,5 +1,7 @@
 // Contracts of the endpoints that read payments, and the parts that the contracts of operations
 // share.
+import { z } from 'zod'
+import { referenceField } from '../requests/body-fields.ts'
 import { listOf } from '../contracts/fields.ts'
 import { paymentSchema, phaseRunSchema } from './schema.ts'
 import type { Contracts, Success } from '../contracts/contract.ts'
@@ -27,6 +29,11 @@ export const paymentContracts: Contracts = {
     summary: 'List payments',
     description: 'Returns your payments, newest first.',
     isList: true,
+    query: z.object({
+      reference: referenceField
+        .optional()
+        .describe('Only return payments with this reference, also those that were declined.'),
+    }),
     answers: {
       200: { description: 'A page of payments.', schema: listOf('PaymentList', paymentSchema) },
     },

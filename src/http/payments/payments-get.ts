@@ -7,7 +7,8 @@ import { checkOnRead } from './payments-check-on-read.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
 import { findRequestedPayment } from './requested-payment.ts'
 import { listPayments as readPayments } from '../../db/payments/payments.ts'
-import { parseListQuery } from '../requests/list-query.ts'
+import { referenceFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 
 /**
@@ -43,9 +44,11 @@ export const getPayment: TenantEndpoint = async (parts, request, tenantId) => {
   return showJson(presentPayment(payment))
 }
 
+const knownFilters = { reference: referenceFilter }
+
 export const listPayments: TenantEndpoint = async ({ store }, request, tenantId) => {
-  const query = parseListQuery(request.query, parsePaymentId)
-  return showPage(await readPayments(store.sql, tenantId, query), presentPayment)
+  const { page, filters } = parseFilteredQuery(request.query, parsePaymentId, knownFilters)
+  return showPage(await readPayments(store.sql, tenantId, filters, page), presentPayment)
 }
 
 export const getPaymentTimeline: TenantEndpoint = async (parts, request, tenantId) => {

@@ -33,6 +33,15 @@ const metadataSchema = z.record(z.string(), z.string()).meta({
   examples: [{ order: '1042' }],
 })
 
+const shownReference = (kind: string) =>
+  z
+    .string()
+    .nullable()
+    .optional()
+    .meta({
+      description: `Your own name of the ${kind}. Absent from responses that an earlier version has stored.`,
+    })
+
 export const examplePayment = {
   id: exampleId('pay'),
   object: 'payment',
@@ -45,6 +54,7 @@ export const examplePayment = {
   payment_method: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: 'order-1042',
   metadata: { order: '1042' },
   failure: null,
   cancellation_reason: null,
@@ -72,6 +82,7 @@ export const paymentSchema = z
     payment_method: z.string().meta({ description: "The id of the provider's payment method." }),
     customer: z.string().nullable().meta({ description: "The id of the provider's customer." }),
     description: z.string().nullable().meta({ description: 'Free text, for people.' }),
+    reference: shownReference('payment'),
     metadata: metadataSchema,
     next_action: z
       .object({
@@ -114,6 +125,7 @@ export const exampleRefund = {
   currency: 'usd',
   status: 'succeeded',
   reason: 'requested_by_customer',
+  reference: 'return-77',
   metadata: {},
   failure: null,
   created_at: EXAMPLE_TIME,
@@ -131,6 +143,7 @@ export const refundSchema = z
         'The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.',
     }),
     reason: z.enum(refundReasons).nullable().meta({ description: 'The reason for the refund.' }),
+    reference: shownReference('refund'),
     metadata: metadataSchema,
     failure: failureSchema.nullable(),
     created_at: timeField('When the refund was requested.'),

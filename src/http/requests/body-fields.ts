@@ -1,6 +1,7 @@
 // Zod schemas of fields that the bodies of several operations have.
 import { z } from 'zod'
 import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
+import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/reference.ts'
 
 /**
  * Stripe accepts 50. Five are reserved for our own ids, by which we find our resources at Stripe.
@@ -44,9 +45,15 @@ export const providerIdField = z
   .max(255)
   .regex(/^[\x21-\x7E]+$/, 'Invalid string: must be visible ASCII without spaces')
 
+export const referenceField = z
+  .string()
+  .min(1)
+  .max(REFERENCE_LENGTH_MAX)
+  .regex(REFERENCE, 'Invalid string: must be visible ASCII without spaces')
+
 // The limits are Stripe's: https://docs.stripe.com/api/metadata. Our own ids there begin with
 // `atomic_`.
-export const metadataField = z
+const metadataField = z
   .record(
     textField({ min: 1, max: 40 })
       .regex(/^[^[\]]*$/, 'must not have square brackets')
@@ -57,6 +64,13 @@ export const metadataField = z
     error: `Too big: expected at most ${METADATA_MEMBERS_MAX} members`,
   })
   .meta({ maxProperties: METADATA_MEMBERS_MAX })
+
+/** An optional field in which null means absent, because clients without a value often send null. */
+export const optionalField = <Field extends z.ZodType>(field: Field) =>
+  field.nullish().overwrite((value) => value ?? undefined)
+
+/** Metadata that may be absent, null or empty, which is the same. */
+export const optionalMetadataField = metadataField.nullish().overwrite((members) => members ?? {})
 
 /** The body of a request without parameters. */
 export const noFields = z.strictObject({})

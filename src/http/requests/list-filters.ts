@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
+import { REFERENCE, REFERENCE_LENGTH_MAX } from '../../domain/payments/reference.ts'
 import { parsePaymentId } from '../../domain/payments/payment.ts'
 import { parseTenantId } from '../../domain/tenants/tenant.ts'
 import type { Filter } from './list-query.ts'
@@ -27,6 +28,11 @@ export const keyFilter = matching(
   new RegExp(`^[\\x20-\\x7E]{1,${KEY_LENGTH_MAX}}$`),
   'one idempotency key',
 )
+
+export const referenceFilter: Filter<string> = {
+  expected: `one reference: 1 to ${REFERENCE_LENGTH_MAX} visible ASCII characters`,
+  parse: (text) => (REFERENCE.test(text) && text.length <= REFERENCE_LENGTH_MAX ? text : undefined),
+}
 
 export const providerIdFilter = matching(
   // `dp_`: the ids of older disputes.

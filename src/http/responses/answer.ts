@@ -21,10 +21,24 @@ export interface TextAnswer extends Answer {
   readonly body: string
 }
 
-/** Seconds after which a client may retry a request that failed temporarily. */
+/** Seconds after which a client may retry a request that failed for a reason without a schedule. */
 const RETRY_AFTER_SECONDS = 1
 
-export const retryAfter = { 'retry-after': String(RETRY_AFTER_SECONDS) }
+/** The longest jitter: a minute more is little to a client that waits for an hour. */
+const JITTER_MAX_SECONDS = 60
+
+/**
+ * Returns the header that asks a client to retry after a time, in whole seconds. The jitter spreads
+ * clients that wait for the same event. It only adds: up to a tenth of the time, or one second.
+ */
+export function retryAfter(
+  seconds = RETRY_AFTER_SECONDS,
+  random: () => number = Math.random,
+): { readonly 'retry-after': string } {
+  const least = Math.max(1, Math.ceil(seconds))
+  const jitter = Math.min(JITTER_MAX_SECONDS, Math.max(1, Math.floor(least / 10)))
+  return { 'retry-after': String(least + Math.floor(random() * (jitter + 1))) }
+}
 
 const NOT_MODIFIED = 304
 
@@ -46,10 +60,10 @@ export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
  * executed; an unexpected error is a 500 whose cause is only in the log.
  */
 export function problemAnswer(error: unknown, flavor: Flavor): TextAnswer {
-  const { type, detail, headers, errors } = problemOf(error)
-  const extensions = errors === undefined ? {} : { errors }
+  const { type, detail, headers, errors, extensions: others } = problemOf(error)
+  const extensions = errors === undefined ? others : { ...others, errors }
   const { status, contentType, body } = renderProblem(flavor, type, detail, extensions)
-  const later = mayRetry(type) ? retryAfter : {}
+  const later = mayRetry(type) ? retryAfter() : {}
   return { status, headers: { ...later, ...headers, 'content-type': contentType }, body }
 }
 

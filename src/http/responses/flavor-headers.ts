@@ -4,7 +4,7 @@ import type { Flavor } from '../../domain/problems/flavor.ts'
 import type { Answer } from './answer.ts'
 import { headerLines } from '../endpoint.ts'
 
-/** Returns the headers that the SDKs of Stripe read, beyond those of every flavor. */
+/** Returns the headers of one flavor, beyond those of every flavor. */
 export function flavorHeaders(
   flavor: Flavor,
   request: IncomingMessage,
@@ -28,6 +28,6 @@ export function retryAdvice(
   flavor: Flavor,
   { status, headers = {} }: Answer,
 ): Record<string, string> {
-  if (flavor === 'ietf') return {}
+  if (flavor !== 'stripe') return {}
   return { 'stripe-should-retry': String(status >= 400 && headers['retry-after'] !== undefined) }
 }

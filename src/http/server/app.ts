@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import type { AuthenticatedKey } from '../../db/tenants/api-keys.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { ProblemType } from '../../domain/problems/problems.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {
   addHeaders,
@@ -12,6 +13,7 @@ import {
   problemOf,
   sendAnswer,
   type Answer,
+  retryAfter,
 } from '../responses/answer.ts'
 import { authenticateSession } from '../console/session-authenticate.ts'
 import { authenticateOperator } from '../operators/operators-authenticate.ts'
@@ -19,6 +21,7 @@ import { authorizeOperator } from '../operators/operators-authorize.ts'
 import { authenticate, requireScope } from './authenticate.ts'
 import { isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { flavorHeaders } from '../responses/flavor-headers.ts'
+import { repeatabilityResult } from '../responses/repeatability-result.ts'
 import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
@@ -27,7 +30,8 @@ import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
 import { START_PATH } from '../service/start-get.ts'
-import { isServed, routes, type Endpoint, type Route } from './routes.ts'
+import type { Endpoint, Route } from './route.ts'
+import { isServed, routes } from './routes.ts'
 
 export function createApp(parts: ApiParts): Express {
   const app = express()
@@ -121,20 +125,28 @@ function createCallers(parts: ApiParts): CallerOf {
   }
 }
 
-function makeCaller(parts: ApiParts, { tenantId, keyId, limits }: AuthenticatedKey): Caller {
+function makeCaller(parts: ApiParts, apiKey: AuthenticatedKey): Caller {
+  const { tenantId, keyId, limits, requiresReference } = apiKey
   const settings = { ...parts.settings, ...limits }
   const store = { ...parts.store, sql: parts.store.ofTenant(tenantId) }
   const shown = { tenant: showId('tnt', tenantId), key: keyId }
-  return { own: { ...parts, settings, store }, shown }
+  return { own: { ...parts, settings, store, requiresReference }, shown }
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */
-function isKeyed({ access }: Endpoint, request: Request): boolean {
-  return access === 'tenant' && !isRead(request)
+function isKeyed(route: Endpoint, request: Request): boolean {
+  return route.access === 'tenant' && route.isKeyless !== true && !isRead(request)
 }
 
-function send({ settings }: ApiParts, request: Request, response: Response, answer: Answer): void {
+function send(
+  { settings }: ApiParts,
+  request: Request,
+  response: Response,
+  answer: Answer,
+  problem?: ProblemType,
+): void {
   addHeaders(response, flavorHeaders(settings.IDEMPOTENCY_FLAVOR, request, answer))
+  addHeaders(response, repeatabilityResult(request, answer, problem))
   sendAnswer(response, answer)
 }
 
@@ -155,8 +167,7 @@ function limitRate(
   if (standing === undefined) return
   addHeaders(response, rateLimitHeaders(standing))
   if (!standing.exceeded) return
-  const headers = { 'retry-after': String(standing.resetSeconds) }
-  throw new ProblemError('rate-limited', { headers })
+  throw new ProblemError('rate-limited', { headers: retryAfter(standing.resetSeconds) })
 }
 
 function allowedMethods({ get, post, delete: remove }: Route): string {
@@ -218,6 +229,6 @@ function answerError(parts: ApiParts) {
     if (answer.status === 503) log.warn({ reason: describeError(cause)['message'] }, 'unavailable')
     else if (answer.status >= 500) log.error({ err: cause }, 'a request failed')
     if (response.headersSent) response.destroy()
-    else send(parts, request, response, answer)
+    else send(parts, request, response, answer, problem.type)
   }
 }

@@ -5,6 +5,7 @@ import { allowsScope, type Scope } from '../../domain/tenants/api-key.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import type { Attempt } from '../limits/invalid-keys.ts'
+import { retryAfter } from '../responses/answer.ts'
 
 const REALM = 'Bearer realm="atomic-payments"'
 export const CHALLENGE = { 'www-authenticate': REALM }
@@ -28,7 +29,7 @@ async function findApiKey(parts: ApiParts, attempt: Attempt): Promise<Authentica
   const { invalidKeys, storeBreaker } = parts.limits
   const seconds = invalidKeys.secondsUntilNext(attempt)
   if (seconds !== undefined) {
-    throw new ProblemError('too-many-invalid-keys', { headers: { 'retry-after': String(seconds) } })
+    throw new ProblemError('too-many-invalid-keys', { headers: retryAfter(seconds) })
   }
   const found = await storeBreaker.reading(() =>
     withinStoreTimeout(parts, parts.apiKeyCache.find(attempt.apiKey)),

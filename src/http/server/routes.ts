@@ -1,7 +1,4 @@
-// The table of all routes of the API. `tenant` routes need an API key with a scope, `admin` routes
-// need an operator key or a session of the console, `session` routes need a session, and `open` and
-// `console` routes need neither.
-import type { Scope } from '../../domain/tenants/api-key.ts'
+// The table of all routes of the API. src/http/server/route.ts says what the words in it mean.
 import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
 import { getTenantLimits } from '../tenants/tenant-limits-get.ts'
 import { assignCustomersEndpoint, listCustomersEndpoint } from '../tenants/customers.ts'
@@ -20,13 +17,8 @@ import { resolveOperation } from '../admin/operations-resolve.ts'
 import { resumeOperationEndpoint } from '../admin/operations-resume.ts'
 import { createWebhookEndpoint } from '../webhooks/webhook-endpoints-create.ts'
 import { deleteWebhookEndpoint } from '../webhooks/webhook-endpoints-delete.ts'
-import type {
-  AdminEndpoint,
-  ApiParts,
-  OpenEndpoint,
-  SessionEndpoint,
-  TenantEndpoint,
-} from '../endpoint.ts'
+import type { ApiParts } from '../endpoint.ts'
+import { admin, consoleOnly, keyless, open, session, tenant, type Route } from './route.ts'
 import {
   clearFaults,
   injectFault,
@@ -44,6 +36,7 @@ import { getSession, logIn, logOut } from '../console/sessions.ts'
 import { getStart, START_PATH } from '../service/start-get.ts'
 import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
 import { getEvent, listEvents } from '../events/events-get.ts'
+import { cancelIdempotencyKey } from '../idempotency-keys/idempotency-keys-cancel.ts'
 import { getIdempotencyKey } from '../idempotency-keys/idempotency-keys-get.ts'
 import { getIdempotencyPolicy, POLICY_PATH } from '../idempotency-keys/idempotency-policy-get.ts'
 import {
@@ -78,39 +71,6 @@ import { rotateWebhookSecret } from '../webhooks/webhook-endpoints-rotate-secret
 import { replayWebhooks } from '../webhooks/webhook-endpoints-replay.ts'
 import { testWebhookEndpoint } from '../webhooks/webhook-endpoints-test.ts'
 import { updateWebhookEndpoint } from '../webhooks/webhook-endpoints-update.ts'
-
-export interface Route {
-  readonly path: string
-  readonly get?: Endpoint
-  readonly post?: Endpoint
-  readonly delete?: Endpoint
-}
-
-export type Endpoint =
-  | { readonly access: 'open'; readonly endpoint: OpenEndpoint }
-  | { readonly access: 'tenant'; readonly scope: Scope; readonly endpoint: TenantEndpoint }
-  | { readonly access: 'admin'; readonly endpoint: AdminEndpoint }
-  | {
-      readonly access: 'session'
-      /** A viewer may call it, although it changes something. */
-      readonly isForViewers: boolean
-      readonly endpoint: SessionEndpoint
-    }
-  | { readonly access: 'console'; readonly endpoint: OpenEndpoint }
-
-const open = (endpoint: OpenEndpoint): Endpoint => ({ access: 'open', endpoint })
-const tenant = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
-  access: 'tenant',
-  scope,
-  endpoint,
-})
-const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
-const session = (endpoint: SessionEndpoint, isForViewers = false): Endpoint => ({
-  access: 'session',
-  isForViewers,
-  endpoint,
-})
-const consoleOnly = (endpoint: OpenEndpoint): Endpoint => ({ access: 'console', endpoint })
 
 const ownRoutes: readonly Route[] = [
   { path: '/v1/payments', get: tenant(listPayments, 'payments:read') },
@@ -155,6 +115,10 @@ const ownRoutes: readonly Route[] = [
     post: tenant(redeliverWebhook, 'webhooks:write'),
   },
   { path: '/v1/idempotency-keys/:key', get: tenant(getIdempotencyKey, 'payments:read') },
+  {
+    path: '/v1/idempotency-keys/:key/cancel',
+    post: keyless(cancelIdempotencyKey, 'refunds:write'),
+  },
   { path: '/admin/overview', get: admin(getOverview) },
   { path: '/admin/payments', get: admin(listPaymentsEndpoint) },
   { path: '/admin/payments/:id', get: admin(getPaymentEndpoint) },

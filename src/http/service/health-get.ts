@@ -26,5 +26,5 @@ export const getReadiness: OpenEndpoint = async (parts) => {
     if (isUnusable) reason = error.message
   }
   const body = JSON.stringify({ status: 'unavailable', checks, reason })
-  return { status: 503, headers: { ...jsonType, ...retryAfter }, body }
+  return { status: 503, headers: { ...jsonType, ...retryAfter() }, body }
 }

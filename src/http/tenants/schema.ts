@@ -15,6 +15,9 @@ const tenantShape = z.object({
       description: 'The fixed fee per capture, in the smallest unit of the currency.',
     }),
   }),
+  requires_reference: z.boolean().meta({
+    description: 'Whether every new payment and refund must have a reference.',
+  }),
   created_at: timeField('When the tenant was created.'),
   disabled_at: timeField(
     'When the tenant was disabled. Its API keys do not work since then.',
@@ -108,6 +111,9 @@ export const tenantLimitsSchema = z
     tenant: idField('tnt', 'The tenant that the limits apply to.'),
     active_keys: keyLimit.meta({ description: 'Operations without a final answer.' }),
     stored_keys: keyLimit.meta({ description: 'Idempotency keys, of completed operations too.' }),
+    key_length_min: limitShape.meta({
+      description: 'The least number of characters of a new idempotency key.',
+    }),
     writes: rateLimit.meta({ description: 'Requests that change something.' }),
     reads: rateLimit.meta({ description: 'Requests that read.' }),
   })

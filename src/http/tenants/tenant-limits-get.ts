@@ -27,6 +27,7 @@ export const getTenantLimits: AdminEndpoint = async (parts, request) => {
     tenant: showTenantId(id),
     active_keys: { ...active, used: usedActive },
     stored_keys: { ...stored, used: usedStored },
+    key_length_min: limitOf(parts, own, 'KEY_LENGTH_MIN'),
     writes: { ...limitOf(parts, own, 'RATE_LIMIT_WRITES'), ...window },
     reads: { ...limitOf(parts, own, 'RATE_LIMIT_READS'), ...window },
   })

@@ -9,13 +9,12 @@ import {
 } from '../../domain/webhooks/webhook-delivery.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { validateBody } from '../requests/validate-body.ts'
 
 export const redeliverWebhook = keyedLocally({
   operation: 'webhook_delivery.redeliver',
+  body: noFields,
   mayOmitBody: true,
-  read({ request, body }) {
-    validateBody(noFields, body)
+  read({ request }) {
     const id = parseDeliveryId(String(request.params['id']))
     if (id === undefined) throw new ProblemError('resource-not-found')
     return id

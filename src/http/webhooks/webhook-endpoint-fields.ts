@@ -25,8 +25,8 @@ export const eventTypesField = z
   .refine((types) => new Set(types).size === types.length, { error: 'A type is repeated' })
 
 export const descriptionField = textField({ max: 1000 })
-  .nullish()
-  .meta({ description: 'Free text, for people.' })
+
+export const aboutDescription = { description: 'Free text, for people.' }
 
 /** @throws ProblemError webhook-url-refused. */
 export function refuseBadUrl({ settings }: ApiParts, url: string): void {

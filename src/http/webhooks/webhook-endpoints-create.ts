@@ -11,8 +11,9 @@ import {
   presentEndpointWithSecret,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { validateBody } from '../requests/validate-body.ts'
+import { optionalField } from '../requests/body-fields.ts'
 import {
+  aboutDescription,
   descriptionField,
   eventTypesField,
   refuseBadUrl,
@@ -26,15 +27,15 @@ export const createWebhookEndpointBody = z.strictObject({
     description:
       'The types of events to send. The default, `*`, stands for every type, including types of later versions.',
   }),
-  description: descriptionField,
+  description: optionalField(descriptionField).meta(aboutDescription),
 })
 
 export const createWebhookEndpoint = keyedLocally({
   operation: 'webhook_endpoint.create',
+  body: createWebhookEndpointBody,
   read({ parts, body }) {
-    const valid = validateBody(createWebhookEndpointBody, body)
-    refuseBadUrl(parts, valid.url)
-    return valid
+    refuseBadUrl(parts, body.url)
+    return body
   },
   // The stored response contains the secret. A client that lost the response gets it again by a
   // retry with the same idempotency key, until the key expires. There is no other way to get it.

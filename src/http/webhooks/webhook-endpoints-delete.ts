@@ -5,15 +5,12 @@ import { jsonType } from '../responses/answer.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
-import { validateBody } from '../requests/validate-body.ts'
 
 export const deleteWebhookEndpoint = keyedLocally({
   operation: 'webhook_endpoint.delete',
+  body: noFields,
   mayOmitBody: true,
-  read({ request, body }) {
-    validateBody(noFields, body)
-    return requestedEndpointId(request)
-  },
+  read: ({ request }) => requestedEndpointId(request),
   async work(tx, id, tenantId) {
     if (!(await deleteEndpoint(tx, { tenantId, id }))) endpointNotFound()
     const tombstone = { id: showEndpointId(id), object: 'webhook_endpoint', deleted: true }

@@ -6,7 +6,6 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { REPLAY_MAX } from '../../domain/webhooks/webhook-delivery.ts'
 import { showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { validateBody } from '../requests/validate-body.ts'
 import { jsonType } from '../responses/answer.ts'
 import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
 
@@ -22,10 +21,11 @@ export const replayWebhooksBody = z
 
 export const replayWebhooks = keyedLocally({
   operation: 'webhook_endpoint.replay',
-  read({ request, body }) {
-    const { since } = validateBody(replayWebhooksBody, body)
-    return { id: requestedEndpointId(request), since: new Date(since) }
-  },
+  body: replayWebhooksBody,
+  read: ({ request, body: { since } }) => ({
+    id: requestedEndpointId(request),
+    since: new Date(since),
+  }),
   // The 202 is a final response: this operation only makes the deliveries pending again.
   async work(tx, { id, since }, tenantId) {
     const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()

@@ -5,16 +5,13 @@ import { endpointPath, presentEndpointWithSecret } from '../../domain/webhooks/w
 import { noFields } from '../requests/body-fields.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
 import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
-import { validateBody } from '../requests/validate-body.ts'
 import { makeWebhookSecret } from './webhook-secret.ts'
 
 export const rotateWebhookSecret = keyedLocally({
   operation: 'webhook_endpoint.rotate_secret',
+  body: noFields,
   mayOmitBody: true,
-  read({ request, body }) {
-    validateBody(noFields, body)
-    return requestedEndpointId(request)
-  },
+  read: ({ request }) => requestedEndpointId(request),
   async work(tx, id, tenantId) {
     const secret = makeWebhookSecret()
     const endpoint = (await rotateSecret(tx, { tenantId, id }, secret)) ?? endpointNotFound()

@@ -6,16 +6,13 @@ import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { deliveryPath, presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import { noFields } from '../requests/body-fields.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { validateBody } from '../requests/validate-body.ts'
 import { endpointNotFound, requestedEndpointId } from './webhook-endpoints-find.ts'
 
 export const testWebhookEndpoint = keyedLocally({
   operation: 'webhook_endpoint.test',
+  body: noFields,
   mayOmitBody: true,
-  read({ request, body }) {
-    validateBody(noFields, body)
-    return requestedEndpointId(request)
-  },
+  read: ({ request }) => requestedEndpointId(request),
   async work(tx, id, tenantId) {
     const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
     const deliveryId = await insertTestEvent(tx, endpoint)

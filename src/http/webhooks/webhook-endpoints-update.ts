@@ -4,8 +4,8 @@ import { updateEndpoint } from '../../db/webhooks/webhook-endpoints.ts'
 import { resourceResponse } from '../../domain/operations/stored-response.ts'
 import { endpointPath, presentEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import { keyedLocally } from '../keyed/keyed-locally.ts'
-import { validateBody } from '../requests/validate-body.ts'
 import {
+  aboutDescription,
   descriptionField,
   eventTypesField,
   refuseBadUrl,
@@ -19,7 +19,8 @@ export const updateWebhookEndpointBody = z.strictObject({
     description:
       'The types of events to send. They replace the previous ones. `*` stands for every type, including types of later versions.',
   }),
-  description: descriptionField,
+  // Null deletes the description, so it is not the same as absent.
+  description: descriptionField.nullish().meta(aboutDescription),
   disabled: z.boolean().optional().meta({
     description:
       'Whether the endpoint is disabled. No events are sent to a disabled endpoint, and deliveries that wait for it fail when their next attempt is due.',
@@ -28,8 +29,8 @@ export const updateWebhookEndpointBody = z.strictObject({
 
 export const updateWebhookEndpoint = keyedLocally({
   operation: 'webhook_endpoint.update',
-  read({ parts, request, body }) {
-    const { event_types: eventTypes, ...fields } = validateBody(updateWebhookEndpointBody, body)
+  body: updateWebhookEndpointBody,
+  read({ parts, request, body: { event_types: eventTypes, ...fields } }) {
     if (fields.url !== undefined) refuseBadUrl(parts, fields.url)
     return { id: requestedEndpointId(request), changes: { ...fields, eventTypes } }
   },

@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
+import { optionalField } from '../../http/requests/body-fields.ts'
 
 export const cancelPaymentBody = z.strictObject({
-  reason: z.enum(cancelReasons).nullish().describe('The reason, which is sent to the provider.'),
+  reason: optionalField(z.enum(cancelReasons)).describe(
+    'The reason, which is sent to the provider.',
+  ),
 })
 
 export const cancelPaymentContract: KeyedContract = {

@@ -5,9 +5,14 @@ import { captureMethods } from '../../domain/payments/payment.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/payments/contract.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { metadataField, providerIdField, textField } from '../../http/requests/body-fields.ts'
+import {
+  optionalField,
+  optionalMetadataField,
+  providerIdField,
+  referenceField,
+  textField,
+} from '../../http/requests/body-fields.ts'
 
-/** In optional fields null means absent, because clients without a value often send null. */
 export const createPaymentBody = z.strictObject({
   amount: chargeAmountField(
     'The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.',
@@ -29,14 +34,21 @@ export const createPaymentBody = z.strictObject({
     description:
       'When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.',
   }),
-  customer: providerIdField.nullish().meta({
+  customer: optionalField(providerIdField).meta({
     description:
       "The id of the provider's customer. Only the customers of the tenant are accepted, which an operator assigns.",
   }),
-  description: textField({ max: 1000 }).nullish().meta({ description: 'Free text, for people.' }),
-  metadata: metadataField
-    .nullish()
-    .meta({ description: 'Key-value pairs to store with the payment.' }),
+  description: optionalField(textField({ max: 1000 })).meta({
+    description: 'Free text, for people.',
+  }),
+  reference: optionalField(referenceField).meta({
+    description:
+      'Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, whatever its key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
+    examples: ['order-1042'],
+  }),
+  metadata: optionalMetadataField.meta({
+    description: 'Key-value pairs to store with the payment.',
+  }),
 })
 
 export const createPaymentContract: KeyedContract = {
@@ -61,5 +73,7 @@ export const createPaymentContract: KeyedContract = {
     'amount-too-small',
     'unknown-currency',
     'customer-not-found',
+    'duplicate-reference',
+    'reference-required',
   ],
 }

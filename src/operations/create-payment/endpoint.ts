@@ -7,6 +7,7 @@ import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing } from '../../http/keyed/intent-draft.ts'
 import { showPayment } from '../../http/keyed/unfinished-answer.ts'
+import { findReferenceProblem } from '../../http/payments/require-reference.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createPaymentBody, createPaymentContract } from './contract.ts'
 import { createPayment } from './phases.ts'
@@ -18,7 +19,10 @@ export const createPaymentEndpoint = keyedEndpoint({
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
     const payment = paymentRequestOf(body)
-    return refusing(findChargeProblem(payment.amountMinor, payment.currency), {
+    const problem =
+      findReferenceProblem(parts, payment.reference) ??
+      findChargeProblem(payment.amountMinor, payment.currency)
+    return refusing(problem, {
       paymentId: randomUUIDv7(),
       details: detailsOfPayment(payment, parts.providerName),
       resource: insertPayments,
@@ -49,6 +53,7 @@ export function paymentRequestOf(body: Readonly<Record<string, unknown>>): Payme
     captureMethod: valid.capture_method,
     customer: valid.customer ?? null,
     description: valid.description ?? null,
+    reference: valid.reference ?? null,
     metadata: valid.metadata ?? {},
   }
 }

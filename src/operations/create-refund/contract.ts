@@ -5,14 +5,25 @@ import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { partAmountField } from '../../http/payments/amount-fields.ts'
 import { accepted, paymentInPath } from '../../http/payments/contract.ts'
 import { refundSchema } from '../../http/payments/schema.ts'
-import { metadataField } from '../../http/requests/body-fields.ts'
+import {
+  optionalField,
+  optionalMetadataField,
+  referenceField,
+} from '../../http/requests/body-fields.ts'
 
 export const createRefundBody = z.strictObject({
   amount: partAmountField(
     'The amount to refund, in minor units. By default all that is left.',
   ).optional(),
-  reason: z.enum(refundReasons).nullish().describe('The reason, which is sent to the provider.'),
-  metadata: metadataField.nullish().describe('Key-value pairs to store with the refund.'),
+  reason: optionalField(z.enum(refundReasons)).describe(
+    'The reason, which is sent to the provider.',
+  ),
+  reference: optionalField(referenceField).meta({
+    description:
+      'Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, whatever its key and its payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
+    examples: ['return-77'],
+  }),
+  metadata: optionalMetadataField.describe('Key-value pairs to store with the refund.'),
 })
 
 export const createRefundContract: KeyedContract = {
@@ -38,5 +49,7 @@ export const createRefundContract: KeyedContract = {
     'refund-exceeds-capture',
     'charge-disputed',
     'invalid-amount',
+    'duplicate-reference',
+    'reference-required',
   ],
 }

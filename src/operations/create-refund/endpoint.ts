@@ -11,6 +11,7 @@ import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing } from '../../http/keyed/intent-draft.ts'
 import { showRefund } from '../../http/keyed/unfinished-answer.ts'
 import { invalidState } from '../../http/payments/invalid-state.ts'
+import { findReferenceProblem } from '../../http/payments/require-reference.ts'
 import { findRequestedPayment } from '../../http/payments/requested-payment.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
 import { createRefundBody, createRefundContract } from './contract.ts'
@@ -22,10 +23,17 @@ export const createRefundEndpoint = keyedEndpoint({
   scope: 'refunds:write',
   contract: createRefundContract,
   async readBeforeKey({ parts, request, tenantId, body }) {
-    const { amount, reason, metadata } = validateBody(createRefundBody, body)
+    const { amount, ...others } = validateBody(createRefundBody, body)
     const payment = await findRequestedPayment(parts, request, tenantId)
-    const refund = { amountMinor: amount ?? null, reason: reason ?? null, metadata: metadata ?? {} }
-    return refusing(findPartProblem(amount, payment.currency), {
+    const refund = {
+      amountMinor: amount ?? null,
+      reason: others.reason ?? null,
+      reference: others.reference ?? null,
+      metadata: others.metadata ?? {},
+    }
+    const problem =
+      findReferenceProblem(parts, refund.reference) ?? findPartProblem(amount, payment.currency)
+    return refusing(problem, {
       paymentId: payment.id,
       refundId: randomUUIDv7(),
       details: detailsOfRefund(refund),

@@ -2,7 +2,7 @@
 // if it has changed, `payment.follow` records that. A payment that waited too long for its cardholder
 // is canceled.
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import type { Intent } from '../../db/idempotency/intents.ts'
+import type { Intent } from '../../db/idempotency/intent.ts'
 import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
 import { findRefundOfObject, type StoredProviderEvent } from '../../db/events/provider-events.ts'
 import { requestCheckOfPayment } from '../../db/operations/unknown-outcomes.ts'

@@ -22,6 +22,7 @@ export function refundParameters(
       atomic_payment: showPaymentId(payment.id),
       atomic_refund: showRefundId(refund.id),
       atomic_operation: operationId,
+      ...(refund.reference === null ? {} : { atomic_reference: refund.reference }),
     },
   }
 }
@@ -48,6 +49,7 @@ export function authorizationParameters(
       atomic_tenant: payment.tenantId,
       atomic_payment: showPaymentId(payment.id),
       atomic_operation: operationId,
+      ...(payment.reference === null ? {} : { atomic_reference: payment.reference }),
     },
     ...(payment.customer === null ? {} : { customer: payment.customer }),
     ...(payment.description === null ? {} : { description: payment.description }),

@@ -18,6 +18,8 @@ const options = {
   reads: { type: 'string' },
   'active-keys': { type: 'string' },
   'stored-keys': { type: 'string' },
+  'key-length': { type: 'string' },
+  references: { type: 'string' },
   from: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -87,6 +89,16 @@ export function readLimit(option: OptionName, text: string, max: number): number
   if (text === 'default') return null
   if (/^\d{1,8}$/.test(text) && Number(text) <= max) return Number(text)
   throw new UsageError(`--${option} must be a whole number from 0 to ${max}, or default`)
+}
+
+export function readOneOf<Name extends string>(
+  option: OptionName,
+  text: string | undefined,
+  names: readonly Name[],
+): Name {
+  const named = names.find((name) => name === text)
+  if (named === undefined) throw new UsageError(`--${option} must be ${names.join(' or ')}`)
+  return named
 }
 
 /** Reads a whole number from 0 to `max`. */

@@ -18,6 +18,7 @@ import {
   insertTenant,
   listTenants,
   setTenantDisabled,
+  setRequiresReference,
   setTenantFees,
 } from '../../db/tenants/tenants.ts'
 import { inTransaction } from '../../db/connection/transaction.ts'
@@ -30,6 +31,7 @@ import { showTenantId } from '../../domain/tenants/tenant.ts'
 import {
   readCount,
   readKeyId,
+  readOneOf,
   readScopes,
   readTenantId,
   readTenantName,
@@ -146,6 +148,17 @@ export function setFees({ subject, values }: Given): Command {
       if (!(await setTenantFees(tx, id, fees))) refuse(`there is no tenant ${subject}`)
       const printed = `tenant  ${subject}\nfees    ${basisPoints} basis points and ${fixedMinor} for each capture\n`
       return { subject: showTenantId(id), details: { result: 'set', ...fees }, printed }
+    })
+}
+
+export function setReferences({ subject, values: { references } }: Given): Command {
+  const id = readTenantId(subject)
+  const required = readOneOf('references', references, ['required', 'optional']) === 'required'
+  return (store) =>
+    change(store, 'tenant.references', async (tx) => {
+      if (!(await setRequiresReference(tx, id, required))) refuse(`there is no tenant ${subject}`)
+      const printed = `tenant      ${subject}\nreferences  ${references}\n`
+      return { subject: showTenantId(id), details: { result: 'set', references }, printed }
     })
 }
 

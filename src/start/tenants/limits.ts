@@ -1,5 +1,5 @@
 // The command of `npm run tenants` that shows and changes the limits of one tenant.
-import { LIMIT_MAX, STORED_KEYS_MAX } from '../../config.ts'
+import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from '../../config.ts'
 import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenant-limits.ts'
 import type { LimitName } from '../../domain/tenants/tenant-limits.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
@@ -18,6 +18,7 @@ const limitOptions = [
   { option: 'reads', setting: 'RATE_LIMIT_READS', max: LIMIT_MAX },
   { option: 'active-keys', setting: 'MAX_ACTIVE_KEYS', max: LIMIT_MAX },
   { option: 'stored-keys', setting: 'MAX_STORED_KEYS', max: STORED_KEYS_MAX },
+  { option: 'key-length', setting: 'KEY_LENGTH_MIN', max: KEY_LENGTH_MIN_MAX },
 ] as const satisfies readonly LimitOption[]
 
 export const limitOptionNames: readonly OptionName[] = limitOptions.map(({ option }) => option)

@@ -17,6 +17,7 @@ import {
   revokeKey,
   rotateKey,
   setFees,
+  setReferences,
   switchTenant,
   type Command,
 } from './commands.ts'
@@ -34,9 +35,13 @@ fees <tenant> --basis-points <N> --fixed <N>
                                      fixed amount in minor units. A new tenant pays
                                      no fees.
 limits <tenant> [--writes <N>] [--reads <N>] [--active-keys <N>] [--stored-keys <N>]
-                                     Shows the limits of a tenant, or sets them: requests
-                                     per window, and idempotency keys. 0: no limit;
-                                     default: the setting of the service.
+       [--key-length <N>]            Shows the limits of a tenant, or sets them: requests
+                                     per window, idempotency keys, and the least length of
+                                     a key. 0: no limit; default: the setting of the
+                                     service.
+policy <tenant> --references <required|optional>
+                                     Sets whether every new payment and refund of a
+                                     tenant must have a reference. New tenants: optional.
 keys <tenant>                        Lists the API keys of a tenant.
 add-key <tenant> [--scopes <list>]   Creates another API key.
 rotate-key <key> [--grace-hours <N>] Creates a new API key with the same scopes. The
@@ -92,6 +97,7 @@ const commands: Readonly<Record<string, Entry>> = {
   enable: { about: tenant, options: [], read: (given) => switchTenant(given, false) },
   fees: { about: tenant, options: ['basis-points', 'fixed'], read: setFees },
   limits: { about: tenant, options: limitOptionNames, read: limits },
+  policy: { about: tenant, options: ['references'], read: setReferences },
   keys: { about: tenant, options: [], read: listKeys },
   'add-key': { about: tenant, options: ['scopes'], read: addKey },
   'rotate-key': { about: key, options: ['grace-hours'], read: rotateKey },

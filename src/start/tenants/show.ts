@@ -16,9 +16,10 @@ export function showTenants(tenants: readonly Tenant[]): string {
     tenant.createdAt.toISOString(),
     tenant.disabledAt === null ? 'enabled' : 'disabled',
     `${tenant.feeBasisPoints} bp + ${tenant.feeFixedMinor}`,
+    tenant.requiresReference ? 'required' : 'optional',
     tenant.name,
   ])
-  return showTable(['TENANT', 'CREATED', 'STATUS', 'FEES', 'NAME'], rows)
+  return showTable(['TENANT', 'CREATED', 'STATUS', 'FEES', 'REFERENCES', 'NAME'], rows)
 }
 
 export function showKeys(keys: readonly ApiKey[]): string {

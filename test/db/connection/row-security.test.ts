@@ -22,6 +22,7 @@ const INSUFFICIENT_PRIVILEGE = '42501'
 /** Tables without a tenant: of operators, and internal ones of the service. */
 const TABLES_WITHOUT_TENANT = [
   'admin_actions',
+  'answer_epochs',
   'console_sessions',
   'finished_key_burials',
   'provider_accounts',

@@ -3,11 +3,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { batchLookUps, batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
+import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import {
+  DuplicateReferenceError,
   IntentRefusedError,
   noResource,
   reserveEach,
-  type Intent,
 } from '../../../src/db/idempotency/intents.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
@@ -30,6 +31,7 @@ const PAYMENT = {
   paymentMethod: 'pm_card_visa',
   customer: null,
   description: null,
+  reference: null,
   metadata: { order: '1' },
 } as const
 
@@ -117,6 +119,39 @@ test('each reservation has its payment, its event with its key, its first line a
     })
     expect(await countJobs(owner.sql, id)).toBe(1)
   }
+})
+
+const withReference = (reference: string, tenant = tenantId) =>
+  reservationOf(tenant, { details: detailsOfPayment({ ...PAYMENT, reference }, 'stripe') })
+
+describe('a reference', () => {
+  test('that is in use refuses the intent, and leaves nothing behind', async () => {
+    const [first, second] = [withReference('order-1'), withReference('order-1')]
+    await reserveTogether([first])
+    const [result] = await reserveTogether([second])
+
+    expect(result).toMatchObject({ reason: expect.any(DuplicateReferenceError) })
+    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(1)
+    expect(await countRows(owner.sql, 'idempotency_keys', tenantId)).toBe(1)
+    expect(await countJobs(owner.sql, second.id)).toBe(0)
+  })
+
+  test('of several members goes to one of them, and the others are reserved', async () => {
+    const intents = [
+      withReference('order-1'),
+      withReference('order-2'),
+      withReference('order-1'),
+      withReference('order-1', otherId),
+      paymentOf(tenantId),
+    ]
+    const results = await reserveTogether(intents)
+
+    const refused = results.filter(({ status }) => status === 'rejected')
+    expect(refused).toMatchObject([{ reason: expect.any(DuplicateReferenceError) }])
+    expect(results.indexOf(refused[0] as (typeof results)[number]) % 2).toBe(0)
+    expect(await countRows(owner.sql, 'payments', tenantId)).toBe(3)
+    expect(await countRows(owner.sql, 'payments', otherId)).toBe(1)
+  })
 })
 
 describe('one member', () => {

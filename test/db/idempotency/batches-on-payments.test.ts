@@ -3,11 +3,8 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Fragment, Sql, Store } from '../../../src/db/connection/client.ts'
 import { batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
-import {
-  IntentRefusedError,
-  reserveEach,
-  type Intent,
-} from '../../../src/db/idempotency/intents.ts'
+import type { Intent } from '../../../src/db/idempotency/intent.ts'
+import { IntentRefusedError, reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { markProcessingIfIn } from '../../../src/db/payments/payments.ts'
 import { detailsOfRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -70,7 +67,12 @@ function captureOf(paymentId: string, amount = 500): Intent {
 }
 
 function refundOf(paymentId: string, amountMinor: number | null): Intent {
-  const details = detailsOfRefund({ amountMinor, reason: null, metadata: { for: paymentId } })
+  const details = detailsOfRefund({
+    amountMinor,
+    reason: null,
+    reference: null,
+    metadata: { for: paymentId },
+  })
   const ids = { paymentId, refundId: randomUUIDv7() }
   return reservationOf(tenantId, { operation: 'refund.create', ...ids, details })
 }

@@ -134,7 +134,9 @@ test('tries the members of a failed statement singly', async () => {
 
   const asked = [claim(ref, LEASE_MS), claim(ref, LEASE_MS)]
 
-  expect(await Promise.all(asked)).toEqual([expect.objectContaining({ leaseEpoch: 1 }), undefined])
+  // Singly on two connections, either may be first.
+  const claimed = (await Promise.all(asked)).filter((one) => one !== undefined)
+  expect(claimed).toEqual([expect.objectContaining({ leaseEpoch: 1 })])
 })
 
 test('gives each operation one owner when workers claim the same operations concurrently', async () => {

@@ -68,7 +68,7 @@ async function claimedRefund({ paymentId }: Claim, amountMinor: number) {
     operation: 'refund.create',
     paymentId,
     refundId: randomUUIDv7(),
-    details: detailsOfRefund({ amountMinor, reason: null, metadata: {} }),
+    details: detailsOfRefund({ amountMinor, reason: null, reference: null, metadata: {} }),
   })
   await reserveIntent(owner.sql, reservation, insertRefunds(owner.sql))
   const claim = await claimOrThrow(owner.sql, reservation)

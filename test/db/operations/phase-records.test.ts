@@ -103,7 +103,7 @@ async function claimedRefund(): Promise<Claim & { refund: Refund }> {
     operation: 'refund.create',
     paymentId: paid.paymentId,
     refundId: randomUUIDv7(),
-    details: detailsOfRefund({ amountMinor: 500, reason: null, metadata: {} }),
+    details: detailsOfRefund({ amountMinor: 500, reason: null, reference: null, metadata: {} }),
   })
   await reserveIntent(sql, reservation, insertRefunds(sql))
   const claim = await claimOrThrow(sql, reservation)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { get, paymentBody, postPayment, read } from '../../support/client.ts'
+import { get, paymentBody, post, postPayment, read, remove } from '../../support/client.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 
 const PATH = '/.well-known/idempotency-policy'
@@ -26,10 +26,22 @@ describe('the policy', () => {
       header: 'Idempotency-Key',
       key: { min_length: 1, max_length: 255, made_by: 'client' },
       scope: 'tenant',
+      scope_spans: ['api_keys', 'methods', 'paths'],
       retention_seconds: 86_400,
       expired_keys: 'new',
-      fingerprint: { parts: ['method', 'path', 'body'] },
-      stored: { never: expect.arrayContaining(['409', '429', '5xx']) },
+      required_for: { methods: ['POST', 'DELETE'] },
+      first_sent: {
+        time_header: 'Repeatability-First-Sent',
+        max_age_seconds: 86_100,
+        clock_skew_seconds: 300,
+        too_old: { status: 412, retry_with_same_key: false },
+      },
+      fingerprint: { parts: ['method', 'path', 'body'], body: ['as_sent', 'as_validated'] },
+      stored: {
+        never: expect.arrayContaining(['409', '429', '5xx']),
+        replayed_status: 'original',
+        replayed_body: 'original_bytes',
+      },
       answers: {
         missing_key: { status: 400 },
         mismatch: { status: 422, retry_with_same_key: false },
@@ -85,16 +97,31 @@ describe('the policy', () => {
   })
 })
 
+test('what the policy says of a DELETE holds: its retry gets the original status', async () => {
+  const url = 'https://example.com/hook'
+  const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url })
+  const path = `/v1/webhook-endpoints/${String(made.json['id'])}`
+  const key = randomUUID()
+
+  const first = await remove(service.apiUrl, tenant, path, { key })
+  const retry = await remove(service.apiUrl, tenant, path, { key })
+  const other = await remove(service.apiUrl, tenant, path)
+
+  expect(retry).toMatchObject({ status: first.status, text: first.text })
+  expect(retry.headers.get('idempotent-replayed')).toBe('true')
+  expect(other.status).toBe(404)
+})
+
 describe('the link to the policy', () => {
   test('is on success, replay and refusal of a keyed request', async () => {
     const key = randomUUID()
-    const post = (options: object, body = paymentBody()) =>
+    const send = (options: object, body = paymentBody()) =>
       postPayment(service.apiUrl, tenant, body, options)
     const answers = [
-      await post({ key }),
-      await post({ key }),
-      await post({ key }, paymentBody({ amount: 5 })),
-      await post({ key: '' }),
+      await send({ key }),
+      await send({ key }),
+      await send({ key }, paymentBody({ amount: 5 })),
+      await send({ key: '' }),
       await postPayment(service.apiUrl, { ...tenant, apiKey: 'sk_none' }),
     ]
 
@@ -102,9 +129,11 @@ describe('the link to the policy', () => {
     expect(answers.map(({ headers }) => headers.get('link'))).toEqual(answers.map(() => LINK))
   })
 
-  const keyed = routes.flatMap(({ path, post, delete: remove }) => [
-    ...(post?.access === 'tenant' ? [['POST', path] as const] : []),
-    ...(remove?.access === 'tenant' ? [['DELETE', path] as const] : []),
+  const keyed = routes.flatMap((route) => [
+    ...(route.post?.access === 'tenant' && route.post.isKeyless !== true
+      ? [['POST', route.path] as const]
+      : []),
+    ...(route.delete?.access === 'tenant' ? [['DELETE', route.path] as const] : []),
   ])
 
   test.each(keyed)('is on every answer to %s %s', async (method, path) => {

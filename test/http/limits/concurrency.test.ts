@@ -47,7 +47,7 @@ test('beyond the limit a request is refused at once with a Retry-After, and noth
   await locking
 
   expect(second).toMatchObject({ status: 503, json: { type: '/problems/overloaded' } })
-  expect(second.headers.get('retry-after')).toBe('1')
+  expect(second.headers.get('retry-after')).toMatch(/^[12]$/)
   expect(health.status).toBe(200)
   expect((await first).status).toBe(202)
   expect((await postPayment(api.url, tenant, undefined, { key: 'second' })).status).toBe(202)
@@ -80,7 +80,7 @@ test('beyond the limit of arriving bodies, the oldest is refused', async () => {
 
   expect(refused).toMatchObject({
     status: 503,
-    headers: { connection: 'close', 'retry-after': '1' },
+    headers: { connection: 'close', 'retry-after': expect.stringMatching(/^[12]$/) },
     json: { type: '/problems/overloaded' },
   })
   expect(other.status).toBe(202)
@@ -120,7 +120,7 @@ test('a tenant gets half of the places, and the others are free for other tenant
 
   const problem = { status: 429, json: { type: '/problems/too-many-concurrent-requests' } }
   expect(refused).toMatchObject(problem)
-  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(refused.headers.get('retry-after')).toMatch(/^[12]$/)
   expect(read).toMatchObject(problem)
   expect([elsewhere.status, later.status]).toEqual([202, 202])
   expect(await api.store.sql`select from idempotency_keys`).toHaveLength(2)
@@ -165,7 +165,7 @@ test('a request whose body has arrived gets a place or is refused with a Retry-A
 
   expect(parseRaw(await slow.answer)).toMatchObject({
     status: 503,
-    headers: { 'retry-after': '1' },
+    headers: { 'retry-after': expect.stringMatching(/^[12]$/) },
     json: { type: '/problems/overloaded' },
   })
   expect(other.status).toBe(202)

@@ -42,7 +42,7 @@ describe('a tenant at its limit of uncompleted operations', () => {
     const refused = await accept(tenant, '4')
 
     expect(refused).toMatchObject({ status: 429, json: { type: '/problems/too-many-active-keys' } })
-    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(refused.headers.get('retry-after')).toMatch(/^[12]$/)
     expect(await countRows(tenant)).toMatchObject({ keys: MOST, payments: MOST })
   })
 
@@ -116,7 +116,7 @@ describe('a tenant at its limit of stored keys', () => {
     const refused = await accept(tenant, '3')
 
     expect(refused).toMatchObject(tooMany)
-    expect(refused.headers.get('retry-after')).toBe('60')
+    expect(refused.headers.get('retry-after')).toMatch(/^6[0-6]$/)
     expect(await countRows(tenant)).toMatchObject({ keys: 2, payments: 2 })
   })
 

@@ -7,6 +7,7 @@ import { get, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { expectProblem } from '../payments.ts'
 
 const log = pino({ level: 'silent' })
 /** The beginning of a one-minute window. */
@@ -47,9 +48,10 @@ describe('over HTTP', () => {
     expect(first?.headers.get('ratelimit')).toMatch(/^"writes";r=2;t=\d+$/)
     expect(last?.json).toMatchObject({ type: '/problems/rate-limited' })
     expect(last?.headers.get('ratelimit')).toMatch(/^"writes";r=0;t=\d+$/)
-    expect(last?.headers.get('retry-after')).toBe(
-      /t=(\d+)/.exec(last?.headers.get('ratelimit') ?? '')?.[1],
-    )
+    const reset = Number(/t=(\d+)/.exec(last?.headers.get('ratelimit') ?? '')?.[1])
+    const later = Number(last?.headers.get('retry-after'))
+    expect(later).toBeGreaterThanOrEqual(reset)
+    expect(later).toBeLessThanOrEqual(reset + Math.min(60, Math.max(1, reset / 10)))
     const rows = await api.store.sql`
       select from idempotency_keys where tenant_id = ${tenant.id} and key = '4'
     `
@@ -75,6 +77,20 @@ describe('over HTTP', () => {
       status: 429,
       json: { type: '/problems/rate-limited' },
     })
+  })
+
+  test('keys that are guessed at the look-up are limited, and a right guess says no more than a wrong one', async () => {
+    const { url } = await api.serve({ RATE_LIMIT_READS: '3', RATE_LIMIT_WINDOW_SECONDS: '3600' })
+    const tenant = await api.createTenant()
+    await postPayment(url, tenant, undefined, { key: 'right' })
+    const guess = (key: string) => get(url, tenant, `/v1/idempotency-keys/${key}`)
+
+    const within = [await guess('wrong-1'), await guess('wrong-2'), await guess('right')]
+    const beyond = [await guess('right'), await guess('wrong-3')]
+
+    expect(within.map(({ status }) => status)).toEqual([404, 404, 200])
+    for (const answer of beyond) expectProblem(answer, 'rate-limited')
+    expect(beyond[0]?.text).toBe(beyond[1]?.text)
   })
 
   test('requests to other processes count', async () => {

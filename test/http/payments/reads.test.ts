@@ -171,6 +171,7 @@ describe('GET /v1/idempotency-keys/:key', () => {
       recovery_point: 'finished',
       attempts: 1,
       resource: { object: 'payment', id: idOf(payment) },
+      cancellation: null,
       created_at: expect.any(String),
       expires_at: expect.any(String),
     })

@@ -62,7 +62,7 @@ test('a fault of the service returns 500 without internals, and uses up no idemp
 
   for (const answer of [list, created]) {
     expect(answer).toMatchObject({ status: 500, json: { type: '/problems/internal-error' } })
-    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.headers.get('retry-after')).toMatch(/^[12]$/)
     expect(answer.text).not.toMatch(/payments"|relation|stack/)
   }
   expect(retried.status).toBe(201)

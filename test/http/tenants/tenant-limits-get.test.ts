@@ -34,6 +34,7 @@ test('shows the settings and the use of a tenant that has no limits of its own',
       tenant: showTenantId(tenantId),
       active_keys: { limit: 50, own: false, used: 1 },
       stored_keys: { limit: 5_000, own: false, used: 2 },
+      key_length_min: { limit: 1, own: false },
       writes: { limit: 600, own: false, window_seconds: 30 },
       reads: { limit: null, own: false, window_seconds: 30 },
     },
@@ -44,12 +45,13 @@ test('shows the limits that a tenant has of its own, and nothing of another tena
   const { engine, tenantId } = api.t
   await api.t.accept()
   const { json } = await api.post('/admin/tenants', { name: 'Other' })
-  const own = { RATE_LIMIT_READS: 7, MAX_ACTIVE_KEYS: 0, MAX_STORED_KEYS: 1 }
+  const own = { RATE_LIMIT_READS: 7, MAX_ACTIVE_KEYS: 0, MAX_STORED_KEYS: 1, KEY_LENGTH_MIN: 36 }
   await changeTenantLimits(engine.store.sql, tenantId, own)
 
   expect((await read(showTenantId(tenantId))).json).toMatchObject({
     active_keys: { limit: null, own: true },
     stored_keys: { limit: 1, own: true, used: 1 },
+    key_length_min: { limit: 36, own: true },
     writes: { limit: 600, own: false },
     reads: { limit: 7, own: true },
   })

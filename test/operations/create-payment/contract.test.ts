@@ -17,6 +17,7 @@ describe('paymentRequestOf', () => {
       capture_method: 'manual',
       customer: 'cus_123',
       description: 'Order 42, \u00E9\u{1F600}',
+      reference: 'order-42',
       metadata: { order: '42', constructor: 'x', empty: '' },
     }
 
@@ -27,18 +28,20 @@ describe('paymentRequestOf', () => {
       captureMethod: 'manual',
       customer: 'cus_123',
       description: 'Order 42, \u00E9\u{1F600}',
+      reference: 'order-42',
       metadata: { order: '42', constructor: 'x', empty: '' },
     })
   })
 
   test.each([
     ['absent', {}],
-    ['null', { customer: null, description: null, metadata: null }],
+    ['null', { customer: null, description: null, reference: null, metadata: null }],
   ])('has defaults for optional fields that are %s', (_, optional) => {
     expect(paymentRequestOf({ ...required, ...optional })).toMatchObject({
       captureMethod: 'automatic',
       customer: null,
       description: null,
+      reference: null,
       metadata: {},
     })
   })

@@ -51,6 +51,7 @@ describe('a refund', () => {
       currency: 'usd',
       status: 'succeeded',
       reason: 'requested_by_customer',
+      reference: null,
       metadata: { order: '17' },
       failure: null,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),

@@ -62,7 +62,9 @@ test('creates a tenant with a valid key, and lists it', async () => {
   const tenantId = parseTenantId(id)
   expect(await authenticateKey(store, secret)).toMatchObject({ tenantId, scopes: ['*'] })
   expect(list.code).toBe(0)
-  expect(list.text).toMatch(new RegExp(`^${id}  \\S+Z  enabled  0 bp \\+ 0  Shop$`, 'm'))
+  expect(list.text).toMatch(
+    new RegExp(`^${id}  \\S+Z  enabled  0 bp \\+ 0  optional    Shop$`, 'm'),
+  )
   expect(await trailOf(id)).toEqual([
     { actor: 'command line', action: 'tenant.create', result: 'made' },
   ])
@@ -132,6 +134,27 @@ test('sets fees', async () => {
   expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* 290 bp \\+ 30 `, 'm'))
 })
 
+test('requires references, or not', async () => {
+  const { id, secret } = await makeTenant()
+  for (const references of ['required', 'optional']) {
+    const { text, code } = await run(['policy', id, '--references', references])
+
+    expect({ text, code }).toEqual({
+      text: `tenant      ${id}\nreferences  ${references}`,
+      code: 0,
+    })
+    expect((await run(['list'])).text).toMatch(new RegExp(`^${id} .* ${references} `, 'm'))
+    expect(await authenticateKey(store, secret)).toMatchObject({
+      requiresReference: references === 'required',
+    })
+  }
+  expect(await trailOf(id)).toMatchObject([
+    { action: 'tenant.create' },
+    { action: 'tenant.references', result: 'set' },
+    { action: 'tenant.references', result: 'set' },
+  ])
+})
+
 describe('limits', () => {
   const rows = (values: readonly string[]) =>
     [
@@ -140,18 +163,19 @@ describe('limits', () => {
       `reads        RATE_LIMIT_READS   ${values[1]}`,
       `active-keys  MAX_ACTIVE_KEYS    ${values[2]}`,
       `stored-keys  MAX_STORED_KEYS    ${values[3]}`,
+      `key-length   KEY_LENGTH_MIN     ${values[4] ?? 'default'}`,
     ].join('\n')
 
   test('are those of the service, until the tenant gets its own', async () => {
     const { id, secret } = await makeTenant()
     const shown = await run(['limits', id])
-    const set = await run(['limits', id, '--writes', '90', '--stored-keys', '0'])
+    const set = await run(['limits', id, '--writes=90', '--stored-keys=0', '--key-length=36'])
 
     expect(shown).toEqual({ code: 0, text: rows(['default', 'default', 'default', 'default']) })
-    expect(set).toEqual({ code: 0, text: rows(['90', 'default', 'default', 'no limit']) })
+    expect(set).toEqual({ code: 0, text: rows(['90', 'default', 'default', 'no limit', '36']) })
     expect(await run(['limits', id])).toEqual(set)
     expect(await authenticateKey(store, secret)).toMatchObject({
-      limits: { RATE_LIMIT_WRITES: 90, MAX_STORED_KEYS: 0 },
+      limits: { RATE_LIMIT_WRITES: 90, MAX_STORED_KEYS: 0, KEY_LENGTH_MIN: 36 },
     })
   })
 
@@ -182,6 +206,7 @@ describe('limits', () => {
     ['--active-keys', '1e3', 1_000_000],
     ['--stored-keys', '10000001', 10_000_000],
     ['--stored-keys', 'Default', 10_000_000],
+    ['--key-length', '65', 64],
   ])('refuse %s %s', async (option, value, max) => {
     const { code, text } = await runWithoutStore(['limits', TENANT, `${option}=${value}`])
 
@@ -227,6 +252,8 @@ describe('exits with 2 and the help', () => {
     ['--grace-hours must be', ['rotate-key', KEY, '--grace-hours', '169']],
     ['--basis-points must be', ['fees', TENANT, '--basis-points', '10001', '--fixed', '0']],
     ['--fixed must be', ['fees', TENANT, '--basis-points', '1']],
+    ['--references must be required or optional', ['policy', TENANT]],
+    ['--references must be required or optional', ['policy', TENANT, '--references', 'yes']],
     ['limits takes the id of one tenant', ['limits']],
     ['limits takes the id of one tenant', ['limits', TENANT, '5']],
     ['limits takes no --fixed', ['limits', TENANT, '--fixed', '5']],

@@ -106,9 +106,8 @@ test('every table that may change exists and has a reason', async () => {
 
 // Runs last: the service may still be working on accepted requests.
 describe(`seed ${SEED}, ${REQUESTS} random requests`, () => {
-  const title = 'no bad input gets a 5xx, reaches the provider or changes a table'
   test(
-    title,
+    'no bad input gets a 5xx, reaches the provider or changes a table',
     async () => {
       const outcome = await run({ requests: REQUESTS, seed: SEED })
 

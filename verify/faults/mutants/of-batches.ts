@@ -33,7 +33,7 @@ export const mutantsOfBatches: readonly Mutant[] = [
       },
       {
         file: 'src/db/idempotency/intents.ts',
-        text: "if (intents.length === 1 && isRaised(error, INTENT_REFUSED)) return ['refused']",
+        text: "if (intents.length > 1) throw error\n    if (isRaised(error, INTENT_REFUSED)) return ['refused']",
         replacement:
           "if (isRaised(error, INTENT_REFUSED)) return intents.map(() => 'refused' as const)",
       },

@@ -52,9 +52,9 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'A different request with a used key gets the result of the first.',
     patches: [
       {
-        file: 'src/http/keyed/keyed-endpoint.ts',
-        text: 'if (!reservation.key.fingerprint.equals(',
-        replacement: 'if (reservation.key.id === undefined && !reservation.key.fingerprint.equals(',
+        file: 'src/http/keyed/keyed-answer.ts',
+        text: 'isSameRequest(key, fingerprints)) return',
+        replacement: 'isSameRequest(key, fingerprints) || key.id !== undefined) return',
       },
     ],
     caughtBy: 3,
@@ -65,13 +65,13 @@ export const mutantsOfKeys: readonly Mutant[] = [
     breaks: 'A retry gets the resource as it is now, not the stored bytes.',
     patches: [
       {
-        file: 'src/http/keyed/keyed-endpoint.ts',
-        text: 'if (key.response !== null) return replay(key.response, role)',
-        replacement: `if (key.response !== null) {
-    if (role === 'owner') return replay(key.response, role)
-    const shown = await route.showUnfinished(parts, { key, resource: null })
-    return replay({ ...key.response, body: shown.body }, role)
-  }`,
+        file: 'src/http/keyed/keyed-answer.ts',
+        text: 'const stored = replay(key.response, role)',
+        replacement: `const isOwner = role === 'owner'
+    const shown = isOwner
+      ? key.response
+      : await route.showUnfinished(parts, { key, resource: null })
+    const stored = replay({ ...key.response, body: shown.body }, role)`,
       },
     ],
     caughtBy: 3,

@@ -3,6 +3,10 @@ import { utf8, type Case } from '../draft.ts'
 import { casesOf, GOOD_PAYMENT, payment, post, type Table } from './requests.ts'
 
 const keyed = (...keys: readonly string[]) => payment({ headers: { 'idempotency-key': keys } })
+
+/** A payment that says when it was first sent; null removes a header. */
+const sent = (headers: Readonly<Record<string, string | readonly string[] | null>>) =>
+  payment({ headers: { 'repeatability-first-sent': 'Fri, 27 Nov 2026 08:49:37 GMT', ...headers } })
 const unkeyed = { headers: { 'idempotency-key': null } }
 
 // prettier-ignore
@@ -66,6 +70,35 @@ const table: Table = {
     'two quoted keys in one header line': keyed('"one", "two"'),
     'two quoted keys without a space': keyed('"one","two"'),
     'a dozen keys': keyed(...Array.from({ length: 12 }, (_, index) => `key-${index}`)),
+  },
+  'repeatability-request-id-malformed': {
+    'an empty Request-ID': sent({ 'repeatability-request-id': '' }),
+    'a Request-ID with a space': sent({ 'repeatability-request-id': 'a b' }),
+    'a Request-ID in quotes': sent({ 'repeatability-request-id': '"a"' }),
+    'two Request-IDs': sent({ 'repeatability-request-id': ['a', 'a'] }),
+    'a Request-ID of 256 characters': sent({ 'repeatability-request-id': '{{letters-256}}' }),
+  },
+  'repeatability-first-sent-missing': {
+    'a Request-ID alone': sent({ 'repeatability-request-id': '{{new-key}}', 'repeatability-first-sent': null }),
+  },
+  'repeatability-first-sent-malformed': {
+    'a First-Sent in ISO 8601': sent({ 'repeatability-first-sent': '2026-11-27T08:49:37Z' }),
+    'an empty First-Sent': sent({ 'repeatability-first-sent': '' }),
+    'a First-Sent with the wrong weekday': sent({ 'repeatability-first-sent': 'Mon, 27 Nov 2026 08:49:37 GMT' }),
+    'two times of First-Sent': sent({ 'repeatability-first-sent': ['Fri, 27 Nov 2026 08:49:37 GMT', 'Fri, 27 Nov 2026 08:49:37 GMT'] }),
+  },
+  'repeatability-first-sent-in-future': {
+    'first sent in the last second of the calendar': sent({ 'repeatability-first-sent': 'Fri, 31 Dec 9999 23:59:59 GMT' }),
+  },
+  'repeatability-first-sent-too-old': {
+    'first sent in the first second of Unix': sent({ 'repeatability-first-sent': 'Thu, 01 Jan 1970 00:00:00 GMT' }),
+    'an endpoint, first sent in the first second of Unix': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/' }, { headers: { 'repeatability-first-sent': 'Thu, 01 Jan 1970 00:00:00 GMT' } }),
+  },
+  'repeatability-keys-differ': {
+    'a Request-ID besides another key': sent({ 'repeatability-request-id': 'another' }),
+  },
+  'repeatability-client-id-unsupported': {
+    'a Client-ID': sent({ 'repeatability-client-id': 'client' }),
   },
   'idempotency-key-reused': {
     'another body': payment({ headers: { 'idempotency-key': '{{used-key}}' }, body: { ...GOOD_PAYMENT, amount: 2000 } }),

@@ -9,6 +9,7 @@ const NOT_COMPARABLE = new Set([
   'job_id',
   'phase_age_ms',
   'age_ms',
+  'due_in_seconds',
   'unknown_for_seconds',
   'key_hash',
   'last',

@@ -138,6 +138,8 @@ function keyRow(
     id: operationIdOf(key, 1),
     key: nameOfKey(key),
     fingerprint: '\\x00',
+    fingerprint_version: 1,
+    response_version: 1,
     operation: isRefund ? 'refund.create' : 'payment.create',
     payment_id: isRefund ? REFUNDED_PAYMENT_ID : paymentIdOf(key, 1),
     refund_id: isRefund ? refundIdOf(key, 1) : null,

@@ -157,6 +157,7 @@ function paymentOf(key: number): Payment {
     paymentMethod: 'pm_card_visa',
     customer: null,
     description: null,
+    reference: null,
     metadata: {},
     failure: null,
     cancellationReason: null,
@@ -177,6 +178,7 @@ function refundOf(key: number, status: Refund['status']): Refund {
     currency: 'usd',
     status,
     reason: null,
+    reference: null,
     metadata: {},
     failure: null,
     providerRefundId: null,
@@ -283,7 +285,12 @@ const senders: Readonly<Record<string, SendStatement>> = {
     return reserveEach(sql, intents, insertPayments(sql))
   },
   'reserve a refund': (sql, random) => {
-    const refund = { amountMinor: random.pick([REFUND_MINOR, null]), reason: null, metadata: {} }
+    const refund = {
+      amountMinor: random.pick([REFUND_MINOR, null]),
+      reason: null,
+      reference: null,
+      metadata: {},
+    }
     const details = detailsOfRefund(refund)
     return reserveWithResource(sql, { ...reservation(random, true), details }, insertRefunds(sql))
   },

@@ -111,6 +111,45 @@ const ownSpace: readonly ModelMutant[] = [
     foundBy: '6: the provider key',
   },
   {
+    name: 'canceled-although-in-doubt',
+    breaks:
+      'A client hears that nothing was executed, while a call of a crashed owner may have run.',
+    patches: [
+      {
+        file: 'src/db/idempotency/cancellations.ts',
+        text: '\n      and not in_doubt and phase_began_at is null',
+        replacement: '',
+      },
+    ],
+    schema: [],
+    space: {
+      ...PLAIN,
+      name: 'a key is canceled after a crash',
+      budget: { ...NO_FAULTS, crashes: 1 },
+      cancels: true,
+    },
+    foundBy: '5',
+  },
+  {
+    name: 'canceled-while-it-is-claimed',
+    breaks: 'The owner of an operation does not keep its client from canceling it.',
+    patches: [
+      {
+        file: 'src/db/idempotency/cancellations.ts',
+        text: "      and status = ${from} and recovery_point = 'started'\n      and not in_doubt and phase_began_at is null\n",
+        replacement: "      and ${from} <> '' and status <> 'completed'\n",
+      },
+      {
+        file: 'src/db/idempotency/cancellations.ts',
+        text: "      status = 'completed',\n",
+        replacement: "      status = 'completed', lease_expires_at = null,\n",
+      },
+    ],
+    schema: [],
+    space: { ...PLAIN, name: 'a key is canceled', cancels: true },
+    foundBy: '6: a program writes',
+  },
+  {
     name: 'no-doubt-after-a-takeover',
     breaks: 'The call of an owner that crashed counts as never made.',
     patches: [

@@ -14,9 +14,11 @@ export interface Product {
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
   readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
   readonly resolveDue: typeof import('../../../src/recovery/outcome-resolver.ts').resolveDue
+  readonly cancelOperation: typeof import('../../../src/engine/cancel-operation.ts').cancelOperation
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
   readonly createRefundEndpoint: typeof import('../../../src/operations/create-refund/endpoint.ts').createRefundEndpoint
+  readonly noAnswers: typeof import('../../../src/answers/answers.ts').noAnswers
   readonly problemAnswer: typeof import('../../../src/http/responses/answer.ts').problemAnswer
   readonly showPaymentId: typeof import('../../../src/domain/payments/payment.ts').showPaymentId
   readonly useEncryption: typeof import('../../../src/db/encryption/encrypted-values.ts').useEncryption
@@ -43,11 +45,13 @@ const SCHEMA_MODULES = [
 ].map((name) => `src/db/schema/${name}.ts`)
 
 const PROGRAM_MODULES = [
+  'src/answers/answers.ts',
   'src/db/encryption/encrypted-values.ts',
   'src/db/encryption/encryption.ts',
   'src/db/idempotency/batch-reservations.ts',
   'src/db/operations/batch-claims.ts',
   'src/db/operations/batch-records.ts',
+  'src/engine/cancel-operation.ts',
   'src/engine/observer.ts',
   'src/operations/index.ts',
   'src/recovery/sweeper.ts',

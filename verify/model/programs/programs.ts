@@ -40,6 +40,8 @@ export interface Programs {
   readonly sweep: Program
   readonly reap: Program
   readonly check: Program
+  /** A client cancels the key of this operation. */
+  cancel(operationId: string): Program
   /** An API process to which these requests are sent together. */
   send(requests: readonly ClientRequest[]): Program
 }
@@ -61,6 +63,10 @@ export function programsOf(
     sweep: async (environment) => void (await product.sweep(engineOf(environment))),
     reap: async (environment) => void (await product.reap(engineOf(environment), settings)),
     check: async (environment) => void (await product.resolveDue(engineOf(environment))),
+    cancel: (operationId) => async (environment) => {
+      const ref = { tenantId: TENANT_ID, id: operationId }
+      await product.cancelOperation(engineOf(environment), ref)
+    },
     send: (requests) => async (environment) => {
       const parts = makeApi(product, settings, environment, requests)
       await runTogether(environment, requests, (request) =>
@@ -127,18 +133,20 @@ function reportingLog({ reportUnexpected }: Environment): Logger {
 }
 
 function makeApi(
-  { operations, batchLookUps, batchReservations }: Product,
+  product: Product,
   settings: Settings,
   environment: Environment,
   requests: readonly ClientRequest[],
 ): ApiParts {
+  const { operations, batchLookUps, batchReservations } = product
   const cached = new Set(requests.filter((one) => one.isCachedAsUsed).map(({ key }) => key))
   const parts = {
     operations,
-    store: { sql: environment.sql },
+    store: { sql: withoutWaits(environment.sql) },
     reserve: batchReservations(BATCH_LIMITS),
     findKey: batchLookUps(BATCH_LIMITS),
     recentKeys: { has: (_tenant: string, key: string) => cached.has(key), add: ignore },
+    answers: product.noAnswers,
     replays: { count: ignore, stop: () => Promise.resolve() },
     wakeWorkers: ignore,
     providerName: 'stripe',
@@ -155,6 +163,16 @@ function makeApi(
     log: reportingLog(environment),
   }
   return parts as unknown as ApiParts
+}
+
+/** The read of when a job starts, for Retry-After, changes nothing and is no step. */
+function withoutWaits(sql: Environment['sql']): Environment['sql'] {
+  return new Proxy(sql, {
+    apply(target, self, [strings, ...values]: [TemplateStringsArray | string, ...unknown[]]) {
+      if (strings[0]?.includes('job.start_after - now()') === true) return Promise.resolve([])
+      return Reflect.apply(target, self, [strings, ...values]) as unknown
+    },
+  })
 }
 
 const unlimited = {

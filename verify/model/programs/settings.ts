@@ -43,6 +43,9 @@ export function settingsFor({ calls, retries }: Tries, checks: readonly number[]
     WAIT_MAX_SECONDS: 0,
     EXPIRED_KEYS: 'new',
     CARD_NUMBER_CHECK: 'everywhere',
+    KEY_LENGTH_MIN: 1,
+    SWEEP_INTERVAL_MS: 10_000,
+    BREAKER_OPEN_MS: 1_000,
   }
   return settings as Settings
 }

@@ -27,6 +27,7 @@ export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'oper
       name: 'model',
       fee_basis_points: FEES.basisPoints,
       fee_fixed_minor: FEES.fixedMinor,
+      requires_reference: false,
       created_at: 0,
     }),
   ]

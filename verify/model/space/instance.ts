@@ -7,7 +7,7 @@ import type { Work } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 
-type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send'
+type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send' | 'cancel'
 
 /** A job of a worker process, or a request to an API process. */
 export interface Member {
@@ -158,13 +158,14 @@ export function receiveRows(
   parameters: readonly Value[],
 ): { instance: Instance; rows: Row[] } {
   let receiver = instance
-  const rowsWithTokens = rows.map((row) => {
+  const rowsWithTokens = rows.map(withoutWait).map((row) => {
     const key = keyOf(row, parameters)
     if (key === undefined) return row
     const { lease_epoch: claimed, leaseEpoch: read } = row
     if (typeof claimed === 'number') {
-      // A request reads epochs, but owns no lease.
-      if (receiver.kind !== 'send') receiver = withEpoch(receiver, key, claimed)
+      // Requests read epochs, but own no lease.
+      const isRequest = receiver.kind === 'send' || receiver.kind === 'cancel'
+      if (!isRequest) receiver = withEpoch(receiver, key, claimed)
       return { ...row, lease_epoch: EPOCH_TOKEN + key }
     }
     if (typeof read !== 'number') return row
@@ -180,6 +181,14 @@ export function receiveRows(
     instance: receiver,
     rows: inverse.length === 0 ? rowsWithTokens : (JSON.parse(text) as Row[]),
   }
+}
+
+/**
+ * Without the time that an answer names in Retry-After. It differs at each moment, and no statement
+ * depends on it.
+ */
+function withoutWait(row: Row): Row {
+  return 'due_in_seconds' in row ? { ...row, due_in_seconds: null } : row
 }
 
 const OPERATION_ID = /0a000000-0000-7000-8001-\d{12}/
@@ -206,6 +215,7 @@ const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
   reap: 'the reaper',
   check: 'the outcome resolver',
   send: 'the client request',
+  cancel: 'the cancellation',
 }
 
 export function nameOfInstance({ kind, members }: Instance): string {

@@ -180,13 +180,15 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
       : [...violations, `5: the stored answer is 201, but the provider executed it ${count} times`]
   }
   if (status >= 500) return [`7: ${status} is stored as a final answer`]
-  const isTimeout = status === 408
-  const expected = isTimeout ? 'failed' : 'declined'
+  const isCanceled = status === 410
+  const isWithoutEffect = status === 408 || isCanceled
+  const expected = isWithoutEffect ? 'failed' : 'declined'
+  const isCanceledPayment = isCanceled && resource === 'canceled' && row['refund_id'] === null
   const violations =
-    resource === expected
+    resource === expected || isCanceledPayment
       ? []
       : [`2: the stored answer is ${status}, but the resource is ${resource}`]
-  const effects = isTimeout ? count + record.authorized - lateHoldsOf(record) : count
+  const effects = isWithoutEffect ? count + record.authorized - lateHoldsOf(record) : count
   const isHeld = isKnownToProvider(resourceOf(database, row)) && !record.canceled
   return effects === 0 && !isHeld
     ? violations

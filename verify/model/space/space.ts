@@ -54,6 +54,8 @@ export interface Space {
   readonly expires: boolean
   /** How often a key may be reserved: once more than it is deleted. */
   readonly lives: number
+  /** Whether clients cancel keys. */
+  readonly cancels: boolean
   /** Whether clients send a different request under a used key. */
   readonly misuses: boolean
   /**

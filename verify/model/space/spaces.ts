@@ -34,6 +34,7 @@ export const ONE_KEY = {
   isStepwise: false,
   expires: false,
   lives: 1,
+  cancels: false,
   misuses: false,
   members: 1,
   repeats: false,
@@ -115,6 +116,21 @@ export const spaces: readonly Space[] = [
     provider: { ...RELIABLE_PROVIDER, refuses: true },
     expires: true,
     lives: 2,
+  },
+  {
+    ...ONE_KEY,
+    name: 'canceled-payments',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true, delays: true },
+    cancels: true,
+  },
+  {
+    ...ONE_KEY,
+    name: 'canceled-refunds',
+    operation: 'refund.create',
+    budget: { ...NO_FAULTS, crashes: 1, losses: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
+    cancels: true,
   },
   {
     ...ONE_KEY,
@@ -205,8 +221,9 @@ const slicesOfOneKey = spaces
   .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
   .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
 
+/** The slices of the other batches have grown beyond what a gate can wait for. */
 const slicesOfBatches = spaces
-  .filter(({ members }) => members === 2)
+  .filter(({ name }) => name === 'batches-with-a-refused-request')
   .map((space) => {
     const { tries, provider } = BATCHES
     return { ...sliceOf(space, oneOfEach(space.budget)), tries, provider }
@@ -222,6 +239,7 @@ export const replayedSpaces: readonly Space[] = [
     name: 'replayed',
     budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
     provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
+    cancels: true,
   },
   { ...BATCHES, name: 'replayed-batches', budget: NO_FAULTS },
 ]

@@ -64,6 +64,9 @@ export class Starts {
     if (count(({ kind }) => kind === 'send') < space.requests) {
       starts.push(...this.#requestsOf(state))
     }
+    if (space.cancels && count(({ kind }) => kind === 'cancel') === 0) {
+      starts.push(...this.#cancellationsOf(state))
+    }
     return starts
   }
 
@@ -144,6 +147,26 @@ export class Starts {
       label: names.join(AND),
       skipsNoOps: false,
     }
+  }
+
+  /** Each operation that has not ended may be canceled. */
+  #cancellationsOf({ database }: State): Start[] {
+    const { idempotency_keys: rows = [] } = this.#context.databases.valueOf(database)
+    const unfinished = rows.filter(({ status }) => status !== 'completed')
+    return unfinished.map(({ id }) => {
+      const operationId = toText(id)
+      const { key } = ownerOf(operationId)
+      const node = this.#initialNode(`cancel ${operationId}`, () =>
+        this.#programs.cancel(operationId),
+      )
+      const members = [{ key, job: null }]
+      return {
+        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'cancel', members, node }),
+        rank: NEVER,
+        label: `a client cancels ${nameOfKey(key)}`,
+        skipsNoOps: true,
+      }
+    })
   }
 
   #initialNode(name: string, program: () => Program): number {

@@ -4,6 +4,7 @@ import { CANDIDATES_MAX } from '../../../db/operators/lists/payment-candidates.t
 import { SEARCHED_MAX } from '../../../db/operators/lists/payment-pages.ts'
 import { paymentStatuses } from '../../../domain/payments/payment-status.ts'
 import type { Contracts } from '../../contracts/contract.ts'
+import { EXAMPLE_KEY } from '../../contracts/fields.ts'
 import { idFilter, idInPath, oneOf } from '../../contracts/parameters.ts'
 import { paymentOverviewListSchema, paymentWithLifeSchema } from './schema.ts'
 
@@ -37,7 +38,7 @@ export const operatorPaymentContracts: Contracts = {
       ),
       key: filterText(
         'Only return the payment that a request with this idempotency key created or changed, without the quotes of its header. The service forgets a key after its retention.',
-        'order-1042',
+        EXAMPLE_KEY,
       ),
       provider_id: filterText(
         "Only return the payment that has this id at the provider, or has a refund or dispute with this id of the provider's.",

@@ -1,0 +1,46 @@
+// The settings for copies of answers in front of the database, and what they need of the others.
+import { z } from 'zod'
+import type { EncryptionKeys } from './config-formats.ts'
+
+/** `redis://` or `rediss://` (TLS), with a user, a password and the number of a database. */
+const redisUrl = z.string().refine(isRedisUrl, {
+  error: 'must be redis[s]://[[user]:password@]host[:port][/database]',
+})
+
+function isRedisUrl(text: string): boolean {
+  if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(text) || !URL.canParse(text)) return false
+  const { hostname, username, password } = new URL(text)
+  return hostname !== '' && [username, password].every(isPercentEncoded)
+}
+
+/** The client decodes them, and throws what it cannot decode. */
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const answerSettings = {
+  ANSWER_CACHE_SECONDS: z.coerce.number().min(0).max(3_600).default(0),
+  REDIS_URL: redisUrl.optional(),
+  REDIS_KEY_PREFIX: z.string().max(100).default('atomic-payments:'),
+  REDIS_TIMEOUT_MS: z.coerce.number().int().min(1).max(1_000).default(50),
+}
+
+interface RedisSettings {
+  readonly REDIS_URL?: string | undefined
+  readonly ENCRYPTION_KEYS?: EncryptionKeys | undefined
+}
+
+/** An answer in Redis is accepted because only this service can have encrypted it. */
+export function encryptsAnswers({ REDIS_URL: url, ENCRYPTION_KEYS: keys }: RedisSettings): boolean {
+  return url === undefined || keys === undefined || keys.first !== undefined
+}
+
+export const needsEncryption = {
+  path: ['REDIS_URL'],
+  error: 'needs ENCRYPTION_KEYS without plain: answers are encrypted in Redis',
+}

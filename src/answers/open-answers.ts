@@ -1,0 +1,46 @@
+// Opens the layers of copies that the settings ask for.
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Store } from '../db/connection/client.ts'
+import { followAnswerEpoch } from './answer-epoch.ts'
+import { createAnswers, noAnswers, type Answers } from './answers.ts'
+import { createMemoryAnswers } from './memory-answers.ts'
+import type { AnswersObserver } from './observer.ts'
+import { createRedisAnswers } from './redis-answers.ts'
+import { connectRedis } from './redis-link.ts'
+
+/** An answer takes about 3 KB, so that both are reached at about the same time. */
+const MEMORY_ANSWERS = 10_000
+const MEMORY_BYTES = 32 * 1024 * 1024
+
+type Settings = Pick<
+  Config,
+  'ANSWER_CACHE_SECONDS' | 'REDIS_URL' | 'REDIS_KEY_PREFIX' | 'REDIS_TIMEOUT_MS'
+>
+
+/** Neither layer is on by default. */
+export function openAnswers(
+  { ANSWER_CACHE_SECONDS, REDIS_URL, REDIS_KEY_PREFIX, REDIS_TIMEOUT_MS }: Settings,
+  store: Pick<Store, 'sql' | 'listen'>,
+  log: Logger,
+  observe: AnswersObserver,
+): Answers {
+  if (ANSWER_CACHE_SECONDS === 0 && REDIS_URL === undefined) return noAnswers
+  const bounds = { answers: MEMORY_ANSWERS, bytes: MEMORY_BYTES, seconds: ANSWER_CACHE_SECONDS }
+  const link =
+    REDIS_URL === undefined
+      ? undefined
+      : connectRedis({
+          url: REDIS_URL,
+          prefix: REDIS_KEY_PREFIX,
+          timeoutMs: REDIS_TIMEOUT_MS,
+          log,
+          observe,
+        })
+  return createAnswers({
+    epoch: followAnswerEpoch(store, log),
+    memory: ANSWER_CACHE_SECONDS === 0 ? undefined : createMemoryAnswers(bounds),
+    redis: link && createRedisAnswers(link, observe),
+    observe,
+  })
+}

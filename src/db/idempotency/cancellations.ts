@@ -1,0 +1,104 @@
+// Cancels idempotency keys for clients. A key whose operation has not begun at the provider gets its
+// final answer at once; every other one is marked, and an internal event does the rest.
+import {
+  undoableOperations,
+  type CancellationStatus,
+} from '../../domain/idempotency/cancellation.ts'
+import { cancellationOf } from '../../domain/events/provider-event.ts'
+import type {
+  OperationRef,
+  OperationStatus,
+  StoredResponse,
+} from '../../domain/operations/operation.ts'
+import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
+import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
+
+/**
+ * Completes an operation in this status with the response, if no call of it can have run. A worker that
+ * claims it at the same time either finds it completed, or is first, and then it is not canceled here.
+ */
+export async function cancelIfNotBegun(
+  tx: Transaction,
+  { tenantId, id }: OperationRef,
+  from: 'pending' | 'failed_retryable',
+  { response, retentionSeconds }: { response: StoredResponse; retentionSeconds: number },
+): Promise<boolean> {
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'completed',
+      recovery_point = 'finished',
+      cancellation = 'prevented',
+      response_version = ${RESPONSE_VERSION},
+      response_status = ${response.status},
+      response_headers = ${JSON.stringify(response.headers)}::jsonb,
+      response_body = ${response.body},
+      finished_at = now(),
+      expires_at = now() + ${retentionSeconds} * interval '1 second'
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = ${from} and recovery_point = 'started'
+      and not in_doubt and phase_began_at is null
+  `
+  return count === 1
+}
+
+/**
+ * Marks the operation as one that its client wants undone, and stores the event that does it. False
+ * when it is completed and nothing of it can be undone, or marked already.
+ *
+ * @param operation with its payment.
+ */
+export async function requestCancellation(
+  tx: Transaction,
+  operation: OperationRef & { readonly paymentId: string },
+  provider: string,
+): Promise<boolean> {
+  const event = cancellationOf(operation, provider, new Date())
+  const { count } = await tx`
+    with fenced as (
+      update idempotency_keys set cancellation = 'in_progress'
+      where tenant_id = ${operation.tenantId} and id = ${operation.id} and cancellation is null
+        and (status <> 'completed' or operation = any(${[...undoableOperations]}::text[]))
+      returning id
+    ),
+    ${storeProviderEventsIfOwner(tx, [{ ownerId: operation.id, event }], PROVIDER_EVENTS_QUEUE)}
+    select from fenced where ${seesTenant(tx, operation.tenantId)}
+  `
+  return count === 1
+}
+
+/** An operation whose client wants it undone. */
+export interface CanceledOperation {
+  readonly operation: string
+  readonly status: OperationStatus
+  /** Null while it is not completed. */
+  readonly responseStatus: number | null
+}
+
+/** Finds an operation whose cancellation is in progress. */
+export async function findCancellation(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+): Promise<CanceledOperation | undefined> {
+  const [row] = await sql<CanceledOperation[]>`
+    select operation, status, response_status as "responseStatus" from idempotency_keys
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and cancellation = 'in_progress'
+  `
+  return row
+}
+
+/** Records what became of a cancellation that is in progress. */
+export async function endCancellation(
+  sql: Sql,
+  { tenantId, id }: OperationRef,
+  cancellation: Exclude<CancellationStatus, 'in_progress'>,
+): Promise<void> {
+  await sql`
+    update idempotency_keys set cancellation = ${cancellation}
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and cancellation = 'in_progress'
+  `
+}

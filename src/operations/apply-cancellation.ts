@@ -1,0 +1,128 @@
+// Undoes the operation of a key that its client canceled: ends a payment that is not captured, and
+// refunds one that is. It waits while the operation is under way, because only its end tells which.
+import { randomUUIDv7 } from 'node:crypto'
+import {
+  endCancellation,
+  findCancellation,
+  type CanceledOperation,
+} from '../db/idempotency/cancellations.ts'
+import { findIdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
+import type { StoredProviderEvent } from '../db/events/provider-events.ts'
+import { isDisputed } from '../db/payments/disputes.ts'
+import { findPayment, markProcessingIfIn } from '../db/payments/payments.ts'
+import { detailsOfRefund, insertRefunds } from '../db/payments/refunds.ts'
+import { undoableOperations, type CancellationStatus } from '../domain/idempotency/cancellation.ts'
+import type { OperationRef } from '../domain/operations/operation.ts'
+import { keyOfCancellation } from '../domain/events/provider-event.ts'
+import { amountLeftMinor, type Payment } from '../domain/payments/payment.ts'
+import { waitingStatuses } from '../domain/payments/payment-status.ts'
+import { cancelOperation } from '../engine/cancel-operation.ts'
+import type { Engine } from '../engine/engine.ts'
+import { cancelPayment, type CancelParameters } from './cancel-payment/phases.ts'
+import { createRefund } from './create-refund/phases.ts'
+import { pursue, reserve, type EventResult } from './operations-of-events.ts'
+
+/** How the cancellation ended; `pending` while it has not. */
+type Undone = Exclude<CancellationStatus, 'in_progress'> | 'pending'
+
+/** Repeated and concurrent calls are harmless: each thing that it starts has one key. */
+export async function applyCancellation(
+  engine: Engine,
+  { subject, objectId }: StoredProviderEvent,
+): Promise<EventResult> {
+  if (subject === null) return 'unmatched'
+  const { sql } = engine.store
+  const { tenantId } = subject
+  const ref = { tenantId, id: objectId }
+  const canceled = await findCancellation(sql, ref)
+  const payment = await findPayment(sql, tenantId, subject.paymentId)
+  if (canceled === undefined || payment === undefined) return 'ignored'
+  const result = await undo(engine, ref, canceled, payment)
+  if (result === 'pending') return 'pending'
+  await endCancellation(sql, ref, result)
+  engine.log.info({ operation: ref.id, cancellation: result }, 'canceled by its client')
+  return 'applied'
+}
+
+async function undo(
+  engine: Engine,
+  ref: OperationRef,
+  canceled: CanceledOperation,
+  payment: Payment,
+): Promise<Undone> {
+  const { operation, status, responseStatus } = canceled
+  if (await cancelOperation(engine, ref)) return 'prevented'
+  const isUndoable = undoableOperations.some((name) => name === operation)
+  // It stopped half-way: its money may be held.
+  const isStopped = status === 'failed_retryable' && isUndoable
+  if (responseStatus === null && !isStopped) return 'pending'
+  if (isUndoable) return await undoPayment(engine, ref, canceled, payment)
+  return responseStatus !== null && responseStatus < 300 ? 'refused' : 'nothing_to_undo'
+}
+
+async function undoPayment(
+  engine: Engine,
+  ref: OperationRef,
+  { operation }: CanceledOperation,
+  payment: Payment,
+): Promise<Undone> {
+  switch (payment.status) {
+    case 'requires_action':
+    case 'requires_capture':
+      // A capture that did not happen leaves the hold as it was.
+      if (operation === 'payment.capture') return 'nothing_to_undo'
+      return await cancelHold(engine, ref, payment)
+    case 'succeeded':
+      return await refundRest(engine, ref, payment)
+    case 'canceled':
+      return 'undone'
+    case 'declined':
+    case 'failed':
+      return 'nothing_to_undo'
+    // Another operation works on the payment, or its outcome is unknown.
+    case 'processing':
+    case 'unknown':
+      return 'pending'
+  }
+}
+
+/** If the provider refuses, the payment moves on, and is refunded then. */
+async function cancelHold(engine: Engine, { id }: OperationRef, payment: Payment): Promise<Undone> {
+  const { sql } = engine.store
+  const { tenantId, id: paymentId } = payment
+  const key = keyOfCancellation('cancel', id)
+  const started = await findIdempotencyKey(sql, tenantId, key)
+  if (started !== undefined) {
+    await pursue(engine, started, payment)
+    return 'pending'
+  }
+  const parameters = { reason: 'abandoned' } satisfies CancelParameters
+  const canceling = { key, operation: cancelPayment.name, parameters, tenantId, paymentId }
+  const resource = markProcessingIfIn(sql, waitingStatuses)
+  await reserve(engine, { ...canceling, refundId: null }, resource)
+  return 'pending'
+}
+
+async function refundRest(engine: Engine, { id }: OperationRef, payment: Payment): Promise<Undone> {
+  const { sql } = engine.store
+  const { tenantId, id: paymentId } = payment
+  const key = keyOfCancellation('refund', id)
+  const started = await findIdempotencyKey(sql, tenantId, key)
+  if (started !== undefined) {
+    if ((await pursue(engine, started, payment)) === 'pending') return 'pending'
+    return started.response?.status === 201 ? 'undone' : 'refused'
+  }
+  if (amountLeftMinor(payment) === 0) return 'undone'
+  // The bank has taken the money back.
+  if (await isDisputed(sql, payment)) return 'refused'
+  const rest = {
+    amountMinor: null,
+    reason: 'requested_by_customer',
+    reference: null,
+    metadata: {},
+  } as const
+  const refunding = { key, operation: createRefund.name, parameters: {}, tenantId, paymentId }
+  const refund = { ...refunding, refundId: randomUUIDv7(), details: detailsOfRefund(rest) }
+  await reserve(engine, refund, insertRefunds(sql), 'refund.created')
+  return 'pending'
+}

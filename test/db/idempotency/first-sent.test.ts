@@ -1,0 +1,125 @@
+// Tests on a real database that the store refuses a late retry by its own clock, at the very moment at
+// which a key can be deleted, and even when nothing of the key is left.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { FirstSentRefusedError } from '../../../src/db/idempotency/first-sent.ts'
+import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
+import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { until } from '../../support/until.ts'
+import {
+  claimOrThrow,
+  finish,
+  makeTenant,
+  openTestStore,
+  reservationOf,
+  reserve,
+  response,
+  RETENTION_SECONDS,
+} from '../reservations.ts'
+
+const SKEW_SECONDS = 300
+
+let database: TestDatabase
+let store: Store
+let sql: Sql
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  store = openTestStore(database.url)
+  sql = store.sql
+})
+afterAll(async () => {
+  await store.close()
+  await database.drop()
+})
+
+interface UsedKey {
+  readonly id: string
+  readonly tenantId: string
+  readonly key: string
+  /** The latest time that its client can have sent: by a clock that is ahead as far as accepted. */
+  readonly firstSent: Date
+}
+
+/** A completed key that expires in some seconds; they may be negative. */
+async function keyThatExpiresIn(seconds: number): Promise<UsedKey> {
+  const tenantId = await makeTenant(store)
+  const key = randomUUID()
+  const { id } = await reserve(sql, reservationOf(tenantId, { key }))
+  await finish(store, await claimOrThrow(sql, { tenantId, id }))
+  const [row] = await sql<{ expires_at: string }[]>`
+    update idempotency_keys set expires_at = now() + ${seconds} * interval '1 second'
+    where id = ${id} returning expires_at
+  `
+  const lead = (RETENTION_SECONDS - SKEW_SECONDS) * 1_000
+  return { id, tenantId, key, firstSent: new Date(Date.parse(row?.expires_at ?? '') - lead) }
+}
+
+/** Deletes what can be deleted, and every tombstone, so that only the time is left. */
+async function forget({ id, tenantId }: UsedKey): Promise<void> {
+  await insertTombstones(sql, { limit: 100 })
+  await sql`update key_tombstones set buried_at = greatest(expired_at, buried_at - interval '1 hour')`
+  await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 0 })
+  await sql`delete from key_tombstones where tenant_id = ${tenantId} and ${id}::uuid is not null`
+}
+
+const retryOf = ({ tenantId, key, firstSent }: UsedKey) =>
+  reservationOf(tenantId, { key, firstSent })
+
+test.each([-3_600, -60, -1, -0.02, 0.02, 0.2, 60])(
+  'never executes a retry again, %d seconds before the key expires',
+  async (seconds) => {
+    const used = await keyThatExpiresIn(seconds)
+    await forget(used)
+
+    const outcome = await reserve(sql, retryOf(used)).then(
+      ({ id }) => id,
+      (error: unknown) => (error instanceof FirstSentRefusedError ? 'refused' : error),
+    )
+
+    const expected = seconds > 0 ? [used.id] : ['refused']
+    // In less than a second the key may expire while the test runs.
+    expect(Math.abs(seconds) < 1 ? [used.id, 'refused'] : expected).toContain(outcome)
+  },
+)
+
+describe('a transaction that stalls between its begin and the reservation', () => {
+  test('does not execute a retry whose key was deleted in the meantime', async () => {
+    const used = await keyThatExpiresIn(0.5)
+    const tries = sql.begin(async (tx) => {
+      await tx`select now()`
+      await until(async () => {
+        await forget(used)
+        return (await sql`select from idempotency_keys where id = ${used.id}`).length === 0
+      })
+      return await reserve(tx as unknown as Sql, retryOf(used))
+    })
+
+    await expect(tries).rejects.toBeInstanceOf(FirstSentRefusedError)
+  })
+})
+
+test('a local operation is not executed again either', async () => {
+  const used = await keyThatExpiresIn(-1)
+  await forget(used)
+  const { tenantId, id, key, fingerprint, retentionSeconds, firstSent } = retryOf(used)
+  const operation = 'webhook_endpoint.create' as const
+  const local = { tenantId, id, key, fingerprint, retentionSeconds, firstSent, operation }
+
+  const again = doOnce(sql, { ...local, expiredKeys: 'new' }, () => Promise.resolve(response))
+
+  await expect(again).rejects.toBeInstanceOf(FirstSentRefusedError)
+})
+
+test('one late retry does not affect the requests that share its statement', async () => {
+  const used = await keyThatExpiresIn(-1)
+  await forget(used)
+  const other = reservationOf(used.tenantId)
+
+  const [late, first] = await Promise.allSettled([reserve(sql, retryOf(used)), reserve(sql, other)])
+
+  expect(late.status).toBe('rejected')
+  expect(first).toMatchObject({ status: 'fulfilled', value: { id: other.id } })
+})

@@ -1,0 +1,140 @@
+// Tests that a request for another tenant's resource costs the same statements, and gets the same
+// answer, as one for a resource that does not exist. So neither the answer nor its time says which
+// ids and keys exist. Statements are counted, because a clock is reliable only on an idle machine.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import * as driver from 'postgres'
+import type { LimitedApi } from '../../support/limited-api.ts'
+import { get, paymentBody, post, postPayment, read } from '../../support/client.ts'
+import { fetchApi } from '../../support/documented.ts'
+import type { Service, Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
+
+const statements: string[] = []
+
+const connect = driver.default
+const debug = (_connection: number, statement: string) => void statements.push(statement)
+/** The service passes its options alone, or after the URL. */
+const watched = (...args: [object] | [string, object?]) =>
+  typeof args[0] === 'string'
+    ? connect(args[0], { ...args[1], debug })
+    : connect({ ...args[0], debug })
+jest.unstable_mockModule('postgres', () => ({
+  ...driver,
+  default: Object.assign(watched, connect),
+}))
+// Loaded after the mock, because they import the driver.
+const { routes } = await import('../../../src/http/server/routes.ts')
+const { startService } = await import('../../support/service.ts')
+const { startLimitedApiOn } = await import('../../support/limited-api.ts')
+
+let service: Service
+let api: Pick<LimitedApi, 'url' | 'stop'>
+let tenant: Tenant
+let other: Tenant
+/** An id of another tenant for each kind of resource. */
+let theirs: Record<string, string>
+
+beforeAll(async () => {
+  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
+  ;[tenant, other] = [await service.createTenant(), await service.createTenant()]
+  theirs = await makeEach()
+  api = await startLimitedApiOn(service.databaseUrl)
+}, 60_000)
+afterAll(async () => {
+  await api.stop()
+  await service.stop()
+})
+
+const idOf = ({ json }: { json: Record<string, unknown> }) => String(json['id'])
+
+async function firstOf(path: string): Promise<string> {
+  return await until(async () => {
+    const { json } = await get(service.apiUrl, other, path)
+    return (json['data'] as { id: string }[])[0]?.id
+  })
+}
+
+async function makeEach(): Promise<Record<string, string>> {
+  const { apiUrl } = service
+  const url = { url: 'http://127.0.0.1:9/hooks' }
+  const endpoint = await post(apiUrl, other, '/v1/webhook-endpoints', url)
+  const key = randomUUID()
+  await service.sendEvents()
+  const payment = await postPayment(apiUrl, other, paymentBody(), { key })
+  const path = `/v1/payments/${idOf(payment)}/refunds`
+  const refund = await post(apiUrl, other, path, { amount: 5 })
+  await postPayment(apiUrl, other, paymentBody({ payment_method: 'pm_card_createDispute' }))
+  return {
+    '/v1/payments/': idOf(payment),
+    '/v1/refunds/': idOf(refund),
+    '/v1/disputes/': await firstOf('/v1/disputes'),
+    '/v1/ledger/transactions/': await firstOf('/v1/ledger/transactions'),
+    '/v1/events/': await firstOf('/v1/events'),
+    '/v1/webhook-endpoints/': idOf(endpoint),
+    '/v1/webhook-deliveries/': await firstOf('/v1/webhook-deliveries'),
+    '/v1/idempotency-keys/': key,
+  }
+}
+
+/** Another id of the same form, which nobody has. */
+const unknownLike = (id: string) =>
+  id.replace(/.{6}$/, (end) => (end === '111111' ? '222222' : '111111'))
+
+const bodies: Record<string, object> = {
+  'POST /v1/payments/:id/adjust': { amount: 5 },
+  'POST /v1/webhook-endpoints/:id/replay': { since: new Date(0).toISOString() },
+}
+
+async function send(method: string, path: string, id: string) {
+  const body = method === 'POST' ? (bodies[`${method} ${path}`] ?? {}) : undefined
+  const init = {
+    method,
+    headers: {
+      authorization: `Bearer ${tenant.apiKey}`,
+      ...(method === 'GET' ? {} : { 'idempotency-key': randomUUID() }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }
+  statements.length = 0
+  const { status, text } = await read(
+    await fetchApi(`${api.url}${path.replace(/:(id|key)/, id)}`, init),
+  )
+  return { status, text: shown(text, id), statements: statements.filter(isOfRequest) }
+}
+
+/** Without what differs between any two requests. */
+const shown = (text: string, id: string) =>
+  text.replaceAll(id, 'the id').replaceAll(/\d{4}-[\d-]+T[\d:.]+Z/g, 'a time')
+
+/** A key that its tenant has not used can be canceled. */
+const CANCEL = '/v1/idempotency-keys/:key/cancel'
+
+/** Not of the authentication, which is cached, nor of what a process does by itself at intervals. */
+const isOfRequest = (statement: string) =>
+  !/from api_keys as key|pg_control_system|rate_limits|::int as (active|stored)/.test(statement)
+
+const named = routes
+  .filter(({ path }) => /:(id|key)/.test(path))
+  .flatMap((route) =>
+    (['get', 'post', 'delete'] as const).flatMap((method) =>
+      route[method]?.access === 'tenant' ? [[method.toUpperCase(), route.path] as const] : [],
+    ),
+  )
+
+describe('a resource of another tenant', () => {
+  test.each(named)('%s %s is answered like one that does not exist', async (method, path) => {
+    const [, id = ''] = Object.entries(theirs).find(([prefix]) => path.startsWith(prefix)) ?? []
+    expect(id).not.toBe('')
+    // Caches and prepared statements are filled.
+    await send(method, path, unknownLike(unknownLike(id)))
+
+    const existing = await send(method, path, id)
+    const unknown = await send(method, path, unknownLike(id))
+
+    expect(unknown.status).toBe(path === CANCEL ? 200 : 404)
+    expect(existing).toEqual(unknown)
+    expect(unknown.statements.length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,287 @@
+// The tools over stdio, as an MCP client starts them: what they do, what they say, and whether their
+// annotations are true.
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { paymentBody, postPayment } from '../support/client.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import {
+  startService,
+  type ExecutedCall,
+  type OwnService,
+  type Tenant,
+} from '../support/service.ts'
+import { connectStdio, type Agent, type Answer } from './connect.ts'
+
+let service: OwnService
+let tenant: Tenant
+let agent: Agent
+
+beforeAll(async () => {
+  // One attempt and no retry, so that an operation without a final outcome stops at once.
+  service = await startService({
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_LIMIT: '0',
+    PROVIDER_OUTAGE_SECONDS: '0',
+    CHECK_DELAYS_SECONDS: '3600',
+    CHECK_ON_READ_SECONDS: '3600',
+  })
+  tenant = await service.createTenant()
+  agent = await connectStdio(service.apiUrl, tenant)
+})
+
+afterEach(() => service.control('DELETE', 'faults'))
+
+afterEach(() => expectLedgerBalanced(service.store))
+
+afterAll(async () => {
+  await agent.client.close()
+  await service.stop()
+})
+
+const newReference = () => `order-${randomUUID()}`
+
+const order = (fields: Record<string, unknown> = {}) => ({
+  reference: newReference(),
+  amount: 1999,
+  currency: 'usd',
+  payment_method: 'pm_card_visa',
+  ...fields,
+})
+
+async function executed(): Promise<ExecutedCall[]> {
+  const { data } = (await service.control('GET', 'executed')) as { data: ExecutedCall[] }
+  return data
+}
+
+const kindsOf = async ({ payment }: Answer) =>
+  (await service.executedFor({ id: payment?.id ?? '' })).map(({ kind }) => kind)
+
+const held = () => agent.call('pay', order({ capture: 'manual' }))
+
+const paid = () => agent.call('pay', order())
+
+test('lists six tools with schemas and annotations', async () => {
+  const { tools } = await agent.client.listTools()
+
+  expect(
+    tools.map(({ name, annotations: hints }) => [
+      name,
+      hints?.readOnlyHint,
+      hints?.destructiveHint,
+      hints?.idempotentHint,
+      hints?.openWorldHint,
+    ]),
+  ).toEqual([
+    ['pay', false, true, true, true],
+    ['look_up', true, false, true, true],
+    ['capture', false, true, true, true],
+    ['cancel', false, true, true, true],
+    ['refund', false, true, true, true],
+    ['explain', true, false, true, false],
+  ])
+})
+
+describe('idempotentHint is true: the same call again does nothing more', () => {
+  test('pay, also in another process and after its key is forgotten', async () => {
+    const asked = order()
+    const first = await agent.call('pay', asked)
+    const other = await connectStdio(service.apiUrl, tenant)
+    const second = await other.call('pay', asked)
+    await other.client.close()
+    await service.store.sql`
+      update idempotency_keys set expires_at = now() - interval '2 days' where tenant_id = ${tenant.id}
+    `
+    const third = await agent.call('pay', asked)
+
+    expect(first).toMatchObject({ outcome: 'succeeded', payment: { reference: asked.reference } })
+    expect(second).toEqual(first)
+    expect(third).toEqual(first)
+    expect(await kindsOf(first)).toEqual(['payment_intent.create', 'payment_intent.capture'])
+  })
+
+  test.each(['capture', 'cancel'])('%s', async (name) => {
+    const { payment } = await held()
+    const input = { payment_id: payment?.id }
+    const first = await agent.call(name, input)
+    const second = await agent.call(name, input)
+
+    expect(first.outcome).toBe(name === 'capture' ? 'succeeded' : 'canceled')
+    expect(second).toEqual(first)
+    expect(await kindsOf(first)).toEqual(['payment_intent.create', `payment_intent.${name}`])
+  })
+
+  test('refund', async () => {
+    const { payment } = await paid()
+    const input = { payment_id: payment?.id, reference: newReference(), amount: 500 }
+    const first = await agent.call('refund', input)
+    const second = await agent.call('refund', input)
+
+    expect(first).toMatchObject({ outcome: 'succeeded', refund: { amount: 500 } })
+    expect(second).toEqual(first)
+    const look = { payment_id: payment?.id, refund_reference: input.reference }
+    expect(await agent.call('look_up', look)).toEqual(first)
+    const made = (await service.executedFor({ id: payment?.id ?? '' })).map(({ kind }) => kind)
+    expect(made.filter((kind) => kind === 'refund.create')).toHaveLength(1)
+  })
+})
+
+describe('destructiveHint is true: no other call puts it back', () => {
+  test('a charge cannot be canceled', async () => {
+    const { payment } = await paid()
+    const canceled = await agent.call('cancel', { payment_id: payment?.id })
+
+    expect(canceled).toMatchObject({ outcome: 'refused', isError: true })
+    expect(canceled.message).toContain('invalid-state')
+  })
+
+  test('a captured payment cannot be canceled, and a canceled one not captured', async () => {
+    const [one, other] = [await held(), await held()]
+    await agent.call('capture', { payment_id: one.payment?.id })
+    await agent.call('cancel', { payment_id: other.payment?.id })
+
+    expect((await agent.call('cancel', { payment_id: one.payment?.id })).isError).toBe(true)
+    expect((await agent.call('capture', { payment_id: other.payment?.id })).isError).toBe(true)
+  })
+
+  test('refunded money is gone from the payment', async () => {
+    const { payment } = await paid()
+    await agent.call('refund', { payment_id: payment?.id, reference: newReference() })
+    const again = await agent.call('refund', { payment_id: payment?.id, reference: newReference() })
+
+    expect(again.message).toContain('refund-exceeds-capture')
+  })
+})
+
+describe('readOnlyHint is true: look_up and explain change nothing', () => {
+  const stored = async () => {
+    const [row] = await service.store.sql`
+      select (select jsonb_agg(p order by id) from payments as p)::text as payments,
+        (select count(*) from idempotency_keys)::int as keys, (select count(*) from events)::int as events
+    `
+    return { row, calls: (await executed()).length }
+  }
+
+  test('nothing is written or executed', async () => {
+    const { payment } = await paid()
+    const before = await stored()
+    const found = await agent.call('look_up', { reference: payment?.reference })
+    await agent.call('look_up', { payment_id: payment?.id })
+    await agent.call('look_up', { reference: newReference() })
+    const explained = await agent.call('explain', { payment_id: payment?.id })
+
+    expect(found).toMatchObject({ outcome: 'succeeded', payment: { id: payment?.id } })
+    expect(explained.message).toContain('payment.create started: done')
+    expect(await stored()).toEqual(before)
+  })
+})
+
+test('openWorldHint is false for explain: it works while the provider does not', async () => {
+  const { payment } = await paid()
+  await service.control('POST', 'faults', { match: {}, fault: 'rate_limited', times: 100 })
+  const explained = await agent.call('explain', { payment_id: payment?.id })
+
+  expect(explained).toMatchObject({ outcome: 'found', isError: false })
+})
+
+describe('pay', () => {
+  test('says what an agent must not misread when the outcome is unknown', async () => {
+    const match = { path: '/v1/payment_intents' }
+    await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
+    const asked = order()
+    const first = await agent.call('pay', asked)
+    const second = await agent.call('pay', asked)
+    const third = await agent.call('pay', { ...asked, attempt: 2 })
+    const looked = await agent.call('look_up', { reference: asked.reference })
+
+    expect(first.message).toBe(
+      `The outcome is not known yet. Do not pay again, not with another reference or attempt either. Call look_up with reference "${asked.reference}" in a few seconds.`,
+    )
+    for (const answer of [first, second, third, looked]) {
+      expect(answer).toMatchObject({
+        outcome: 'not_known_yet',
+        message: first.message,
+        isError: false,
+      })
+    }
+    expect(await kindsOf(looked)).toEqual(['payment_intent.create'])
+  })
+
+  test('says the same when no answer comes', async () => {
+    const unreachable = await connectStdio('http://127.0.0.1:9', tenant)
+    const answer = await unreachable.call('pay', order())
+    await unreachable.client.close()
+
+    expect(answer).toMatchObject({ outcome: 'not_known_yet', isError: false })
+    expect(answer.message).toContain('Do not pay again')
+  })
+
+  test('tells a decline, and takes another card with the next attempt', async () => {
+    const asked = order({ payment_method: 'pm_card_chargeDeclined' })
+    const declined = await agent.call('pay', asked)
+    const same = await agent.call('pay', { ...asked, payment_method: 'pm_card_visa' })
+    const second = await agent.call('pay', { ...asked, payment_method: 'pm_card_visa', attempt: 2 })
+    const third = await agent.call('pay', { ...asked, attempt: 3 })
+
+    expect(declined.message).toContain('call pay with the same reference and attempt 2')
+    expect(same).toMatchObject({ outcome: 'declined', payment: { id: declined.payment?.id } })
+    expect(second).toMatchObject({ outcome: 'succeeded' })
+    expect(third).toMatchObject({ outcome: 'succeeded', payment: { id: second.payment?.id } })
+  })
+
+  test('goes on with the same call after an outage of the provider', async () => {
+    await service.control('POST', 'faults', { match: {}, fault: 'rate_limited', times: 5 })
+    const asked = order()
+    const failed = await agent.call('pay', asked)
+    await service.control('DELETE', 'faults')
+    const paidNow = await agent.call('pay', asked)
+
+    expect(failed.outcome).toBe('nothing_happened')
+    expect(failed.message).toContain('Call pay again with exactly the same arguments')
+    expect(paidNow.outcome).toBe('succeeded')
+    expect(await kindsOf(paidNow)).toEqual(['payment_intent.create', 'payment_intent.capture'])
+  })
+
+  test('finds the payment that another program made for the reference', async () => {
+    const asked = order()
+    const { json } = await postPayment(
+      service.apiUrl,
+      tenant,
+      paymentBody({ reference: asked.reference }),
+    )
+    const answer = await agent.call('pay', asked)
+
+    expect(answer).toMatchObject({ outcome: 'succeeded', payment: { id: json['id'] } })
+    expect(await kindsOf(answer)).toHaveLength(2)
+  })
+
+  test('asks for authentication without the secret of the cardholder', async () => {
+    const answer = await agent.call(
+      'pay',
+      order({ payment_method: 'pm_card_threeDSecureRequired' }),
+    )
+
+    expect(answer.outcome).toBe('action_required')
+    expect(answer.text).not.toContain('secret')
+  })
+})
+
+test('a refused call says why, and shows no API key', async () => {
+  const stranger = await connectStdio(service.apiUrl, { ...tenant, apiKey: 'sk_test_unknown_key' })
+  const answers = [
+    await stranger.call('pay', order()),
+    await stranger.call('look_up', { reference: 'order-1' }),
+  ]
+  await stranger.client.close()
+
+  for (const answer of answers) {
+    expect(answer).toMatchObject({ outcome: 'refused', isError: true })
+    expect(answer.message).toContain('api-key-invalid')
+    expect(answer.text).not.toContain('sk_test')
+  }
+  const wrong = await agent.call('pay', order({ amount: 1 }))
+  expect(wrong.message).toContain('amount-too-small')
+  expect(wrong.message).toContain('executed nothing')
+  const card = await agent.call('pay', order({ payment_method: '4242424242424242' }))
+  expect(card.message).toContain('card-number-refused')
+  expect(card.text).not.toContain('4242')
+})

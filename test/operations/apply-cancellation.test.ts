@@ -1,0 +1,300 @@
+// Tests the cancellation of a key at every moment of its operation: what the client asked for does not
+// happen, or is undone, and a card is never charged a second time.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
+import { reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { CANCELLATION, type ProviderEventRef } from '../../src/domain/events/provider-event.ts'
+import { showPaymentId } from '../../src/domain/payments/payment.ts'
+import { cancelOperation } from '../../src/engine/cancel-operation.ts'
+import { runOperation } from '../../src/engine/run-phases.ts'
+import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
+import type { CallName } from '../../src/provider/payment-provider.ts'
+import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
+import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
+import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { expectLedgerBalanced } from '../support/ledger.ts'
+import { runWaiting } from './follow-payment/provider-events.ts'
+import { captured, held } from './made-payments.ts'
+
+let t: TestEngine
+
+beforeAll(async () => {
+  t = await startTestEngine()
+})
+afterEach(() => expectLedgerBalanced(t.engine.store))
+afterAll(() => t.stop())
+
+/** As the API does: at once if nothing has begun, else by an event. */
+async function cancel({ tenantId, id, paymentId }: Accepted): Promise<'now' | 'later' | 'refused'> {
+  if (await cancelOperation(t.engine, { tenantId, id })) return 'now'
+  const isRequested = await inTransaction(t.engine.store.sql, (tx) =>
+    requestCancellation(tx, { tenantId, id, paymentId }, 'stripe'),
+  )
+  return isRequested ? 'later' : 'refused'
+}
+
+const eventOf = ({ id }: Accepted): ProviderEventRef => ({
+  provider: 'stripe',
+  id: `${CANCELLATION}_${id}`,
+})
+
+/** Lets workers work, in the order of their queues, until the cancellation has ended. */
+async function finishCancellation(ref: Accepted): Promise<unknown> {
+  for (let round = 0; round < 10; round += 1) {
+    const result = await applyProviderEvent(t.engine, eventOf(ref))
+    if (result !== 'pending') return (await t.readKey(ref))['cancellation']
+    await runWaiting(t)
+  }
+  throw new Error('the cancellation stays in progress')
+}
+
+const openCall = { reason: 'no answer', asked: {}, answered: {} }
+
+/** The calls that moved money of the payment at the provider. */
+async function executed({ paymentId }: Accepted): Promise<string[]> {
+  const { providerPaymentId } = await t.readPayment({ tenantId: t.tenantId, paymentId })
+  const calls = await t.provider.executed()
+  return calls
+    .filter(
+      ({ id, metadata }) =>
+        id === providerPaymentId || Object.values(metadata).includes(showPaymentId(paymentId)),
+    )
+    .map(({ kind }) => kind)
+}
+
+describe('a payment that no worker has begun', () => {
+  test('is canceled at once, and never executed', async () => {
+    const ref = await t.accept()
+
+    expect(await cancel(ref)).toBe('now')
+
+    expect(await runOperation(t.engine, ref)).toBe('nothing_to_do')
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled', providerPaymentId: null })
+    expect(await t.readKey(ref)).toMatchObject({
+      status: 'completed',
+      cancellation: 'prevented',
+      response_status: 410,
+    })
+    expect(await cancel(ref)).toBe('refused')
+  })
+
+  test('is canceled, or run, but not both, when a worker claims it at the same time', async () => {
+    const refs = await Promise.all(Array.from({ length: 20 }, () => t.accept()))
+
+    const results = await Promise.all(
+      refs.map(async (ref, index) => {
+        const run = () => runOperation(t.engine, ref)
+        const [first, second] = index % 2 === 0 ? [cancel(ref), run()] : [run(), cancel(ref)]
+        const ended = await Promise.all([first, second])
+        return ended.includes('now')
+      }),
+    )
+
+    for (const [index, ref] of refs.entries()) {
+      const { status } = await t.readPayment(ref)
+      if (results[index] === true) {
+        expect([status, await executed(ref)]).toEqual(['canceled', []])
+      } else {
+        expect(status).toBe('succeeded')
+        expect(await finishCancellation(ref)).toBe('undone')
+      }
+    }
+  })
+
+  test('that failed before any effect is over, and no retry reopens it', async () => {
+    const ref = await t.accept()
+    const engine = aroundCall(withoutRetries(t.engine), 'authorize', () =>
+      Promise.resolve({ outcome: 'not_executed', ...openCall }),
+    )
+    await runOperation(engine, ref)
+    expect((await t.readKey(ref))['status']).toBe('failed_retryable')
+
+    expect(await cancel(ref)).toBe('now')
+
+    const reopened = await inTransaction(t.engine.store.sql, (tx) => reopenIfFailed(tx, ref))
+    expect(reopened).toBe(false)
+    expect((await t.readPayment(ref)).status).toBe('failed')
+  })
+})
+
+/** Cancels just before, or just after, the provider gets the call. */
+async function cancelAround(name: CallName, when: 'before' | 'after', manual = false) {
+  const ref = await t.accept({ captureMethod: manual ? 'manual' : 'automatic' })
+  let canceled = ''
+  const engine = aroundCall(t.engine, name, async (original) => {
+    if (when === 'before') canceled = await cancel(ref)
+    const outcome = await original()
+    if (when === 'after') canceled = await cancel(ref)
+    return outcome
+  })
+  await runOperation(engine, ref)
+  expect(canceled).toBe('later')
+  return ref
+}
+
+describe('a payment that is under way', () => {
+  test.each([
+    ['authorize', 'before'],
+    ['authorize', 'after'],
+    ['capture', 'before'],
+    ['capture', 'after'],
+  ] as const)('is refunded once when it is canceled: %s, %s the call', async (name, when) => {
+    const ref = await cancelAround(name, when)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    expect(await applyProviderEvent(t.engine, eventOf(ref))).toBe('applied')
+
+    const payment = await t.readPayment(ref)
+    expect(payment).toMatchObject({ status: 'succeeded', amountRefundedMinor: payment.amountMinor })
+    const kinds = await executed(ref)
+    expect(kinds.filter((kind) => kind.startsWith('refund'))).toHaveLength(1)
+  })
+
+  test('is canceled at the provider when its money is only held', async () => {
+    const ref = await cancelAround('authorize', 'after', true)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+
+    expect((await t.readPayment(ref)).status).toBe('canceled')
+  })
+
+  test('needs nothing when the card is declined', async () => {
+    const ref = await t.accept({ paymentMethod: 'pm_card_chargeDeclined' })
+    const engine = aroundCall(t.engine, 'authorize', async (original) => {
+      await cancel(ref)
+      return await original()
+    })
+    await runOperation(engine, ref)
+
+    expect(await finishCancellation(ref)).toBe('nothing_to_undo')
+    expect((await t.readPayment(ref)).status).toBe('declined')
+  })
+
+  test('waits while its outcome is unknown, and is refunded once it is found', async () => {
+    const ref = await t.accept()
+    const lost = aroundCall(withoutRetries(t.engine), 'capture', async (original) => {
+      await original()
+      return { outcome: 'unknown', ...openCall }
+    })
+    await runOperation(lost, ref)
+    expect((await t.readKey(ref))['status']).toBe('unknown')
+
+    expect(await cancel(ref)).toBe('later')
+    expect(await applyProviderEvent(t.engine, eventOf(ref))).toBe('pending')
+    await t.letTimePass(ref, 3_600)
+    await resolveDue(t.engine)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('is prevented when its call turns out to have had no effect', async () => {
+    const ref = await t.accept()
+    const engine = aroundCall(withoutRetries(t.engine), 'authorize', async () => {
+      await cancel(ref)
+      return { outcome: 'not_executed', ...openCall }
+    })
+    await runOperation(engine, ref)
+    expect((await t.readKey(ref))['status']).toBe('failed_retryable')
+
+    expect(await finishCancellation(ref)).toBe('prevented')
+    expect(await executed(ref)).toEqual([])
+  })
+
+  test('that stopped half-way has its hold released', async () => {
+    const ref = await t.accept()
+    const engine = aroundCall(withoutRetries(t.engine), 'capture', () =>
+      Promise.resolve({ outcome: 'not_executed', ...openCall }),
+    )
+    await runOperation(engine, ref)
+    expect((await t.readKey(ref))['status']).toBe('failed_retryable')
+
+    expect(await cancel(ref)).toBe('later')
+    const reopened = await inTransaction(t.engine.store.sql, (tx) => reopenIfFailed(tx, ref))
+
+    expect(reopened).toBe(false)
+    expect(await finishCancellation(ref)).toBe('undone')
+    expect((await t.readPayment(ref)).status).toBe('canceled')
+  })
+})
+
+describe('a completed operation', () => {
+  test('keeps its answer, and its payment is refunded', async () => {
+    const ref = await t.accept()
+    await runOperation(t.engine, ref)
+    const answer = (await t.readKey(ref))['response_body']
+
+    expect(await cancel(ref)).toBe('later')
+    expect(await cancel(ref)).toBe('refused')
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    expect((await t.readKey(ref))['response_body']).toBe(answer)
+  })
+
+  test('is refunded by what is left after a refund of its client', async () => {
+    const ref = await t.accept()
+    await runOperation(t.engine, ref)
+    const refund = await t.acceptRefund(ref, 100)
+    await cancel(ref)
+    await runOperation(t.engine, refund)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    const payment = await t.readPayment(ref)
+    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+  })
+
+  test('a capture is refunded', async () => {
+    const payment = await held(t)
+    const ref = await t.acceptCapture(payment)
+    await runOperation(t.engine, ref)
+
+    expect(await cancel(ref)).toBe('later')
+    expect(await finishCancellation(ref)).toBe('undone')
+    expect(await t.readPayment(payment)).toMatchObject({ amountRefundedMinor: expect.any(Number) })
+  })
+
+  test('a refund cannot be undone', async () => {
+    const ref = await t.acceptRefund(await captured(t))
+    await runOperation(t.engine, ref)
+
+    expect(await cancel(ref)).toBe('refused')
+  })
+})
+
+describe('an operation on a payment that no worker has begun', () => {
+  test('a capture is canceled, and the money stays held', async () => {
+    const payment = await held(t)
+    const ref = await t.acceptCapture(payment)
+
+    expect(await cancel(ref)).toBe('now')
+
+    expect((await t.readPayment(payment)).status).toBe('requires_capture')
+    expect(await runOperation(t.engine, ref)).toBe('nothing_to_do')
+  })
+
+  test('a refund is canceled, and its amount can be refunded again', async () => {
+    const payment = await captured(t)
+    const ref = await t.acceptRefund(payment)
+
+    expect(await cancel(ref)).toBe('now')
+
+    expect((await t.readRefund(ref)).status).toBe('failed')
+    const again = await t.acceptRefund(payment)
+    await runOperation(t.engine, again)
+    expect((await t.readRefund(again)).status).toBe('succeeded')
+  })
+
+  test('a refund that is under way is left as it is', async () => {
+    const payment = await captured(t)
+    const ref = await t.acceptRefund(payment)
+    const engine = aroundCall(t.engine, 'refund', async (original) => {
+      expect(await cancel(ref)).toBe('later')
+      return await original()
+    })
+    await runOperation(engine, ref)
+
+    expect(await finishCancellation(ref)).toBe('refused')
+    expect((await t.readRefund(ref)).status).toBe('succeeded')
+  })
+})

@@ -1,0 +1,74 @@
+// Tests that requests go on while a batch of the reaper is not committed: it holds its locks, and no
+// reservation, retry, look-up or claim waits for them.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
+import { claimIfUnowned } from '../support/claim.ts'
+import { get, paymentBody, post, postPayment } from '../support/client.ts'
+import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
+import { startLimitedApi, type LimitedApi } from '../support/limited-api.ts'
+import { finishIfOwner } from '../support/record-phase.ts'
+import type { Tenant } from '../support/service.ts'
+
+let api: LimitedApi
+let tenant: Tenant
+beforeAll(async () => {
+  // A statement that waited for the batch would end with 503.
+  api = await startLimitedApi({ STORE_TIMEOUT_MS: '2000' })
+  tenant = await api.createTenant()
+})
+afterAll(() => api.stop())
+
+const ENDPOINT = { url: 'https://example.com/hook', event_types: ['*'] }
+
+const refOf = async (key: string) => {
+  const [row] = await api.store.sql<{ id: string }[]>`
+    select id from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
+  `
+  return { tenantId: tenant.id, id: row?.id ?? '' }
+}
+
+/** A payment whose operation is completed. */
+async function completed(): Promise<string> {
+  const key = randomUUID()
+  const { text: body } = await postPayment(api.url, tenant, paymentBody(), { key })
+  const claim = await claimIfUnowned(api.store.sql, await refOf(key), 60_000)
+  if (claim === undefined) throw new Error('the operation was not claimed')
+  const headers = { 'content-type': 'application/json' }
+  await finishIfOwner(api.store.sql, claim, { status: 201, headers, body }, 86_400)
+  return key
+}
+
+test('reservations, retries, look-ups and claims go on during a batch of the reaper', async () => {
+  const { sql } = api.store
+  const deleted = await completed()
+  await expireKeys(sql)
+  await insertTombstones(sql, { limit: 100 })
+  await ageTombstones(sql)
+  const [buried, kept] = [await completed(), await completed()]
+  await expireKeys(sql, await refOf(buried))
+
+  const goneOn = await sql.begin(async (tx) => {
+    const batch = tx as unknown as Sql
+    expect(await deleteIfTombstoned(batch, { limit: 100, statementTimeoutMs: 0 })).toBe(1)
+    expect((await insertTombstones(batch, { limit: 100 })).inserted).toBe(1)
+
+    const key = randomUUID()
+    const answers = [
+      await postPayment(api.url, tenant, paymentBody(), { key }),
+      await post(api.url, tenant, '/v1/webhook-endpoints', ENDPOINT),
+      await postPayment(api.url, tenant, paymentBody(), { key: kept }),
+      await postPayment(api.url, tenant, paymentBody(), { key: buried }),
+      await postPayment(api.url, tenant, paymentBody(), { key: deleted }),
+      await get(api.url, tenant, `/v1/idempotency-keys/${deleted}`),
+    ]
+    const claim = await claimIfUnowned(api.parts.store.sql, await refOf(key), 60_000)
+    return { claim, answers }
+  })
+
+  expect(goneOn.answers.map(({ status }) => status)).toEqual([202, 201, 201, 201, 201, 200])
+  const replays = goneOn.answers.map(({ headers }) => headers.get('idempotent-replayed'))
+  expect(replays).toEqual([null, null, 'true', 'true', 'true', null])
+  expect(goneOn.claim).toBeDefined()
+})
