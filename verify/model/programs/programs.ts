@@ -142,7 +142,7 @@ function makeApi(
   const cached = new Set(requests.filter((one) => one.isCachedAsUsed).map(({ key }) => key))
   const parts = {
     operations,
-    store: { sql: withoutWaits(environment.sql) },
+    store: { sql: environment.sql },
     reserve: batchReservations(BATCH_LIMITS),
     findKey: batchLookUps(BATCH_LIMITS),
     recentKeys: { has: (_tenant: string, key: string) => cached.has(key), add: ignore },
@@ -165,16 +165,6 @@ function makeApi(
   return parts as unknown as ApiParts
 }
 
-/** The read of when a job starts, for Retry-After, changes nothing and is no step. */
-function withoutWaits(sql: Environment['sql']): Environment['sql'] {
-  return new Proxy(sql, {
-    apply(target, self, [strings, ...values]: [TemplateStringsArray | string, ...unknown[]]) {
-      if (strings[0]?.includes('job.start_after - now()') === true) return Promise.resolve([])
-      return Reflect.apply(target, self, [strings, ...values]) as unknown
-    },
-  })
-}
-
 const unlimited = {
   within: async <Reserved>(
     _tenant: unknown,
@@ -183,7 +173,7 @@ const unlimited = {
   ): Promise<Reserved> => await reserve(),
 }
 
-/** `respond-async`: the request does not wait for its operation; the client retries instead. */
+/** The settings let no request wait for its operation; the client retries instead. */
 function requestOf(
   product: Product,
   { key, amountMinor, paymentId, customer }: ClientRequest,
@@ -199,7 +189,6 @@ function requestOf(
     'content-type': 'application/json',
     'content-length': String(body.length),
     'idempotency-key': key,
-    prefer: 'respond-async',
   }
   const headersDistinct = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, [value]]),

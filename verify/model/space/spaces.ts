@@ -221,9 +221,8 @@ const slicesOfOneKey = spaces
   .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
   .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
 
-/** The slices of the other batches have grown beyond what a gate can wait for. */
 const slicesOfBatches = spaces
-  .filter(({ name }) => name === 'batches-with-a-refused-request')
+  .filter(({ members }) => members === 2)
   .map((space) => {
     const { tries, provider } = BATCHES
     return { ...sliceOf(space, oneOfEach(space.budget)), tries, provider }
