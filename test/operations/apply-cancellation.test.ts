@@ -2,6 +2,7 @@
 // happen, or is undone, and a card is never charged a second time.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
+import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
 import { reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { CANCELLATION, type ProviderEventRef } from '../../src/domain/events/provider-event.ts'
@@ -12,6 +13,7 @@ import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts
 import type { CallName } from '../../src/provider/payment-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
+import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { runWaiting } from './follow-payment/provider-events.ts'
@@ -29,7 +31,11 @@ afterAll(() => t.stop())
 async function cancel({ tenantId, id, paymentId }: Accepted): Promise<'now' | 'later' | 'refused'> {
   if (await cancelOperation(t.engine, { tenantId, id })) return 'now'
   const isRequested = await inTransaction(t.engine.store.sql, (tx) =>
-    requestCancellation(tx, { tenantId, id, paymentId }, 'stripe'),
+    requestCancellation(
+      tx,
+      { tenantId, id, paymentId },
+      { provider: 'stripe', retentionSeconds: t.engine.settings.KEY_RETENTION_SECONDS },
+    ),
   )
   return isRequested ? 'later' : 'refused'
 }
@@ -242,6 +248,20 @@ describe('a completed operation', () => {
     expect(await finishCancellation(ref)).toBe('undone')
     const payment = await t.readPayment(ref)
     expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+  })
+
+  test('outlives its retention until its payment is refunded', async () => {
+    const { sql } = t.engine.store
+    const ref = await t.accept()
+    await runOperation(t.engine, ref)
+    await expireKeys(sql)
+
+    expect(await cancel(ref)).toBe('later')
+    await insertTombstones(sql, { limit: 100 })
+    await ageTombstones(sql)
+    await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 0 })
+
+    expect(await finishCancellation(ref)).toBe('undone')
   })
 
   test('a capture is refunded', async () => {

@@ -115,7 +115,7 @@ export const idempotencyExamples: readonly Example[] = [
     cancelIfNotBegun(sql, REF, 'pending', { ...BATCH, response: RESPONSE }),
   ),
   example(requestCancellation, (sql) =>
-    requestCancellation(sql, { ...REF, paymentId: ID }, 'stripe'),
+    requestCancellation(sql, { ...REF, paymentId: ID }, { ...BATCH, provider: 'stripe' }),
   ),
   example(findCancellation, (sql) => findCancellation(sql, REF)),
   example(endCancellation, (sql) => endCancellation(sql, REF, 'undone')),

@@ -10,11 +10,11 @@ import type {
   OperationStatus,
   StoredResponse,
 } from '../../domain/operations/operation.ts'
-import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
+import { completedWith } from './completion.ts'
 
 /**
  * Completes an operation in this status with the response, if no call of it can have run. A worker that
@@ -28,15 +28,7 @@ export async function cancelIfNotBegun(
 ): Promise<boolean> {
   const { count } = await tx`
     update idempotency_keys set
-      status = 'completed',
-      recovery_point = 'finished',
-      cancellation = 'prevented',
-      response_version = ${RESPONSE_VERSION},
-      response_status = ${response.status},
-      response_headers = ${JSON.stringify(response.headers)}::jsonb,
-      response_body = ${response.body},
-      finished_at = now(),
-      expires_at = now() + ${retentionSeconds} * interval '1 second'
+      cancellation = 'prevented', ${completedWith(tx, response, retentionSeconds)}
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
       and status = ${from} and recovery_point = 'started'
       and not in_doubt and phase_began_at is null
@@ -46,19 +38,22 @@ export async function cancelIfNotBegun(
 
 /**
  * Marks the operation as one that its client wants undone, and stores the event that does it. False
- * when it is completed and nothing of it can be undone, or marked already.
+ * when it is completed and nothing of it can be undone, or marked already. The key is kept for a whole
+ * retention from now on, so that it tells how the cancellation ended.
  *
  * @param operation with its payment.
  */
 export async function requestCancellation(
   tx: Transaction,
   operation: OperationRef & { readonly paymentId: string },
-  provider: string,
+  { provider, retentionSeconds }: { provider: string; retentionSeconds: number },
 ): Promise<boolean> {
   const event = cancellationOf(operation, provider, new Date())
   const { count } = await tx`
     with fenced as (
-      update idempotency_keys set cancellation = 'in_progress'
+      update idempotency_keys set
+        cancellation = 'in_progress',
+        expires_at = greatest(expires_at, now() + ${retentionSeconds} * interval '1 second')
       where tenant_id = ${operation.tenantId} and id = ${operation.id} and cancellation is null
         and (status <> 'completed' or operation = any(${[...undoableOperations]}::text[]))
       returning id

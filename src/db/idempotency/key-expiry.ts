@@ -8,9 +8,9 @@
 // than its timeout: the tombstone is committed one timeout after `buried_at` at the latest, and a
 // reservation that finds the key deleted began one timeout before the delete at the earliest. Hence
 // the tombstone must be twice the timeout old.
-import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { completedWith } from './completion.ts'
 import { keyHash } from './key-tombstones.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -164,17 +164,6 @@ export async function timeOutIfAbandoned(
     and ${hasNoEffect(sql)}
   `
   return count
-}
-
-function completedWith(sql: Sql, response: StoredResponse, retentionSeconds: number): Fragment {
-  return sql`
-    status = 'completed', recovery_point = 'finished',
-    response_version = ${RESPONSE_VERSION}, response_status = ${response.status},
-    response_headers = ${JSON.stringify(response.headers)}::jsonb,
-    response_body = ${response.body},
-    finished_at = now(),
-    expires_at = now() + ${retentionSeconds} * interval '1 second'
-  `
 }
 
 /**

@@ -66,9 +66,12 @@ async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<Idempotency
     return await readAgain(parts, key)
   }
   const operation = { tenantId, id, paymentId }
+  const retentionSeconds = parts.settings.KEY_RETENTION_SECONDS
   const isRequested = await withinStoreTimeout(
     parts,
-    inTransaction(parts.store.sql, (tx) => requestCancellation(tx, operation, parts.providerName)),
+    inTransaction(parts.store.sql, (tx) =>
+      requestCancellation(tx, operation, { provider: parts.providerName, retentionSeconds }),
+    ),
   )
   if (isRequested) parts.wakeEventWorkers()
   const now = await readAgain(parts, key)
