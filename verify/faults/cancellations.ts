@@ -7,7 +7,6 @@ import { AUTOMATIC } from './payments.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
-/** Its points are not swept yet: `--case` repeats one. */
 export const cancelAfterwards: Scenario = {
   name: 'payment.create.canceled',
   act: async (merchant) => {

@@ -56,6 +56,7 @@ export const scenarios: readonly Scenario[] = [
   { ...refund, name: IN_PARTS[1], needs: { inParts: true } },
   payTogether,
   captureTogether,
+  cancelAfterwards,
   follow,
   followFailedRefund,
   followDispute,
@@ -108,13 +109,7 @@ async function makePayment(
 
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const contesting = [
-    ...contests,
-    cancelAfterwards,
-    cancelAtOnce,
-    ...reaperContests,
-    ...comparisons,
-  ]
+  const contesting = [...contests, cancelAtOnce, ...reaperContests, ...comparisons]
   const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario

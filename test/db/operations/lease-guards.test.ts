@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
+import { RESPONSE_VERSION } from '../../../src/domain/operations/stored-response.ts'
 import { renewIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
 import { advanceIfOwner, finishIfOwner } from '../../support/record-phase.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -85,7 +86,7 @@ describe('the writes of the owner', () => {
     expect(row).toMatchObject({ lease_expires_at: null, in_doubt: false, lease_epoch: 1 })
     expect(await secondsAhead(store.sql, row['expires_at'])).toBeGreaterThan(RETENTION_SECONDS - 20)
     const key = await findIdempotencyKey(store.sql, held.tenantId, String(row['key']))
-    expect(key?.response).toMatchObject({ ...response, body })
+    expect(key?.response).toEqual({ ...response, body, version: RESPONSE_VERSION })
   })
 
   test.each([pending, failed, unknown])('giving back to $status ends the lease', async (to) => {
