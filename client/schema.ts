@@ -2057,7 +2057,7 @@ export interface components {
             /** @description Free text, for people. */
             description?: string | null;
             /**
-             * @description Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, whatever its key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.
+             * @description Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, also with another key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.
              * @example order-1042
              */
             reference?: string | null;
@@ -2080,7 +2080,7 @@ export interface components {
             /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
             /**
-             * @description Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, whatever its key and its payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.
+             * @description Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, also with another key or for another payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.
              * @example return-77
              */
             reference?: string | null;

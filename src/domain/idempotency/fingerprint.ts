@@ -46,8 +46,8 @@ export function fingerprintRequest({ method, path, body }: FingerprintedRequest)
 }
 
 /**
- * Whether the key was reserved for this request. The same bytes match whatever has become of the
- * schema since; other bytes match if they say the same by the rule that the key was reserved under.
+ * Whether the key was reserved for this request. The same bytes match, also after a change of the
+ * schema; other bytes match if they say the same by the rule that the key was reserved under.
  */
 export function isSameRequest(
   { fingerprint, validated }: KeptFingerprints,

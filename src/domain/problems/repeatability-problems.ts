@@ -1,5 +1,6 @@
 // Problem types of the headers of OASIS Repeatable Requests 1.0. The statuses are those of its
-// section on the behavior of servers. problems.ts includes them in the full table.
+// section on the behavior of servers, but for the client's id: a request that the client can mend gets
+// a 400 here, where the specification says 501. problems.ts includes them in the full table.
 import { invalid, type ProblemDefinition } from './problem-definition.ts'
 
 export const repeatabilityProblems = {

@@ -43,7 +43,7 @@ export const createPaymentBody = z.strictObject({
   }),
   reference: optionalField(referenceField).meta({
     description:
-      'Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, whatever its key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
+      'Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, also with another key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
     examples: ['order-1042'],
   }),
   metadata: optionalMetadataField.meta({

@@ -20,7 +20,7 @@ export const createRefundBody = z.strictObject({
   ),
   reference: optionalField(referenceField).meta({
     description:
-      'Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, whatever its key and its payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
+      'Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, also with another key or for another payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
     examples: ['return-77'],
   }),
   metadata: optionalMetadataField.describe('Key-value pairs to store with the refund.'),
