@@ -12,6 +12,7 @@ import type { BenchOptions } from '../speed/arguments.ts'
 import { measureHotKey } from '../speed/hot-key.ts'
 import { runLoad, type Answers } from '../speed/load.ts'
 import { keyed, payOnce, post } from '../speed/payment-requests.ts'
+import { drain, withWorkerPaused } from '../speed/unfinished.ts'
 import { rounded, spreadOf } from '../spread.ts'
 import { UNLIMITED, type BenchTenant } from '../stack.ts'
 import { startRedisServer } from './redis-server.ts'
@@ -36,6 +37,7 @@ interface Parts {
   readonly places: readonly Place[]
   readonly postgresPid: number
   readonly redisPid: number
+  readonly workerPid: number
 }
 
 export async function announceRedis(
@@ -53,18 +55,18 @@ export async function measureRedis(measuring: Measuring<BenchOptions>): Promise<
   const [tenant, ...others] = await stack.createTenants()
   if (tenant === undefined) throw new Error('the stack has no tenant')
   const seeded = progress.begin('Seeding', options.payments)
-  const seeds = { keys: options.payments, tenants: [tenant, ...others] }
+  const seeds = { keys: options.payments, tenants: others }
   await seedAll(stack.owner.sql, seeds, seeded)
   progress.say('Starting the services')
   const redis = await startRedisServer()
   signal.addEventListener('abort', () => redis.stop())
   try {
-    const places = await startPlaces(measuring, tenant, redis.url)
+    const services = await startPlaces(measuring, tenant, redis.url)
     const postgresPid = await stack.postgresPid()
     const rows = await measureRounds({
       measuring,
       tenant,
-      places,
+      ...services,
       postgresPid,
       redisPid: redis.pid,
     })
@@ -82,8 +84,8 @@ async function startPlaces(
   { stack, signal }: Measuring<BenchOptions>,
   tenant: BenchTenant,
   redisUrl: string,
-): Promise<Place[]> {
-  const { apiUrl, startApi } = await stack.startServices(UNLIMITED)
+): Promise<Pick<Parts, 'places' | 'workerPid'>> {
+  const { apiUrl, startApi, worker } = await stack.startServices(UNLIMITED)
   const keys: string[] = []
   while (keys.length < REPLAYED_KEYS) {
     signal.throwIfAborted()
@@ -98,12 +100,13 @@ async function startPlaces(
   await stack.start('bench/redis/alone-main.ts', settings)
   const alone = `http://127.0.0.1:${port}`
   for (const key of keys) await execute(alone, tenant, key)
-  return [
+  const places: Place[] = [
     { layer: 'none', url: apiUrl, keys },
     { layer: 'memory', url: memory.url, keys },
     { layer: 'redis', url: redis.url, keys },
     { layer: 'alone', url: alone, keys },
   ]
+  return { places, workerPid: worker.pid }
 }
 
 async function execute(url: string, tenant: BenchTenant, key: string): Promise<void> {
@@ -155,10 +158,18 @@ async function measure(
   { what, level }: Measurement,
   round: number,
 ): Promise<RedisRow> {
-  const { postgresPid, redisPid } = parts
-  const before = [await cpuMsOf([postgresPid]), await cpuMsOf([redisPid])] as const
-  const answers = await send(parts, place, { what, level })
-  const spent = [await cpuMsOf([postgresPid]), await cpuMsOf([redisPid])] as const
+  const { measuring, tenant, postgresPid, redisPid, workerPid } = parts
+  const run = async () => {
+    const before = [await cpuMsOf([postgresPid]), await cpuMsOf([redisPid])] as const
+    const answers = await send(parts, place, { what, level })
+    const spent = [await cpuMsOf([postgresPid]), await cpuMsOf([redisPid])] as const
+    return { before, answers, spent }
+  }
+  const { stack, signal } = measuring
+  const work = { owner: stack.owner.sql, tenantId: tenant.id, workerPid, signal }
+  // What is accepted is not completed: a backlog would affect the next measurement.
+  const { before, answers, spent } = await (what === 'replay' ? run() : withWorkerPaused(work, run))
+  await drain(work)
   const count = Math.max(1, answers.timesMs.length)
   return {
     layer: place.layer,

@@ -1,14 +1,13 @@
 // Runs the measurements in rounds. A round measures every subject once at every concurrency. Each
 // round has a different order, so that a busy moment of the machine affects all subjects.
 import type { Sql } from '../../src/db/connection/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
-import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { cpuMsOf } from '../cpu.ts'
 import type { Progress } from '../progress.ts'
 import { rounded, spreadOf, type Spread } from '../spread.ts'
 import type { Answers, HotKey } from './load.ts'
 import { switchRowSecurity } from './row-security.ts'
 import { payUntilSucceeded, type Place, type Subject, type SubjectName } from './subjects.ts'
+import { drain, withWorkerPaused } from './unfinished.ts'
 
 export interface Row {
   readonly subject: SubjectName
@@ -89,15 +88,16 @@ export async function measure(
 ): Promise<Row> {
   const { owner, place, workerPid } = parts
   if (subject.withoutRowSecurity) await switchAndReplan(parts, 'disable')
-  if (subject.pausesWorker) process.kill(workerPid, 'SIGSTOP')
-  const before = await readCpu(parts, subject)
-  const answers = await subject.run(place, concurrency, seconds, owner)
-  const after = await readCpu(parts, subject)
-  if (subject.pausesWorker) {
-    await removeUnfinished(owner, place.tenant.id)
-    process.kill(workerPid, 'SIGCONT')
+  const run = async () => {
+    const before = await readCpu(parts, subject)
+    const answers = await subject.run(place, concurrency, seconds, owner)
+    return { before, answers, after: await readCpu(parts, subject) }
   }
-  await drain(parts)
+  const work = { owner, tenantId: place.tenant.id, workerPid, signal: parts.signal }
+  const { before, answers, after } = await (subject.pausesWorker
+    ? withWorkerPaused(work, run)
+    : run())
+  await drain(work)
   if (subject.withoutRowSecurity) await switchAndReplan(parts, 'enable')
   const each = (used: number) => rounded(used / Math.max(1, answers.timesMs.length))
   return {
@@ -119,8 +119,9 @@ const PLANNING = { clients: 16, seconds: 1.5 }
 
 async function switchAndReplan(parts: RoundParts, to: 'enable' | 'disable'): Promise<void> {
   await switchRowSecurity(parts.owner, to)
-  await payUntilSucceeded(parts.place, PLANNING.clients, PLANNING.seconds)
-  await drain(parts)
+  const { owner, place, signal } = parts
+  await payUntilSucceeded(place, PLANNING.clients, PLANNING.seconds)
+  await drain({ owner, tenantId: place.tenant.id, signal })
 }
 
 function countOf({ timesMs }: Answers): number {
@@ -134,55 +135,4 @@ async function readCpu(
   const pids = name === 'dbos' ? peerPids : nodePids
   const [nodeMs, postgresMs] = await Promise.all([cpuMsOf(pids), cpuMsOf([postgresPid])])
   return { nodeMs, postgresMs }
-}
-
-/**
- * Deletes the payments that no worker has completed, for example because it was paused, with or
- * without an operation. Completing them would take too long.
- */
-export async function removeUnfinished(sql: Sql, tenantId: string): Promise<void> {
-  await inTransaction(sql, async (tx) => {
-    await tx`set local session_replication_role = replica`
-    await tx`
-      delete from ${tx(JOB_SCHEMA)}.job
-      where name = ${OPERATIONS_QUEUE} and data ->> 'tenantId' = ${tenantId} and state <> 'completed'
-    `
-    await tx`
-      with gone as (
-        delete from payments
-        where tenant_id = ${tenantId} and status = 'processing'
-        returning id
-      ),
-      operation as (
-        delete from idempotency_keys using gone
-        where tenant_id = ${tenantId} and payment_id = gone.id
-      ),
-      event as (
-        delete from events using gone
-        where tenant_id = ${tenantId} and payment_id = gone.id
-      )
-      delete from phase_runs using gone
-      where tenant_id = ${tenantId} and payment_id = gone.id
-    `
-  })
-}
-
-const DRAIN_LIMIT_MS = 60_000
-const DRAIN_POLL_MS = 20
-
-/** Waits until the workers have caught up, so that no measurement affects the next one. */
-async function drain({ owner, place, signal }: RoundParts): Promise<void> {
-  const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
-  for (;;) {
-    const [row] = await owner<{ left: boolean }[]>`
-      select exists (
-        select from idempotency_keys
-        where tenant_id = ${place.tenant.id} and status in ('pending', 'processing')
-      ) as left
-    `
-    if (row?.left !== true) return
-    if (limit.aborted) throw new Error('the workers have left operations unfinished')
-    signal.throwIfAborted()
-    await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
-  }
 }

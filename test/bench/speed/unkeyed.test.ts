@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { PAYMENT } from '../../../bench/speed/payment-requests.ts'
-import { removeUnfinished } from '../../../bench/speed/rounds.ts'
+import { removeUnfinished } from '../../../bench/speed/unfinished.ts'
 import { findFreePort } from '../../../dev/ports.ts'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { JOB_SCHEMA } from '../../../src/db/queue/queues.ts'
