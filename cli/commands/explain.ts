@@ -1,7 +1,7 @@
 // `atomic explain`: the life of a payment, which its id, an idempotency key or an operation names.
 import type { Client } from '../../client/index.ts'
 import { unwrap } from '../../client/errors.ts'
-import type { Command, OperationWithTimeline } from '../command.ts'
+import type { Command, PaymentWithLife } from '../command.ts'
 import { NotFoundError } from '../errors.ts'
 import { whatNext } from '../next.ts'
 import { getOperation } from '../operations.ts'
@@ -12,25 +12,40 @@ const LIMIT = 20
 interface Found {
   readonly ids: readonly string[]
   readonly hasMore: boolean
-  /** The operation that names the payment. */
-  readonly operation?: OperationWithTimeline
 }
 
 export const explain: Command = async ({ client, output, subject }) => {
-  const { ids, hasMore, operation } = await findPayments(client, subject)
+  const { ids, hasMore } = await findPayments(client, subject)
   const payments = []
   for (const id of ids) {
     const params = { path: { id } }
-    payments.push(unwrap(await client.GET('/admin/payments/{id}', { params })))
+    const payment = unwrap(await client.GET('/admin/payments/{id}', { params }))
+    payments.push({ payment, claims: await findClaims(client, payment) })
   }
-  const resolution = operation?.resolution ?? null
   if (output.isJson) {
-    const data = payments.map((payment) => ({ ...payment, next: nextOf(payment.life.operations) }))
-    return output.json({ object: 'explanation', payments: data, resolution, has_more: hasMore })
+    const data = payments.map(({ payment, claims }) => ({
+      ...payment,
+      next: nextOf(payment.life.operations),
+      resolutions: Object.fromEntries(claims),
+    }))
+    return output.json({ object: 'explanation', payments: data, has_more: hasMore })
   }
-  output.lines(payments.flatMap((payment, at) => [...(at > 0 ? [''] : []), ...waterfall(payment)]))
-  if (resolution !== null) output.lines(['', `${operation?.id}`, ...claimLines(resolution)])
+  output.lines(
+    payments.flatMap(({ payment, claims }, at) => [
+      ...(at > 0 ? [''] : []),
+      ...waterfall(payment),
+      ...claims.flatMap(([id, claim]) => ['', id, ...claimLines(claim)]),
+    ]),
+  )
   if (hasMore) output.lines(['', `Only the newest ${LIMIT} payments with this key are shown.`])
+}
+
+/** Finds what operators last said about each operation of the payment, and the verdict. */
+async function findClaims(client: Client, { life }: PaymentWithLife) {
+  const operations = await Promise.all(life.operations.map(({ id }) => getOperation(client, id)))
+  return operations.flatMap(({ id, resolution }) =>
+    resolution === null ? [] : [[id, resolution] as const],
+  )
 }
 
 /** What happens next to each operation, by its id. */
@@ -54,7 +69,7 @@ async function findPayments(client: Client, subject: string): Promise<Found> {
 async function findByOperation(client: Client, id: string): Promise<Found> {
   const operation = await getOperation(client, id)
   if (operation.payment === null) throw new NotFoundError('The operation has no payment.')
-  return { ids: [operation.payment], hasMore: false, operation }
+  return { ids: [operation.payment], hasMore: false }
 }
 
 function isId(prefix: string, text: string): boolean {

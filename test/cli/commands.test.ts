@@ -316,8 +316,13 @@ describe('resolve', () => {
     expect(JSON.parse(confirmed.stdout)).toMatchObject({
       resolution: { proposed_by: 'alice', claimed_by: 'bob' },
     })
-    const shown = await run('explain', shownId(ref))
-    expect(shown.stdout).toMatch(/claim act_\w+ of alice and bob at/)
+    for (const subject of [shownId(ref), showPaymentId(ref.paymentId)]) {
+      const { stdout } = await run('explain', subject)
+      expect(stdout).toMatch(/claim act_\w+ of alice and bob at/)
+      expect(await readJson('explain', subject)).toMatchObject({
+        payments: [{ resolutions: { [shownId(ref)]: { proposed_by: 'alice' } } }],
+      })
+    }
     await resolveDue(api.t.engine)
   })
 
