@@ -126,11 +126,12 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
     ],
     // Only the operator requests a look-up in time.
-    circumstances: { settings: { CHECK_DELAYS_SECONDS: '30' } },
+    circumstances: { settings: { CHECK_DELAYS_SECONDS: '30', CHECK_ON_READ_SECONDS: '30' } },
     caughtBy: 1,
-    // The refund is executed, its failure is kept, and the look-up right after it gets no answer.
+    // The refund is executed, its failure is kept, and the look-ups right after it, by the worker and
+    // for the client's first read, get no answer.
     shownBy: [
-      'refund.create:provider-error-500-after@worker/provider-refund/request#1/before+provider-unavailable@worker/provider-list/request#1/before',
+      'refund.create:provider-error-500-after@worker/provider-refund/request#1/before+provider-unavailable@worker/provider-list/request#1/before+provider-unavailable@worker/provider-list/request#2/before',
     ],
   },
   {
