@@ -2856,7 +2856,7 @@ export interface components {
                 /** @description The path of the resource that the operation created or changed. */
                 location?: string;
             };
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         /**
@@ -2876,7 +2876,7 @@ export interface components {
             replayed: boolean;
             /**
              * Format: date-time
-             * @description When the idempotency key expires.
+             * @description When the idempotency key expires. While its operation is in progress, it does not expire.
              * @example 2026-01-31T12:00:00.000Z
              */
             key_expires_at: string;
@@ -2896,7 +2896,7 @@ export interface components {
             message: string;
             /** @description The JSONPath of the first wrong field. */
             param?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         /**
@@ -3131,6 +3131,8 @@ export interface components {
             /** @constant */
             status: 503;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "api_error";
@@ -3821,6 +3823,8 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4128,7 +4132,7 @@ export interface components {
             detail?: string;
             /** @description The path of the resource that the operation created or changed. */
             location?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4160,7 +4164,7 @@ export interface components {
             /** @constant */
             status: 410;
             detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4192,6 +4196,8 @@ export interface components {
             /** @constant */
             status: 409;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4222,6 +4228,8 @@ export interface components {
             /** @constant */
             status: 409;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4252,6 +4260,8 @@ export interface components {
             /** @constant */
             status: 409;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4288,6 +4298,8 @@ export interface components {
             earlier?: string;
             /** @description Its path. */
             location?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4318,7 +4330,7 @@ export interface components {
             /** @constant */
             status: 408;
             detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4501,7 +4513,7 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @enum {string} */
@@ -4690,7 +4702,7 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4741,7 +4753,7 @@ export interface components {
             status: 402;
             detail?: string;
             refund: components["schemas"]["Refund"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -5612,7 +5624,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         PaymentList: {
@@ -5704,7 +5716,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         /**
@@ -5760,7 +5772,7 @@ export interface components {
             status: 409;
             detail?: string;
             refund?: components["schemas"]["Refund"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -6008,7 +6020,7 @@ export interface components {
             created_at: string;
             /** @description The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response. */
             secret: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         WebhookEndpointList: {
@@ -6091,7 +6103,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         KeyedDeletedWebhookEndpoint: {
@@ -6104,7 +6116,7 @@ export interface components {
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         KeyedWebhookReplay: {
@@ -6125,7 +6137,7 @@ export interface components {
             deliveries: number;
             /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
             has_more: boolean;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         KeyedWebhookDelivery: {
@@ -6180,7 +6192,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         WebhookDeliveryList: {
@@ -6351,6 +6363,10 @@ export interface components {
             };
             /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. */
             stored: {
+                [key: string]: unknown;
+            };
+            /** @description The member that answers about a stored key have in their body, and whether all have it or those whose request prefers it. */
+            member: {
                 [key: string]: unknown;
             };
             /** @description How a client says when it first sent a request, and the greatest age at which a request without a stored response is executed. */
