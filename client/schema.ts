@@ -3201,7 +3201,7 @@ export interface components {
         };
         /**
          * Idempotency-Key is missing
-         * @description Every POST needs an Idempotency-Key header. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.
+         * @description Every POST and DELETE needs an Idempotency-Key header, or a Repeatability-Request-ID. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.
          * @example {
          *       "type": "/problems/idempotency-key-missing",
          *       "title": "Idempotency-Key is missing",
@@ -9628,7 +9628,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+        /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
         IdempotencyKey: string;
         /** @description The maximum number of entries to return, from 1 to 100. */
         Limit: number;
@@ -9778,7 +9778,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -9868,7 +9868,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10002,7 +10002,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10176,7 +10176,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10311,7 +10311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10833,7 +10833,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10932,7 +10932,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10997,7 +10997,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11077,7 +11077,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11158,7 +11158,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11244,7 +11244,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11399,7 +11399,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
