@@ -3,6 +3,7 @@
 import type { Mutant } from './mutant.ts'
 import { mutantsOfBatches } from './of-batches.ts'
 import { mutantsOfCalls } from './of-calls.ts'
+import { mutantsOfCancellations } from './of-cancellations.ts'
 import { mutantsOfDisputes } from './of-disputes.ts'
 import { mutantsOfEvents } from './of-events.ts'
 import { mutantsOfHolds } from './of-holds.ts'
@@ -24,6 +25,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfBatches,
   ...mutantsOfMoney,
   ...mutantsOfHolds,
+  ...mutantsOfCancellations,
   ...mutantsOfParts,
   ...mutantsOfSecrets,
   ...mutantsOfNeighbours,

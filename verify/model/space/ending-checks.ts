@@ -74,11 +74,16 @@ export class EndingChecks {
 
   #refusalOf(database: Database, key: number): Refusal | undefined {
     if (this.#context.space.refusedKeys.includes(key)) {
-      return { type: 'customer-not-found', isCertain: true }
+      return { types: ['customer-not-found'], isCertain: true }
     }
-    // The refunds that other keys requested, with any result, may leave too little for this one.
+    // The refunds that other keys requested, with any result, may leave too little for this one. When
+    // the refund of a cancellation has failed meanwhile, enough is left again.
+    const types = [
+      'refund-exceeds-capture',
+      ...(this.#context.space.appliers > 0 ? (['invalid-state'] as const) : []),
+    ] as const
     return refundedByOthersMinor(database, key) + REFUND_MINOR > AMOUNT_MINOR
-      ? { type: 'refund-exceeds-capture', isCertain: false }
+      ? { types, isCertain: false }
       : undefined
   }
 }
