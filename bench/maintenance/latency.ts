@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/connection/client.ts'
 import type { Progress } from '../progress.ts'
+import { drain } from '../speed/unfinished.ts'
 import { startLoad, type LoadTimes, type Target } from './load.ts'
 import type { Child } from '../child.ts'
 import type { ReaperCommand, ReaperReport } from './reaper-main.ts'
@@ -14,9 +15,6 @@ export const REAPED_PER_SECOND = 40_000
 
 /** Compiles code and opens connections. */
 const WARM_UP_SECONDS = 3
-
-const DRAIN_LIMIT_MS = 60_000
-const DRAIN_POLL_MS = 100
 
 export const requestKinds = ['accept', 'get'] as const
 type RequestKind = (typeof requestKinds)[number]
@@ -87,19 +85,6 @@ async function runLoad({ target, signal }: LatencyParts, seconds: number): Promi
   const load = startLoad(target)
   await delay(seconds * 1_000, undefined, { signal })
   return await load.stop()
-}
-
-/** Waits until the workers have caught up, so that no round affects the next one. */
-async function drain({ owner, signal }: LatencyParts): Promise<void> {
-  const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
-  for (;;) {
-    const [row] = await owner<{ left: number }[]>`
-      select count(*)::int as left from idempotency_keys where status in ('pending', 'processing')
-    `
-    if (row?.left === 0) return
-    if (limit.aborted) throw new Error(`the workers have left ${row?.left} operations unfinished`)
-    await delay(DRAIN_POLL_MS, undefined, { signal })
-  }
 }
 
 function summarize(all: readonly { round: Round; times: LoadTimes }[]) {

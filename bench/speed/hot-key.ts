@@ -95,7 +95,7 @@ function sendGroup(
 ): Promise<TimedStatus[]> {
   const { method, path, headers, body } = post('/v1/payments', {
     ...keyed(tenant, randomUUID()),
-    // Nobody waits for the result, and a retry is refused.
+    // The API answers at once: the first request of a key with 202, every other one with 409.
     prefer: 'wait=0',
   })
   const sendOne = async () => {

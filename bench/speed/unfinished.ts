@@ -1,4 +1,5 @@
 // Keeps the payments that a measurement left unfinished from affecting the next one.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
@@ -10,7 +11,7 @@ export interface Unfinished {
   readonly signal: AbortSignal
 }
 
-/** Runs the work while no worker takes the payments that it makes, and deletes them. */
+/** Runs the work while no worker takes the payments that it makes, and then deletes them. */
 export async function withWorkerPaused<Result>(
   { owner, tenantId, workerPid }: Unfinished & { readonly workerPid: number },
   work: () => Promise<Result>,
@@ -19,8 +20,7 @@ export async function withWorkerPaused<Result>(
   try {
     return await work()
   } finally {
-    await removeUnfinished(owner, tenantId)
-    process.kill(workerPid, 'SIGCONT')
+    await removeUnfinished(owner, tenantId).finally(() => process.kill(workerPid, 'SIGCONT'))
   }
 }
 
@@ -58,19 +58,28 @@ export async function removeUnfinished(sql: Sql, tenantId: string): Promise<void
 const DRAIN_LIMIT_MS = 60_000
 const DRAIN_POLL_MS = 20
 
-/** Waits until the workers have caught up, so that no measurement affects the next one. */
-export async function drain({ owner, tenantId, signal }: Unfinished): Promise<void> {
+/**
+ * Waits until the workers have caught up, so that no measurement affects the next one.
+ *
+ * @param tenantId without it, waits for the operations of all tenants.
+ * @throws Error when operations are left after a minute.
+ */
+export async function drain({
+  owner,
+  tenantId = null,
+  signal,
+}: Pick<Unfinished, 'owner' | 'signal'> & { readonly tenantId?: string | null }): Promise<void> {
   const limit = AbortSignal.timeout(DRAIN_LIMIT_MS)
   for (;;) {
     const [row] = await owner<{ left: boolean }[]>`
       select exists (
         select from idempotency_keys
-        where tenant_id = ${tenantId} and status in ('pending', 'processing')
+        where (${tenantId}::uuid is null or tenant_id = ${tenantId})
+          and status in ('pending', 'processing')
       ) as left
     `
     if (row?.left !== true) return
     if (limit.aborted) throw new Error('the workers have left operations unfinished')
-    signal.throwIfAborted()
-    await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
+    await delay(DRAIN_POLL_MS, undefined, { signal })
   }
 }

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { RESPONSE_VERSION } from '../../../src/domain/operations/stored-response.ts'
 import { renewIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
+import { RESPONSE_VERSION } from '../../../src/domain/operations/stored-response.ts'
 import { advanceIfOwner, finishIfOwner } from '../../support/record-phase.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
