@@ -18,7 +18,7 @@ export const releaseHold: Scenario = {
   check: checkPaid,
 }
 
-/** The events are lost, and the provider completes the authorization after the settling time. */
+/** The events are lost, and the provider completes the authorization after the payment ended. */
 export const releaseLateHold: Scenario = {
   name: 'hold.release.late',
   act: payWithLateHold,
@@ -85,23 +85,22 @@ async function untilReleased(merchant: Merchant, intentId: string): Promise<void
   await until(merchant, isReleased, 'the second hold was not released')
 }
 
-/** More than `PROVIDER_SETTLE_SECONDS` of a lane. */
-const LATE_MS = 3_000
 const POLL_MS = 40
 
+/** The provider executes the late request when the faults are removed, because this never ends. */
+const NEVER_MS = 3_600_000
+
 async function payWithLateHold(merchant: Merchant): Promise<void> {
-  const { lane, signal } = merchant
+  const { lane } = merchant
   const from = await windowStart(merchant)
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
   const fault = 'error_500_late'
-  await lane.provider.plantFault({ match, fault, times: 1, delay_ms: LATE_MS })
+  await lane.provider.plantFault({ match, fault, times: 1, delay_ms: NEVER_MS })
   await merchant.pay(AUTOMATIC)
   const { intentId } = await findPayment(merchant)
-  let late: string | undefined
-  while (late === undefined) {
-    await wait(POLL_MS, undefined, { signal })
-    late = (await findHolds(merchant)).find((id) => id !== intentId)
-  }
+  await lane.provider.removeFaults()
+  const late = (await findHolds(merchant)).find((id) => id !== intentId)
+  if (late === undefined) throw new Error('the provider made no second hold')
   await compare(merchant, [{ from, to: hoursFrom(1) }])
   await untilReleased(merchant, late)
 }

@@ -38,6 +38,8 @@ export interface Run {
 const REPLAYED = 200
 /** Log lines in an error message. */
 const LINES_SHOWN = 10
+/** Many times the longest run. A scenario that waits for ever must not hold up the suite. */
+const RUN_LIMIT_MS = 300_000
 /** Longer than the coalescing of notifications. */
 const QUIET_MS = 25
 /** Before the first fault the wait is longer: a point that was not counted may be reached late. */
@@ -51,7 +53,8 @@ export async function runCase(
   const why = findSkipReason(lane, run)
   if (why !== undefined) return { result: skippedRun(run, mutant, why), points: [], recovery: [] }
   const scenario = scenarioNamed(run.scenario)
-  const merchant = new Merchant(lane, await lane.createTenant(), signal)
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(RUN_LIMIT_MS)])
+  const merchant = new Merchant(lane, await lane.createTenant(), limited)
   const id = (await scenario.prepare?.(merchant)) ?? ''
   checkPrepared(merchant)
   await untilNoJobs(lane)
