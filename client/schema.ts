@@ -152,6 +152,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List refunds
+         * @description Returns your refunds, newest first.
+         */
+        get: operations["listRefunds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/refunds/{id}": {
         parameters: {
             query?: never;
@@ -10455,6 +10475,44 @@ export interface operations {
             401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
             403: components["responses"]["Tenant-ScopeMissing"];
             404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
+            429: components["responses"]["Tenant-TooManyRequests"];
+            500: components["responses"]["Tenant-InternalError"];
+            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    listRefunds: {
+        parameters: {
+            query?: {
+                /** @description Only return refunds with this reference, also those that were declined. */
+                reference?: string;
+                /** @description The maximum number of entries to return, from 1 to 100. */
+                limit?: components["parameters"]["Limit"];
+                starting_after?: string;
+                ending_before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of refunds. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundList"];
+                };
+            };
+            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
+            403: components["responses"]["Tenant-ScopeMissing"];
             429: components["responses"]["Tenant-TooManyRequests"];
             500: components["responses"]["Tenant-InternalError"];
             503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];

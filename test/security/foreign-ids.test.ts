@@ -151,6 +151,7 @@ function formsOf(id: string): NamePair[] {
 const FILTERS: Readonly<Record<string, readonly string[]>> = {
   '/v1/payments': [],
   '/v1/payments/:id/refunds': [],
+  '/v1/refunds': [],
   '/v1/ledger/transactions': ['payment'],
   '/v1/events': ['payment'],
   '/v1/webhook-endpoints': [],

@@ -135,7 +135,9 @@ export const paymentExamples: readonly Example[] = [
     answers: [[{ payment: {} }]],
   }),
   example(findRefund, (sql) => findRefund(sql, ID, ID)),
-  example(listRefunds, (sql) => listRefunds(sql, REF, PAGE), { variant: LATER_PAGE }),
+  example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE), {
+    variant: LATER_PAGE,
+  }),
   example(changeRefund, (sql) => changeRefund(sql, refund, { status: 'unknown' }, KEY), {
     answers: WRITTEN,
   }),

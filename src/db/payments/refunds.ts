@@ -1,6 +1,5 @@
 // Inserts and reads refunds, and reserves their amounts. Refunds together never exceed the capture:
 // one conditional update reserves the amount, and a CHECK enforces the same.
-import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import type { IntentDetails } from '../idempotency/intent.ts'
@@ -135,18 +134,26 @@ export async function findRefund(
   return row && refundFromRow(row.refund)
 }
 
-/** Lists a payment's refunds, newest first. Undefined when none has the cursor's id. */
+/**
+ * Lists a tenant's refunds, or those of one payment or with one reference, newest first. Undefined
+ * when none has the cursor's id.
+ */
 export async function listRefunds(
   sql: Sql,
-  payment: Pick<Payment, 'tenantId' | 'id'>,
+  tenantId: string,
+  {
+    paymentId,
+    reference,
+  }: { readonly paymentId?: string; readonly reference?: string | undefined },
   request: PageRequest,
 ): Promise<Page<Refund> | undefined> {
+  const ofPayment = paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`
+  const withReference = reference === undefined ? sql`` : sql`and reference = ${reference}`
   const list = {
     columns: sql`to_jsonb(refunds) as refund`,
     entries: sql`
       from refunds
-      where ${seesTenant(sql, payment.tenantId)}
-        and tenant_id = ${payment.tenantId} and payment_id = ${payment.id}
+      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} ${ofPayment} ${withReference}
     `,
     fromRow: ({ refund }: { refund: RefundRow }) => refundFromRow(refund),
   }

@@ -61,6 +61,10 @@ export const refunds = pgTable(
     uniqueIndex('refunds_by_reference')
       .on(table.tenantId, table.reference)
       .where(sql`reference is not null and status not in (${oneOf(statusesWithoutEffect)})`),
+    // For the list of the refunds with a reference, also of those that do not use it up.
+    index('refunds_of_reference')
+      .on(table.tenantId, table.reference, table.id)
+      .where(sql`reference is not null`),
     check('refunds_status', sql`status in (${oneOf(refundStatuses)})`),
     check('refunds_step', takesStepOf(refundTransitions)),
     check('refunds_reason', sql`reason in (${oneOf(refundReasons)})`),

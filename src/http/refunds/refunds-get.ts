@@ -1,13 +1,21 @@
-// GET /v1/refunds/:id and GET /v1/payments/:id/refunds: return and list refunds.
-import { findRefund, listRefunds } from '../../db/payments/refunds.ts'
+// GET /v1/refunds, GET /v1/refunds/:id and GET /v1/payments/:id/refunds: list refunds, and return one.
+import { findRefund, listRefunds as readRefunds } from '../../db/payments/refunds.ts'
 import { parseRefundId, presentRefund } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { checkOnRead } from '../payments/payments-check-on-read.ts'
 import { findRequestedPayment } from '../payments/requested-payment.ts'
-import { parseListQuery } from '../requests/list-query.ts'
+import { referenceFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery, parseListQuery } from '../requests/list-query.ts'
 import { showJson } from '../responses/answer.ts'
 import { showPage } from '../responses/page-answer.ts'
 import type { TenantEndpoint } from '../endpoint.ts'
+
+const knownFilters = { reference: referenceFilter }
+
+export const listRefunds: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseRefundId, knownFilters)
+  return showPage(await readRefunds(store.sql, tenantId, filters, page), presentRefund)
+}
 
 export const getRefund: TenantEndpoint = async (parts, request, tenantId) => {
   const id = parseRefundId(String(request.params['id']))
@@ -18,7 +26,7 @@ export const getRefund: TenantEndpoint = async (parts, request, tenantId) => {
 }
 
 export const listPaymentRefunds: TenantEndpoint = async (parts, request, tenantId) => {
-  const query = parseListQuery(request.query, parseRefundId)
-  const payment = await findRequestedPayment(parts, request, tenantId)
-  return showPage(await listRefunds(parts.store.sql, payment, query), presentRefund)
+  const page = parseListQuery(request.query, parseRefundId)
+  const { id: paymentId } = await findRequestedPayment(parts, request, tenantId)
+  return showPage(await readRefunds(parts.store.sql, tenantId, { paymentId }, page), presentRefund)
 }

@@ -50,7 +50,7 @@ import { getPaymentEndpoint } from '../payments/operators/payments-get.ts'
 import { listPaymentsEndpoint } from '../payments/operators/payments-list.ts'
 import { getProblem } from '../service/problems-get.ts'
 import { getDispute, listDisputes } from '../disputes/disputes-get.ts'
-import { getRefund, listPaymentRefunds } from '../refunds/refunds-get.ts'
+import { getRefund, listPaymentRefunds, listRefunds } from '../refunds/refunds-get.ts'
 import {
   getDeliveryEndpoint,
   listDeliveriesEndpoint,
@@ -76,6 +76,7 @@ const ownRoutes: readonly Route[] = [
   { path: '/v1/payments', get: tenant(listPayments, 'payments:read') },
   { path: '/v1/payments/:id', get: tenant(getPayment, 'payments:read') },
   { path: '/v1/payments/:id/refunds', get: tenant(listPaymentRefunds, 'payments:read') },
+  { path: '/v1/refunds', get: tenant(listRefunds, 'payments:read') },
   { path: '/v1/refunds/:id', get: tenant(getRefund, 'payments:read') },
   { path: '/v1/disputes', get: tenant(listDisputes, 'payments:read') },
   { path: '/v1/disputes/:id', get: tenant(getDispute, 'payments:read') },

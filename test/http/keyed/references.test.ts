@@ -295,6 +295,31 @@ describe('a second refund with a reference', () => {
     expect(await executedWith(reference, 'refund.create')).toHaveLength(1)
   })
 
+  test('is listed with the others that had its reference, newest first', async () => {
+    const reference = newReference()
+    const [payment, other] = [await made(), await made()]
+    await service.control('POST', 'faults', { match: {}, fault: 'rate_limited' })
+    const failed = await refund(payment, reference)
+    expectProblem(failed, 'provider-unavailable')
+    const second = await refund(other, reference)
+    await refund(other, newReference())
+    const list = async (query: string) => {
+      const { json } = await get(service.apiUrl, tenant, `/v1/refunds?${query}`)
+      return { refunds: json['data'], more: json['has_more'] }
+    }
+
+    const all = await list(`reference=${reference}`)
+    expect(all).toMatchObject({
+      refunds: [{ id: idOf(second), status: 'succeeded' }, { status: 'failed' }],
+      more: false,
+    })
+    expect(await list(`reference=${reference}&starting_after=${idOf(second)}`)).toEqual({
+      refunds: (all.refunds as object[]).slice(1),
+      more: false,
+    })
+    expect(await list('limit=3')).toMatchObject({ refunds: [{}, { id: idOf(second) }, {}] })
+  })
+
   test('may have the reference of a payment', async () => {
     const reference = newReference()
     const payment = await pay(reference)
@@ -341,9 +366,11 @@ describe('the reference', () => {
   })
 
   test.each(['', 'a%20b', 'a'.repeat(256)])('of a list may not be %j', async (reference) => {
-    const answer = await get(service.apiUrl, tenant, `/v1/payments?reference=${reference}`)
+    for (const list of ['payments', 'refunds']) {
+      const answer = await get(service.apiUrl, tenant, `/v1/${list}?reference=${reference}`)
 
-    expectProblem(answer, 'invalid-query')
+      expectProblem(answer, 'invalid-query')
+    }
   })
 })
 

@@ -33,6 +33,7 @@ const idsOf = ({ json }: ApiResponse) => (json['data'] as { id: string }[]).map(
 describe.each<[string, (payment: string) => string]>([
   ['/v1/payments', () => '/v1/payments'],
   ['/v1/payments/:id/refunds', (payment) => `${payment}/refunds`],
+  ['/v1/refunds', () => '/v1/refunds'],
   ['/v1/ledger/transactions', () => '/v1/ledger/transactions'],
   ['/v1/events', () => '/v1/events'],
 ])('GET %s', (_, listOf) => {

@@ -40,7 +40,7 @@ export async function readLife(parts: ApiParts, payment: Payment): Promise<Json>
     readRuns(parts, payment),
     readEvents(parts, payment),
     listLedgerTransactions(sql, tenant, filter, OLDEST).then(oldestFirst(presentLedgerTransaction)),
-    listRefunds(sql, payment, OLDEST).then(oldestFirst(presentRefund)),
+    listRefunds(sql, tenant, filter, OLDEST).then(oldestFirst(presentRefund)),
     listDisputes(sql, tenant, filter, OLDEST).then(oldestFirst(presentDispute)),
   ])
   return presentLife({ operations, runs, ...ofEvents, ledger, refunds, disputes })
