@@ -28,22 +28,23 @@ export async function explainRefusedIntent(
   return await explainDuplicate(parts, tenantId, kind, details?.reference ?? null)
 }
 
-/** Explains why a failed operation cannot go on: its resource has changed, or lost its reference. */
+/**
+ * Explains why a failed operation cannot go on: its resource has changed, or lost its reference.
+ * Undefined when its reference is free again, so that it may go on now.
+ */
 export async function explainStale(
   parts: ApiParts,
   { tenantId, paymentId, refundId }: IdempotencyKey,
   cause: StaleResourceError,
-): Promise<ProblemError> {
+): Promise<ProblemError | undefined> {
   const { sql } = parts.store
   const kind = refundId === null ? 'payment' : 'refund'
   const id = refundId ?? paymentId ?? ''
   const search = kind === 'refund' ? findRefund(sql, tenantId, id) : findPayment(sql, tenantId, id)
   const stale = await withinStoreTimeout<Payment | Refund | undefined>(parts, search)
-  const duplicate =
-    stale?.status === 'failed'
-      ? await explainDuplicate(parts, tenantId, kind, stale.reference)
-      : undefined
-  return duplicate ?? new ProblemError('invalid-state', { cause })
+  const isUnchanged = stale?.status === 'failed' && stale.reference !== null
+  if (!isUnchanged) return new ProblemError('invalid-state', { cause })
+  return await explainDuplicate(parts, tenantId, kind, stale.reference)
 }
 
 async function explainDuplicate(

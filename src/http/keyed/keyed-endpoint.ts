@@ -178,6 +178,9 @@ async function reserve(parts: ApiParts, keyed: KeyedIntent): Promise<Reservation
       }
       if (error instanceof IntentRefusedError) {
         const refusal = await explainRefusedIntent(parts, keyed, error)
+        // Another request with this key may have been accepted since.
+        const key = await findKey(parts, intent.tenantId, intent.key)
+        if (key !== undefined) return { key, resource: null }
         if (refusal === undefined && tries < RESERVE_TRIES) continue
         throw await withTombstone(parts, intent, refusal ?? new ProblemError('duplicate-reference'))
       }
@@ -210,12 +213,14 @@ async function readAgain(parts: ApiParts, key: IdempotencyKey): Promise<Reservat
   return { key: (await findKey(parts, key.tenantId, key.key)) ?? key, resource: null }
 }
 
-async function reopen(parts: ApiParts, key: IdempotencyKey): Promise<boolean> {
+async function reopen(parts: ApiParts, key: IdempotencyKey, tries = 1): Promise<boolean> {
   try {
     return await withinStoreTimeout(parts, reopenOperation(parts, key))
-  } catch (error) {
-    if (!(error instanceof StaleResourceError)) throw error
-    throw (await explainStale(parts, key, error)).withHeaders(expiry(key))
+  } catch (cause) {
+    if (!(cause instanceof StaleResourceError)) throw cause
+    const problem = await explainStale(parts, key, cause)
+    if (problem === undefined && tries < RESERVE_TRIES) return await reopen(parts, key, tries + 1)
+    throw (problem ?? new ProblemError('invalid-state', { cause })).withHeaders(expiry(key))
   }
 }
 

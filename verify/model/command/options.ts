@@ -38,7 +38,7 @@ A run does four things:
 The command starts its own PostgreSQL. It needs no other service.
 
 --quick            Takes about a minute: explores a small part of each space with one key or
-                   with batches, and checks the mutants with the smallest spaces; no paths, no
+                   with batches, two small spaces of one reference, and checks the mutants with the smallest spaces; no paths, no
                    histories.
 --space <name>     Explore only this space; "none" for no space. Default: all.
 --mutant <name>    Check only this mutant; "none" for no mutant. Default: all.

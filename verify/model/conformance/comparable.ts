@@ -24,7 +24,7 @@ const isTimestamp = (name: string): boolean => name.endsWith('_at')
 
 export function comparable(result: StatementResult | undefined): string {
   if (result === undefined) return 'waits'
-  if (result.kind === 'error') return `error ${result.code}`
+  if (result.kind === 'error') return `error ${result.code} ${result.constraint ?? ''}`
   return JSON.stringify({ count: result.count, rows: result.rows.map(normalizeRow).toSorted() })
 }
 
@@ -68,8 +68,9 @@ const COMPARED: Readonly<Record<string, readonly string[]>> = {
     'amount_captured_minor',
     'amount_refunding_minor',
     'amount_refunded_minor',
+    'reference',
   ],
-  refunds: ['status', 'previous_status', 'amount_minor'],
+  refunds: ['status', 'previous_status', 'amount_minor', 'reference'],
   ledger_postings: ['kind', 'debit', 'credit', 'amount_minor'],
   phase_runs: ['operation', 'phase', 'reached', 'lease_epoch'],
   events: ['type'],

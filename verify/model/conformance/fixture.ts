@@ -32,25 +32,32 @@ type OperationState = (typeof OPERATION_STATES)[number]
 const KEYS = 3
 /** The keys of the refunds; they follow the keys of the payments. */
 export const REFUND_KEYS = [3, 4]
+/** What a payment or a refund may have as its reference. */
+export const REFERENCES = [null, 'order-1', 'order-2'] as const
+type Reference = (typeof REFERENCES)[number]
 
 export function drawFixture(schema: Schema, random: Random): Database {
   const empty = initialDatabase(schema, { operation: 'refund.create' })
   const states = Array.from({ length: KEYS }, () => random.pick(OPERATION_STATES))
   const refundStates = REFUND_KEYS.map(() => random.pick(OPERATION_STATES))
+  const references = drawReferences(random, states)
+  const refundReferences = drawReferences(random, refundStates)
   const reserved = refundStates.filter((state) => RESERVES_AMOUNT.has(state)).length
   const [refunded] = empty['payments'] ?? []
   const refundedCount = refundStates.filter((state) => state === 'completed').length
   return {
     ...empty,
     payments: [
-      ...states.map((state, key) => paymentRow(schema, key, state)),
+      ...states.map((state, key) => paymentRow(schema, key, state, references[key])),
       {
         ...refunded,
         amount_refunding_minor: reserved * REFUND_MINOR,
         amount_refunded_minor: refundedCount * REFUND_MINOR,
       },
     ],
-    refunds: refundStates.map((state, index) => refundRow(schema, REFUND_KEYS[index] ?? 0, state)),
+    refunds: refundStates.map((state, index) =>
+      refundRow(schema, REFUND_KEYS[index] ?? 0, state, refundReferences[index]),
+    ),
     idempotency_keys: [
       ...states.map((state, key) => keyRow(schema, random, key, state, false)),
       ...refundStates.map((state, index) =>
@@ -59,6 +66,18 @@ export function drawFixture(schema: Schema, random: Random): Database {
     ],
     'pgboss.job': [],
   }
+}
+
+/** A reference belongs to one of those that have not failed. */
+function drawReferences(random: Random, states: readonly OperationState[]): Reference[] {
+  const used = new Set<Reference>()
+  return states.map((state) => {
+    const reference = random.pick(REFERENCES)
+    if (reference === null || state === 'failed') return reference
+    if (used.has(reference)) return null
+    used.add(reference)
+    return reference
+  })
 }
 
 const RESERVES_AMOUNT = new Set<OperationState>(['pending', 'processing', 'expired', 'unknown'])
@@ -81,7 +100,12 @@ const PREVIOUS_STATUS: Readonly<Record<OperationState, string | null>> = {
   completed: 'processing',
 }
 
-function paymentRow(schema: Schema, key: number, state: OperationState): Row {
+function paymentRow(
+  schema: Schema,
+  key: number,
+  state: OperationState,
+  reference: Reference = null,
+): Row {
   const isDone = state === 'completed'
   return fullRow(schema, 'payments', {
     tenant_id: TENANT_ID,
@@ -95,6 +119,7 @@ function paymentRow(schema: Schema, key: number, state: OperationState): Row {
     previous_status: PREVIOUS_STATUS[state],
     capture_method: 'automatic',
     payment_method: 'pm_card_visa',
+    reference,
     metadata: {},
     provider: 'stripe',
     provider_payment_id: isDone ? `pi_${key}` : null,
@@ -103,7 +128,12 @@ function paymentRow(schema: Schema, key: number, state: OperationState): Row {
   })
 }
 
-function refundRow(schema: Schema, key: number, state: OperationState): Row {
+function refundRow(
+  schema: Schema,
+  key: number,
+  state: OperationState,
+  reference: Reference = null,
+): Row {
   return fullRow(schema, 'refunds', {
     tenant_id: TENANT_ID,
     id: refundIdOf(key, 1),
@@ -113,6 +143,7 @@ function refundRow(schema: Schema, key: number, state: OperationState): Row {
     status: RESOURCE_STATUS[state],
     // No status change leads from `processing` to `processing` in a refund.
     previous_status: RESOURCE_STATUS[state] === 'processing' ? null : PREVIOUS_STATUS[state],
+    reference,
     metadata: {},
     provider_refund_id: state === 'completed' ? `re_${key}` : null,
     moved: state === 'completed',

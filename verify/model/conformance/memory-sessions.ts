@@ -10,7 +10,12 @@ import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
 /** The result of a statement. */
 export type StatementResult =
   | { readonly kind: 'rows'; readonly rows: readonly Row[]; readonly count: number }
-  | { readonly kind: 'error'; readonly code: string }
+  | {
+      readonly kind: 'error'
+      readonly code: string
+      /** The constraint or unique index that is violated. */
+      readonly constraint?: string | undefined
+    }
 
 interface Session {
   /** Undefined: no transaction is open. */
@@ -108,18 +113,21 @@ export class MemorySessions {
     session.waitingStatement = undefined
     session.locked = NO_WORK
     session.blockedBy = undefined
-    if (executed.kind === 'error') return this.#fail(session, executed.code)
+    if (executed.kind === 'error') return this.#fail(session, executed)
     const { result, work } = executed
     if (session.work === undefined) this.database = commit(this.#schema, this.database, work)
     else session.work = addWork(session.work, work)
     return { kind: 'rows', ...result }
   }
 
-  #fail(session: Session, code: string): StatementResult {
+  #fail(
+    session: Session,
+    { code, constraint }: { readonly code: string; readonly constraint?: string | undefined },
+  ): StatementResult {
     session.hasFailed = session.work !== undefined
     // A failed transaction releases its locks, although the session must still roll it back.
     if (session.work !== undefined) session.work = NO_WORK
-    return { kind: 'error', code }
+    return { kind: 'error', code, constraint }
   }
 
   /** Whether the session is part of a cycle of sessions that wait for each other. */
@@ -139,7 +147,7 @@ export class MemorySessions {
     session.waitingStatement = undefined
     session.locked = NO_WORK
     session.blockedBy = undefined
-    return this.#fail(session, DEADLOCK_DETECTED)
+    return this.#fail(session, { code: DEADLOCK_DETECTED })
   }
 
   end(sessionId: number, way: 'commit' | 'rollback'): void {

@@ -7,7 +7,7 @@ import { connectDriver, readDatabase } from '../../../src/db/connection/driver.t
 import type { StatementRequest } from '../programs/requests.ts'
 import { sendStatement } from '../store/postgres-store.ts'
 import type { Row } from '../store/rows.ts'
-import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
+import { constraintOf, DEADLOCK_DETECTED } from '../store/store-errors.ts'
 import type { StatementResult } from './memory-sessions.ts'
 
 /** Longer than any statement of a history takes on a loaded machine. */
@@ -173,6 +173,6 @@ function resultOf(rows: { readonly count: number } & readonly object[]): Stateme
 }
 
 function errorResultOf(error: unknown): StatementResult {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  return { kind: 'error', code }
+  if (!(error instanceof Error && 'code' in error)) return { kind: 'error', code: String(error) }
+  return { kind: 'error', code: String(error.code), constraint: constraintOf(error) }
 }

@@ -26,6 +26,7 @@ import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payme
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
+import { findUserOfReference } from '../../../src/db/payments/references.ts'
 import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
 import { detailsOfRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import {
@@ -57,7 +58,7 @@ import { Run } from '../programs/run.ts'
 import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
 import { REFUND_MINOR } from '../space/space.ts'
-import { REFUND_KEYS } from './fixture.ts'
+import { REFERENCES, REFUND_KEYS } from './fixture.ts'
 
 type SendStatement = (sql: Sql & Transaction, random: Random) => Promise<unknown>
 
@@ -260,8 +261,20 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [PHASE_RUN]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),
-  'change payment': (sql, random) =>
-    changePayment(sql, paymentOf(random.below(3)), { status: 'unknown' }, 'key'),
+  'change payment': (sql, random) => {
+    const status = random.pick(['unknown', 'failed'] as const)
+    return changePayment(sql, paymentOf(random.below(3)), { status }, 'key')
+  },
+  'reopen payment': (sql, random) => {
+    const payment = { ...paymentOf(random.below(3)), status: 'failed' } as const
+    return changePayment(sql, payment, { status: 'processing' }, 'key')
+  },
+  'find user of reference': (sql, random) =>
+    findUserOfReference(sql, {
+      tenantId: TENANT_ID,
+      kind: random.pick(['payment', 'refund'] as const),
+      reference: random.pick(['order-1', 'order-2']),
+    }),
   'resume payment': (sql, random) => resumePayment(sql, paymentOf(random.below(3)), 'key'),
   'change refund': (sql, random) => {
     const refund = refundOf(
@@ -273,13 +286,15 @@ const senders: Readonly<Record<string, SendStatement>> = {
     return changeRefund(sql, refund, { status }, 'key')
   },
   'reserve a payment': (sql, random) => {
-    const details = detailsOfPayment(paymentOf(0), 'stripe')
+    const payment = { ...paymentOf(0), reference: random.pick(REFERENCES) }
+    const details = detailsOfPayment(payment, 'stripe')
     return reserveWithResource(sql, { ...reservation(random, false), details }, insertPayments(sql))
   },
-  // Often with the same key. No customer belongs to the tenant.
+  // Often with the same key or reference. No customer belongs to the tenant.
   'reserve two payments': (sql, random) => {
     const intents = [0, 1].map(() => {
-      const payment = { ...paymentOf(0), customer: random.pick([null, null, 'cus_1']) }
+      const customer = random.pick([null, null, 'cus_1'])
+      const payment = { ...paymentOf(0), customer, reference: random.pick(REFERENCES) }
       return { ...reservation(random, false), details: detailsOfPayment(payment, 'stripe') }
     })
     return reserveEach(sql, intents, insertPayments(sql))
@@ -288,7 +303,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
     const refund = {
       amountMinor: random.pick([REFUND_MINOR, null]),
       reason: null,
-      reference: null,
+      reference: random.pick(REFERENCES),
       metadata: {},
     }
     const details = detailsOfRefund(refund)

@@ -5,6 +5,7 @@ import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
 import { NO_FAULTS } from '../space/spaces.ts'
 import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
+import { mutantsOfReferences, spacesForReferences } from './of-references.ts'
 
 /**
  * The space and the invariant for each mutant of the fault suite. The missing ones concern parts
@@ -57,6 +58,7 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'wrong-amount-posted': { foundBy: '5' },
   'void-forgotten': { foundBy: '5', provider: providerThatMay('declines') },
   ...spacesForBatches,
+  ...spacesForReferences,
   'refund-not-reserved': { foundBy: '1', operation: 'refund.create', keys: 3, workers: 1 },
 }
 
@@ -175,5 +177,6 @@ const ownSpace: readonly ModelMutant[] = [
 export const mutants: readonly ModelMutant[] = [
   ...buildFaultSuiteMutants(),
   ...mutantsOfBatches,
+  ...mutantsOfReferences,
   ...ownSpace,
 ]

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { Request as HttpRequest } from 'express'
 import type { Logger } from 'pino'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
+import { parseId } from '../../../src/domain/resource-id.ts'
 import type { Answer } from '../../../src/http/responses/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
@@ -30,6 +31,9 @@ export interface ClientRequest {
   /** The payment to refund. Without it the request creates a payment. */
   readonly paymentId?: string
   readonly customer?: string
+  readonly reference?: string
+  /** Whether it spells a default out. */
+  readonly isSpelledOut?: boolean
   /** Whether the API's cache already knows that the key is used. */
   readonly isCachedAsUsed?: boolean
 }
@@ -174,15 +178,9 @@ const unlimited = {
 }
 
 /** The settings let no request wait for its operation; the client retries instead. */
-function requestOf(
-  product: Product,
-  { key, amountMinor, paymentId, customer }: ClientRequest,
-): HttpRequest {
-  const payload =
-    paymentId === undefined
-      ? { amount: amountMinor, currency: 'usd', payment_method: 'pm_card_visa', customer }
-      : { amount: amountMinor }
-  const body = Buffer.from(JSON.stringify(payload))
+function requestOf(product: Product, request: ClientRequest): HttpRequest {
+  const { key, paymentId } = request
+  const body = Buffer.from(JSON.stringify(payloadOf(request)))
   const id = paymentId === undefined ? undefined : product.showPaymentId(paymentId)
   const path = id === undefined ? '/v1/payments' : `/v1/payments/${id}/refunds`
   const headers = {
@@ -207,6 +205,19 @@ function requestOf(
   ) as unknown as HttpRequest
 }
 
+function payloadOf({
+  amountMinor: amount,
+  paymentId,
+  customer,
+  reference,
+  isSpelledOut = false,
+}: ClientRequest): object {
+  if (paymentId !== undefined) return { amount, reference }
+  const spelledOut = isSpelledOut ? { capture_method: 'automatic' } : {}
+  const payment = { amount, currency: 'usd', payment_method: 'pm_card_visa' }
+  return { ...payment, customer, reference, ...spelledOut }
+}
+
 /** What a client keeps of an answer: the exact bytes if the answer is final. */
 function answerOf({ status, headers = {}, body }: Answer): Value {
   const isFinal = status !== 202 && status < 500 && !isTransientProblem(String(body))
@@ -216,7 +227,14 @@ function answerOf({ status, headers = {}, body }: Answer): Value {
     replayed: headers['idempotent-replayed'] !== undefined,
     earlier: headers['idempotency-key-expired'] !== undefined,
     type: status >= 400 ? typeOf(String(body)) : null,
+    named: status === 409 ? namedBy(String(body)) : null,
   }
+}
+
+/** The id of the payment or refund that a problem names as the earlier one. */
+function namedBy(body: string): string | null {
+  const { earlier = '' } = JSON.parse(body) as { readonly earlier?: string }
+  return parseId('pay', earlier) ?? parseId('re', earlier) ?? null
 }
 
 /** Problems after which the client retries. */

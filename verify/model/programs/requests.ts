@@ -42,6 +42,11 @@ export type Answer = { readonly late?: true } & (
   | { readonly kind: 'rows'; readonly rows: readonly Row[]; readonly count: number }
   | { readonly kind: 'done' }
   | { readonly kind: 'connection_lost' }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string }
+  | {
+      readonly kind: 'error'
+      readonly code: string
+      readonly message: string
+      readonly constraint: string | undefined
+    }
   | { readonly kind: 'outcome'; readonly outcome: Outcome<unknown> }
 )

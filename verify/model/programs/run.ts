@@ -208,7 +208,9 @@ export class Run {
       lost?.(error)
       throw error
     }
-    if (answer.kind === 'error') throw postgresError(answer.code, answer.message)
+    if (answer.kind === 'error') {
+      throw postgresError(answer.code, answer.message, answer.constraint)
+    }
     if (answer.kind !== 'rows') throw new Error('expected rows')
     const rows = answer.rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
     return Object.assign(rows, { count: answer.count })

@@ -7,6 +7,7 @@ import { Run, type Environment } from '../programs/run.ts'
 import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
 import { sendStatement } from '../store/postgres-store.ts'
 import type { Row, Value } from '../store/rows.ts'
+import { constraintOf } from '../store/store-errors.ts'
 import type { Connections } from './connections.ts'
 
 const SYMBOL = new RegExp(`${GENERATED_ID_PREFIX}\\d{12}`, 'g')
@@ -100,7 +101,8 @@ export class LiveProgram {
       return { kind: 'rows', rows: rows.map((row) => this.#toModelRow(row)), count: rows.count }
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error
-      return { kind: 'error', code: String(error.code), message: error.message }
+      const { code, message } = error
+      return { kind: 'error', code: String(code), message, constraint: constraintOf(error) }
     }
   }
 

@@ -1,13 +1,15 @@
 // Checks the answers that clients receive: a final answer equals the stored one, and so is the same
 // every time.
 import { ownerOf } from '../programs/ids.ts'
+import type { Instance } from './instance.ts'
 import { toText, isObject, type Row, type Value } from '../store/rows.ts'
 
 /**
- * By key: a request was refused, and the key is unused. Stored answers need not be tracked: each
- * answer must equal the stored one, and the stored one never changes.
+ * By key: a request was refused and the key is unused, or its failed operation was superseded by
+ * another one with its reference. Stored answers need not be tracked: each answer must equal the
+ * stored one, and the stored one never changes.
  */
-export type Refusals = Readonly<Record<number, 'refused'>>
+export type Refusals = Readonly<Record<number, 'refused' | 'superseded'>>
 
 export const NO_REFUSALS: Refusals = {}
 
@@ -16,6 +18,8 @@ interface ClientAnswer {
   /** Whether it was a different request under a used key. */
   readonly isMisuse: boolean
   readonly answer: Value
+  /** The ids that its process drew for rows, with the ids of the rows. */
+  readonly canonicalIds: Instance['names']
   /** The row of the key when the answer arrives. */
   readonly row: Row | undefined
   /**
@@ -29,15 +33,17 @@ interface ClientAnswer {
 
 /** What is refused, and whether each request with the key is. */
 export interface Refusal {
-  readonly type: 'refund-exceeds-capture' | 'customer-not-found'
+  readonly type: 'refund-exceeds-capture' | 'customer-not-found' | 'duplicate-reference'
   readonly isCertain: boolean
+  /** The ids of the payments and refunds, of which it has to name one. */
+  readonly names?: readonly string[]
 }
 
 export function receiveAnswer(
   refusals: Refusals,
-  { key, isMisuse, answer, row: currentRow, rowAtSnapshot, refusal }: ClientAnswer,
+  { key, isMisuse, answer, canonicalIds, row: currentRow, rowAtSnapshot, refusal }: ClientAnswer,
 ): { readonly refusals: Refusals; readonly violations: readonly string[] } {
-  const { status, body, type, earlier } = isObject(answer) ? answer : {}
+  const { status, body, type, earlier, named } = isObject(answer) ? answer : {}
   const row =
     rowAtSnapshot?.['response_body'] === body && body !== null ? rowAtSnapshot : currentRow
   const answerText = `${Number(status)}${type === null ? '' : ` ${toText(type)}`}`
@@ -48,6 +54,10 @@ export function receiveAnswer(
   if (isMisuse) return { refusals, violations: checkMisuse(row, Number(status), type ?? null) }
   if (typeof body !== 'string') return { refusals, violations: [] }
   const final = { status: Number(status), body }
+  if (type === 'duplicate-reference') {
+    const [, id = named] = canonicalIds.find(([drawn]) => drawn === named) ?? []
+    return receiveDuplicate(refusals, key, { id: toText(id), row, refusal })
+  }
   if (row === undefined) {
     const isRefusal = type === refusal?.type && type !== undefined
     const violations = isRefusal
@@ -65,6 +75,27 @@ export function receiveAnswer(
   }
   const { [key]: _, ...others } = refusals
   return { refusals: others, violations }
+}
+
+/**
+ * Another payment or refund uses the reference, and the answer names it. The key is unused, or its
+ * operation has failed.
+ */
+function receiveDuplicate(
+  refusals: Refusals,
+  key: number,
+  { id, row, refusal }: Pick<ClientAnswer, 'row' | 'refusal'> & { readonly id: string },
+): { readonly refusals: Refusals; readonly violations: readonly string[] } {
+  const isNamed = refusal?.names?.includes(id) === true
+  const violations = [
+    ...(isNamed ? [] : ['3: a client received duplicate-reference, which names no other request']),
+    // The reaper may have ended the failed operation meanwhile.
+    ...(row?.['status'] === 'completed' && row['response_status'] !== 408
+      ? ['3: a client received duplicate-reference for a key with a stored answer']
+      : []),
+  ]
+  const refused = row === undefined ? 'refused' : 'superseded'
+  return { refusals: { ...refusals, [key]: refused }, violations }
 }
 
 /**

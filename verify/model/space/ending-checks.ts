@@ -3,7 +3,7 @@ import type { Automaton } from '../programs/automaton.ts'
 import { ownerOf } from '../programs/ids.ts'
 import type { MemberResult } from '../programs/run.ts'
 import type { Database } from '../store/database.ts'
-import { toText } from '../store/rows.ts'
+import { toText, type Row } from '../store/rows.ts'
 import type { Instance } from './instance.ts'
 import type { SearchContext } from './search-context.ts'
 import { AMOUNT_MINOR, REFUND_MINOR } from './space.ts'
@@ -37,7 +37,8 @@ export class EndingChecks {
     const error = ended?.error
     if (error !== undefined) return { refusals, violations: checkError(kind, error) }
     if (kind !== 'send' || results.length === 0) return { refusals, violations: NO_VIOLATIONS }
-    const name = `${refusals} ${database} ${snapshot} ${node} ${JSON.stringify(results)}`
+    const ids = JSON.stringify(instance.names)
+    const name = `${refusals} ${database} ${snapshot} ${node} ${ids} ${JSON.stringify(results)}`
     const cached = this.#results.get(name)
     if (cached !== undefined) return cached
     const result = this.#receiveAnswers(refusals, instance, database, results)
@@ -47,7 +48,7 @@ export class EndingChecks {
 
   #receiveAnswers(
     refusals: number,
-    { members, snapshot, node }: Instance,
+    { members, snapshot, node, names }: Instance,
     database: number,
     results: readonly MemberResult[],
   ): EndingResult {
@@ -63,6 +64,7 @@ export class EndingChecks {
         refusal: this.#refusalOf(value, key),
         isMisuse: requests[member]?.startsWith(MISUSE) === true,
         answer: result,
+        canonicalIds: names,
         row: rowOfKey(value, key),
         rowAtSnapshot: snapshot < 0 ? undefined : rowOfKey(databases.valueOf(snapshot), key),
       })
@@ -73,14 +75,24 @@ export class EndingChecks {
   }
 
   #refusalOf(database: Database, key: number): Refusal | undefined {
-    if (this.#context.space.refusedKeys.includes(key)) {
-      return { type: 'customer-not-found', isCertain: true }
+    const { refusedKeys, oneReference } = this.#context.space
+    if (refusedKeys.includes(key)) return { type: 'customer-not-found', isCertain: true }
+    if (oneReference) {
+      const names = othersWithReference(database, key)
+      return { type: 'duplicate-reference', isCertain: false, names }
     }
     // The refunds that other keys requested, with any result, may leave too little for this one.
     return refundedByOthersMinor(database, key) + REFUND_MINOR > AMOUNT_MINOR
       ? { type: 'refund-exceeds-capture', isCertain: false }
       : undefined
   }
+}
+
+/** The payments and refunds with a reference that other keys requested. */
+function othersWithReference({ payments = [], refunds = [] }: Database, key: number): string[] {
+  const others = (rows: readonly Row[]) =>
+    rows.filter((row) => row['reference'] !== null && ownerOf(toText(row['id'])).key !== key)
+  return [...others(payments), ...others(refunds)].map(({ id }) => toText(id))
 }
 
 /** The amount that other keys requested to refund. */

@@ -212,7 +212,8 @@ export class Exploration {
     const cached = this.#stateChecks.get(state.database, state.provider)
     if (cached !== undefined) return cached
     const provider = this.system.stepper.providers.valueOf(state.provider)
-    const violations = checkState(this.#product, this.system.database(state), provider)
+    const database = this.system.database(state)
+    const violations = checkState(this.#product, database, provider, this.#space)
     return this.#stateChecks.set(state.database, state.provider, violations)
   }
 
@@ -224,7 +225,7 @@ export class Exploration {
       const isUnused = rowOfKey(database, key) === undefined && livesOf(database, key) === 0
       if (isUnused && refusals[key] === undefined) return false
     }
-    return haveAllOperationsEnded(database)
+    return haveAllOperationsEnded(database, refusals)
   }
 
   /** Liveness: the fault-free run from every state terminates. */

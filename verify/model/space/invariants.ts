@@ -1,16 +1,22 @@
 // Checks the invariants of ARCHITECTURE.md on the store, by itself and against the provider. Each
 // message begins with the number of its invariant.
 import { showId } from '../../../src/domain/resource-id.ts'
-import { ownerOf } from '../programs/ids.ts'
+import { keyOfName, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
 import { toText, jsonOf, type Row } from '../store/rows.ts'
+import type { Refusals } from './client-answers.ts'
 import { FEES } from './initial-store.ts'
 import { keptFailures, recordOf, type ProviderRecord, type Provider } from './provider.ts'
-import { AMOUNT_MINOR } from './space.ts'
+import { AMOUNT_MINOR, type Space } from './space.ts'
 
 /** Checks a store, a provider's state, and their agreement. */
-export function checkState(product: Product, database: Database, provider: Provider): string[] {
+export function checkState(
+  product: Product,
+  database: Database,
+  provider: Provider,
+  { oneReference }: Pick<Space, 'oneReference'>,
+): string[] {
   const operations = Object.entries(provider).flatMap(([id, record]) =>
     checkExecutedOnce(id, record),
   )
@@ -18,6 +24,7 @@ export function checkState(product: Product, database: Database, provider: Provi
   return [
     ...operations,
     ...keys,
+    ...(oneReference ? checkOneCharge(provider) : []),
     ...checkRefunded(provider),
     ...checkReserved(database),
     ...checkAmounts(database),
@@ -41,6 +48,18 @@ function checkExecutedOnce(id: string, record: ProviderRecord): string[] {
 /** Authorizations that the provider completed late. They may be second holds; nothing captures those. */
 const lateHoldsOf = ({ completed }: ProviderRecord): number =>
   completed.filter((call) => call === 'authorize').length
+
+/** Of all keys, which have one reference, one at most has charged or holds money, or has refunded. */
+function checkOneCharge(provider: Provider): string[] {
+  const records = Object.values(provider)
+  const holding = records.filter(
+    (record) => record.authorized > lateHoldsOf(record) && !record.canceled,
+  )
+  const refunding = records.filter(({ refunded }) => refunded > 0)
+  return [holding, refunding]
+    .filter(({ length }) => length > 1)
+    .map(({ length }) => `1: ${length} keys with one reference were executed`)
+}
 
 function checkRefunded(provider: Provider): string[] {
   const sum = Object.values(provider).reduce((total, { refundedMinor }) => total + refundedMinor, 0)
@@ -239,11 +258,14 @@ const keysOf = (database: Database): readonly Row[] => database['idempotency_key
 
 /**
  * Whether every operation is completed, or is unknown with no check left and an open finding for a
- * person.
+ * person, or has failed and its client knows that another one with its reference supersedes it.
  */
-export function haveAllOperationsEnded(database: Database): boolean {
+export function haveAllOperationsEnded(database: Database, refusals: Refusals): boolean {
   return keysOf(database).every((row) => {
     if (row['status'] === 'completed') return true
+    if (row['status'] === 'failed_retryable') {
+      return refusals[keyOfName(toText(row['key']))] === 'superseded'
+    }
     return row['status'] === 'unknown' && row['next_check_at'] === null && hasFinding(database, row)
   })
 }

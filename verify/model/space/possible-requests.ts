@@ -9,7 +9,7 @@ import { AMOUNT_MINOR, REFUND_MINOR, type Space } from './space.ts'
 
 /** A request that a client may send. */
 export interface PossibleRequest {
-  readonly kind: 'send' | 'send again' | typeof MISUSE
+  readonly kind: 'send' | 'send again' | 'send spelled out' | typeof MISUSE
   readonly key: number
   readonly request: ClientRequest
   /** Whether a client that has no final answer yet sends it. */
@@ -37,28 +37,38 @@ function requestsWith(
   const row = rowOfKey(database, key)
   // After its last life a key is not used again.
   if (row === undefined && livesOf(database, key) >= space.lives) return []
-  const isWanted = row === undefined ? refusals[key] === undefined : isFailed(row)
+  const isWanted =
+    row === undefined
+      ? refusals[key] === undefined
+      : isFailed(row) && refusals[key] !== 'superseded'
   const request = requestFor(space, key)
   const first: PossibleRequest = { kind: 'send', key, request, isWanted }
   if (row === undefined) return [first]
   const other = { ...request, amountMinor: request.amountMinor - 1 }
   const again = { ...request, isCachedAsUsed: true }
+  const spelledOut = { ...request, isSpelledOut: true }
   return [
     first,
     { kind: 'send again', key, request: again, isWanted: false },
+    ...(space.respells
+      ? [{ kind: 'send spelled out', key, request: spelledOut, isWanted: false } as const]
+      : []),
     ...(space.misuses ? [{ kind: MISUSE, key, request: other, isWanted: false } as const] : []),
   ]
 }
 
 const isFailed = ({ status }: Row): boolean => status === 'failed_retryable'
 
-function requestFor({ operation, refusedKeys }: Space, key: number): ClientRequest {
-  const name = nameOfKey(key)
+function requestFor({ operation, refusedKeys, oneReference }: Space, key: number): ClientRequest {
+  const name = oneReference
+    ? { key: nameOfKey(key), reference: REFERENCE }
+    : { key: nameOfKey(key) }
   if (operation === 'refund.create') {
-    return { key: name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
+    return { ...name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
   }
-  const request = { key: name, amountMinor: AMOUNT_MINOR }
+  const request = { ...name, amountMinor: AMOUNT_MINOR }
   return refusedKeys.includes(key) ? { ...request, customer: UNKNOWN_CUSTOMER } : request
 }
 
+const REFERENCE = 'order'
 const UNKNOWN_CUSTOMER = 'cus_of_another_tenant'

@@ -58,6 +58,10 @@ export interface Space {
   readonly cancels: boolean
   /** Whether clients send a different request under a used key. */
   readonly misuses: boolean
+  /** Whether a client's retry may spell a default out. */
+  readonly respells: boolean
+  /** Whether the requests of all keys have the same reference. */
+  readonly oneReference: boolean
   /**
    * How many jobs a worker process takes, and how many requests reach an API process, at the same
    * time. Two share statements. Each may also be alone.

@@ -36,9 +36,21 @@ export const ONE_KEY = {
   lives: 1,
   cancels: false,
   misuses: false,
+  respells: false,
+  oneReference: false,
   members: 1,
   repeats: false,
   refusedKeys: [],
+} as const
+
+/** Two payments of one order. */
+const ONE_ORDER = {
+  ...ONE_KEY,
+  keys: 2,
+  workers: 1,
+  oneReference: true,
+  budget: NO_FAULTS,
+  tries: { calls: 1, retries: 0 },
 } as const
 
 /**
@@ -166,6 +178,41 @@ export const spaces: readonly Space[] = [
     provider: RELIABLE_PROVIDER,
   },
   {
+    ...ONE_ORDER,
+    name: 'one-reference-and-late-calls',
+    provider: { ...RELIABLE_PROVIDER, refuses: true, delays: true },
+  },
+  {
+    ...ONE_ORDER,
+    name: 'one-reference-at-once',
+    requests: 2,
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...ONE_ORDER,
+    name: 'one-reference-and-crashes',
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...ONE_ORDER,
+    name: 'one-reference-and-lost-connections',
+    budget: { ...NO_FAULTS, losses: 1 },
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...ONE_ORDER,
+    name: 'one-reference-of-three',
+    keys: 3,
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...ONE_ORDER,
+    name: 'one-reference-of-refunds',
+    operation: 'refund.create',
+    provider: { ...RELIABLE_PROVIDER, declines: true, refuses: true },
+  },
+  {
     ...BATCHES,
     name: 'batches-with-a-refused-request',
     requests: 2,
@@ -199,6 +246,13 @@ export const spaces: readonly Space[] = [
     workers: 2,
     budget: { ...NO_FAULTS, expiries: 1 },
   },
+  {
+    ...BATCHES,
+    name: 'batches-with-one-reference',
+    oneReference: true,
+    budget: { ...NO_FAULTS, losses: 1 },
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
 ]
 
 const sliceOf = (space: Space, budget: Partial<Budget>): Space => ({
@@ -221,6 +275,21 @@ const slicesOfOneKey = spaces
   .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
   .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
 
+const slicesOfOrders: readonly Space[] = [
+  {
+    ...ONE_ORDER,
+    name: 'slice-of-one-reference',
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+    respells: true,
+  },
+  {
+    ...ONE_ORDER,
+    name: 'slice-of-one-reference-of-refunds',
+    operation: 'refund.create',
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
+  },
+]
+
 const slicesOfBatches = spaces
   .filter(({ members }) => members === 2)
   .map((space) => {
@@ -228,8 +297,10 @@ const slicesOfBatches = spaces
     return { ...sliceOf(space, oneOfEach(space.budget)), tries, provider }
   })
 
-/** A small part of each space with one key or with batches, for `npm run model -- --quick`. */
-export const slices: readonly Space[] = [...slicesOfOneKey, ...slicesOfBatches]
+/**
+ * A small part of each space with one key, one reference or batches, for `npm run model -- --quick`.
+ */
+export const slices: readonly Space[] = [...slicesOfOneKey, ...slicesOfOrders, ...slicesOfBatches]
 
 /** The spaces whose paths are replayed on PostgreSQL. */
 export const replayedSpaces: readonly Space[] = [
@@ -239,6 +310,11 @@ export const replayedSpaces: readonly Space[] = [
     budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
     provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
     cancels: true,
+  },
+  {
+    ...ONE_ORDER,
+    name: 'replayed-references',
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
   },
   { ...BATCHES, name: 'replayed-batches', budget: NO_FAULTS },
 ]

@@ -76,13 +76,13 @@ export class StatementSteps {
       ? lost
       : { label: labelOf(request, executed), ...FAULT_FREE }
     if (executed.kind === 'error') {
-      const { code, message } = executed
+      const { code, message, constraint } = executed
       const rolledBack =
         transaction === null ? afterStatement : withWork(afterStatement, transaction, NO_WORK)
       return await this.#effects.afterAnswer(
         rolledBack,
         shared,
-        { kind: 'error', code, message },
+        { kind: 'error', code, message, constraint },
         summary,
       )
     }

@@ -7,13 +7,18 @@ import { Execution, type Result } from './execution.ts'
 import type { View } from './row-changes.ts'
 import type { Row, Value } from './rows.ts'
 import { keyOfRow, type Schema } from './schema.ts'
-import { Blocked } from './store-errors.ts'
+import { Blocked, constraintOf } from './store-errors.ts'
 
 /** The result of a statement, and the work that it adds to its transaction. */
 export type ExecutionResult =
   | { readonly kind: 'result'; readonly result: Result; readonly work: Work }
   | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string }
+  | {
+      readonly kind: 'error'
+      readonly code: string
+      readonly message: string
+      readonly constraint: string | undefined
+    }
 
 const parsedStatements = new Map<string, Query>()
 
@@ -48,7 +53,8 @@ export function executeStatement(
       return { kind: 'blocked', blockedBy: error.blockedBy, work }
     }
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-      return { kind: 'error', code: error.code, message: error.message }
+      const { code, message } = error
+      return { kind: 'error', code, message, constraint: constraintOf(error) }
     }
     throw error
   }

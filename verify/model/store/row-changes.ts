@@ -22,6 +22,7 @@ import {
   NOT_NULL_VIOLATION,
   postgresError,
   UNIQUE_VIOLATION,
+  violationOf,
 } from './store-errors.ts'
 
 /** The data that a statement works on. */
@@ -163,13 +164,22 @@ export class RowChanges {
     this.#check(table, changed)
     if (this.#isFromOwnTransaction(table, row)) this.#referring.push({ table, row: changed })
     for (const unique of table.uniques) {
-      const isMoved = unique.columns.some(
-        (column) => !isSame(row[column] ?? null, changed[column] ?? null),
-      )
-      const conflicting = isMoved ? this.#conflictingRow(table, unique, changed, row) : undefined
-      if (conflicting !== undefined) throw postgresError(UNIQUE_VIOLATION, unique.name)
+      const isEntered = this.#isEntered(table, unique, row, changed)
+      const conflicting = isEntered ? this.#conflictingRow(table, unique, changed, row) : undefined
+      if (conflicting !== undefined) throw violationOf(UNIQUE_VIOLATION, unique.name)
     }
     return changed
+  }
+
+  /** Whether a changed row is in a unique index under other values, or was not in it before. */
+  #isEntered(table: Table, { columns, where }: Unique, row: Row, changed: Row): boolean {
+    const isMoved = columns.some((column) => !isSame(row[column] ?? null, changed[column] ?? null))
+    return isMoved || (where !== undefined && !this.#isIn(table, where, row))
+  }
+
+  /** Whether the row meets the condition of an index. */
+  #isIn(table: Table, where: Unique['where'], row: Row): boolean {
+    return holds(where, new Scope([bindingOf(table, row)]), this.#context)
   }
 
   #isFromOwnTransaction(table: Table, row: Row): boolean {
@@ -210,14 +220,14 @@ export class RowChanges {
   }
 
   #insertOne(table: Table, body: Insert, row: Row): Row | undefined {
-    const primary = { name: `${table.name}_pkey`, columns: table.primaryKey, where: undefined }
-    const uniques = [primary, ...table.uniques]
-    const arbiter = uniques.find(({ columns }) => columns.join() === body.conflict?.columns.join())
+    const { primaryKeyName: name, primaryKey: columns } = table
+    const uniques = [{ name, columns, where: undefined }, ...table.uniques]
+    const arbiter = uniques.find((each) => each.columns.join() === body.conflict?.columns.join())
     const existing = arbiter && this.#conflictingRow(table, arbiter, row)
     if (existing !== undefined) return this.#resolveConflict(table, body, row, existing)
     for (const unique of uniques) {
       if (this.#conflictingRow(table, unique, row) !== undefined) {
-        throw postgresError(UNIQUE_VIOLATION, unique.name)
+        throw violationOf(UNIQUE_VIOLATION, unique.name)
       }
     }
     this.#check(table, row)
@@ -279,9 +289,7 @@ export class RowChanges {
       return value !== null && isSame(value, other[column] ?? null)
     })
     if (!isEqual) return false
-    return [row, other].every((each) =>
-      holds(where, new Scope([bindingOf(table, each)]), this.#context),
-    )
+    return [row, other].every((each) => this.#isIn(table, where, each))
   }
 
   #check(table: Table, row: Row): void {
@@ -293,7 +301,7 @@ export class RowChanges {
     const scope = new Scope([bindingOf(table, row)])
     for (const { name, condition } of table.checks) {
       if (evaluate(condition, scope, this.#context) === false) {
-        throw postgresError(CHECK_VIOLATION, name)
+        throw violationOf(CHECK_VIOLATION, name)
       }
     }
   }
@@ -311,7 +319,7 @@ export class RowChanges {
         const key = values.map(String).join(' ')
         const parent = this.#table(target)
         const exists = this.#newest(parent).some((other) => keyOfRow(parent, other) === key)
-        if (!exists) throw postgresError(FOREIGN_KEY_VIOLATION, name)
+        if (!exists) throw violationOf(FOREIGN_KEY_VIOLATION, name)
         this.#acquire({ table: target, key, mode: 'key share' })
       }
     }

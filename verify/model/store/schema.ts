@@ -29,6 +29,7 @@ export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
   readonly primaryKey: readonly string[]
+  readonly primaryKeyName: string
   readonly uniques: readonly Unique[]
   readonly checks: readonly { readonly name: string; readonly condition: Expression }[]
   readonly references: readonly Reference[]
@@ -80,6 +81,7 @@ function readTable(declared: PgTable): Table {
       byDefault: column.hasDefault ? defaultOf(column.default) : undefined,
     })),
     primaryKey: compound?.columns.map(({ name }) => name) ?? primary,
+    primaryKeyName: compound?.getName() ?? `${config.name}_pkey`,
     uniques: [
       ...config.uniqueConstraints.map((unique) => ({
         name: unique.getName() ?? '',
@@ -129,7 +131,8 @@ function plainTable(name: string, primaryKey: readonly string[], others: readonl
     // without its job.
     return { name: column, notNull: column === 'policy' || primaryKey.includes(column), byDefault }
   })
-  return { name, columns, primaryKey, uniques: [], checks: [], references: [] }
+  const primaryKeyName = `${name}_pkey`
+  return { name, columns, primaryKey, primaryKeyName, uniques: [], checks: [], references: [] }
 }
 
 const undeclared: readonly Table[] = [

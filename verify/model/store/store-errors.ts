@@ -9,11 +9,24 @@ export const UNIQUE_VIOLATION = '23505'
 export const CHECK_VIOLATION = '23514'
 export const DEADLOCK_DETECTED = '40P01'
 
-/** As the driver throws it. */
-export function postgresError(code: string, message: string): Error {
-  const fields = { code, message, severity: 'ERROR' }
+/**
+ * As the driver throws it.
+ *
+ * @param constraint the name of the constraint or unique index that is violated.
+ */
+export function postgresError(code: string, message: string, constraint?: string): Error {
+  const named = constraint === undefined ? {} : { constraint_name: constraint }
+  const fields = { code, message, severity: 'ERROR', ...named }
   return Object.assign(new postgres.PostgresError(message as never), fields)
 }
+
+/** The violation of a constraint or unique index. */
+export const violationOf = (code: string, constraint: string): Error =>
+  postgresError(code, constraint, constraint)
+
+/** The constraint or unique index that an error names. */
+export const constraintOf = (error: Error): string | undefined =>
+  error instanceof postgres.PostgresError ? error.constraint_name : undefined
 
 export const CONNECTION_LOST = 'the connection was lost'
 

@@ -4,17 +4,23 @@ import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
 import { slices, spaces } from '../../../../verify/model/space/spaces.ts'
 
-test('there is a slice of every space with one key or with batches', () => {
+test('there is a slice of every space with one key or with batches, and of one reference', () => {
   const names = spaces
     .filter(({ keys, members, isStepwise }) => (keys === 1 && !isStepwise) || members === 2)
     .map(({ name }) => `slice-of-${name}`)
+  const sliced = slices.map(({ name }) => name)
 
-  expect(slices.map(({ name }) => name)).toEqual(names)
+  expect(sliced).toEqual(expect.arrayContaining(names))
+  expect(sliced.filter((name) => !names.includes(name))).toEqual([
+    'slice-of-one-reference',
+    'slice-of-one-reference-of-refunds',
+  ])
   expect(slices.length).toBeGreaterThan(5)
 })
 
 // `npm run model -- --quick` explores all slices.
-test.each(slices.filter(({ name }) => name === 'slice-of-lost-connections'))(
+const EXPLORED = ['slice-of-lost-connections', 'slice-of-one-reference-of-refunds']
+test.each(slices.filter(({ name }) => EXPLORED.includes(name)))(
   '$name violates no invariant',
   async (slice) => {
     const { violations, states, transitions } = await explore(await loadProduct(REPOSITORY), slice)

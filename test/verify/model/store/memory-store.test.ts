@@ -6,7 +6,12 @@ import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
 import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
 import { firstStatement } from '../../../../verify/model/conformance/statements.ts'
-import { nameOfKey, operationIdOf, TENANT_ID } from '../../../../verify/model/programs/ids.ts'
+import {
+  nameOfKey,
+  operationIdOf,
+  paymentIdOf,
+  TENANT_ID,
+} from '../../../../verify/model/programs/ids.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { StatementRequest } from '../../../../verify/model/programs/requests.ts'
 import { NO_WORK, type Database } from '../../../../verify/model/store/database.ts'
@@ -145,6 +150,46 @@ test('enforces the constraints of the schema', () => {
   const executed = executeStatement(schema, view, { text, parameters: [nameOfKey(0)] })
 
   expect(executed).toMatchObject({ kind: 'error', code: '23514' })
+})
+
+describe('a partial unique index whose condition names the status', () => {
+  const text = 'update payments set status = $1, previous_status = $2 where id = $3'
+  const change = (key: number, from: string, to: string): StatementRequest => {
+    const parameters = [to, from, paymentIdOf(key, 1)]
+    return { kind: 'statement', transaction: null, text, parameters }
+  }
+
+  /** Two payments with one reference. */
+  function storeOfReference(...statuses: readonly [string, string]): Database {
+    const database = storeWith(PENDING)
+    const payments = (database['payments'] ?? []).map((row, key) =>
+      key < 2
+        ? { ...row, status: statuses[key] ?? '', amount_captured_minor: 0, reference: 'order-1' }
+        : { ...row, reference: null },
+    )
+    return { ...database, payments }
+  }
+
+  const violation = { kind: 'error', code: '23505', constraint: 'payments_by_reference' }
+
+  test('refuses a row that enters it by its status, and names itself', () => {
+    const sessions = new MemorySessions(schema, storeOfReference('processing', 'failed'), 1)
+
+    expect(sessions.execute(0, change(1, 'failed', 'processing'))).toEqual(violation)
+    sessions.execute(0, change(0, 'processing', 'failed'))
+    expect(sessions.execute(0, change(1, 'failed', 'processing'))).toMatchObject({ count: 1 })
+  })
+
+  test('makes a row that enters it wait for one that leaves it', () => {
+    const sessions = new MemorySessions(schema, storeOfReference('processing', 'failed'), 2)
+    sessions.begin(0)
+    sessions.execute(0, change(0, 'processing', 'failed'))
+
+    expect(sessions.execute(1, change(1, 'failed', 'processing'))).toBeUndefined()
+    sessions.end(0, 'rollback')
+
+    expect(sessions.resume(1)).toEqual(violation)
+  })
 })
 
 test('rejects unsupported SQL', () => {
