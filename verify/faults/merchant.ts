@@ -13,7 +13,7 @@ import {
   startHistory,
 } from '../simulate/history.ts'
 import { seededRandom } from '../simulate/random.ts'
-import { createSender, type Sender } from '../simulate/sender.ts'
+import { createSender, type Sender, type SenderOptions } from '../simulate/sender.ts'
 import { awaitFinalAnswers } from '../simulate/await-final-answers.ts'
 import { keepAnswer } from '../simulate/traffic.ts'
 import { idsIn } from './ids-in.ts'
@@ -47,13 +47,23 @@ export class Merchant {
     this.known = new Set([tenant.id])
     this.signal = signal
     this.history = startHistory('fault')
-    this.sender = createSender({
-      baseUrl: lane.apiUrl,
-      apiKey: tenant.apiKey,
+    this.sender = this.#createSender()
+  }
+
+  /** A client that sends each request once. */
+  createImpatientSender(): Sender {
+    return this.#createSender({ maxFailures: 1 })
+  }
+
+  #createSender(options: Pick<SenderOptions, 'maxFailures'> = {}): Sender {
+    return createSender({
+      baseUrl: this.lane.apiUrl,
+      apiKey: this.tenant.apiKey,
       figures: startFigures(),
       dropPercent: () => 0,
       random: seededRandom(0),
       heard: this.recordIds,
+      ...options,
     })
   }
 

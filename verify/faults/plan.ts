@@ -97,6 +97,9 @@ function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
   return [...new Set([...ofEach, ...drawn])].slice(0, SAMPLE_SIZE)
 }
 
+/** Several requests for one payment, or one refund. */
+const OF_ONE_ORDER = ['payment.create.referenced', 'refund.create.referenced'] as const
+
 /**
  * Variants of an operation, with another result. The operation itself is always covered in full.
  */
@@ -106,6 +109,7 @@ export const VARIANTS: readonly string[] = [
   REPLICATED,
   'payment.create.declined',
   'payment.create.manual',
+  ...OF_ONE_ORDER,
   'payment.create.together',
   'payment.capture.together',
   'payment.capture.refused',
@@ -120,6 +124,7 @@ const OF_THE_SAME_CALLS: readonly string[] = [
   REPLICATED,
   'payment.create.declined',
   'payment.create.manual',
+  ...OF_ONE_ORDER,
   'payment.create.together',
   'payment.capture.together',
 ]

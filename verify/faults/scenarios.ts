@@ -13,6 +13,7 @@ import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
 import { expire } from './expired-actions.ts'
 import { expireHold } from './expired-holds.ts'
 import { releaseHold } from './late-holds.ts'
+import { payReferenced, refundReferenced } from './orders.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
 import { neighbours } from './neighbours/scenarios.ts'
@@ -57,6 +58,8 @@ export const scenarios: readonly Scenario[] = [
   payTogether,
   captureTogether,
   cancelAfterwards,
+  payReferenced,
+  refundReferenced,
   follow,
   followFailedRefund,
   followDispute,

@@ -7,6 +7,7 @@ export interface PaymentBody {
   readonly currency: string
   readonly payment_method: string
   readonly customer?: string
+  readonly reference?: string
   readonly capture_method: 'automatic' | 'manual'
   readonly metadata: Record<string, string>
 }
@@ -19,7 +20,11 @@ export type RequestContent =
   | {
       readonly kind: 'refund.create'
       readonly paymentId: string
-      readonly body: { readonly amount: number; readonly metadata: Record<string, string> }
+      readonly body: {
+        readonly amount: number
+        readonly reference?: string
+        readonly metadata: Record<string, string>
+      }
     }
   | {
       /** Any other operation on a payment, by its route. */
@@ -38,6 +43,8 @@ export interface Answer {
   readonly isReplay: boolean
   /** The name of the problem, if the body is one. */
   readonly problem: string | undefined
+  /** The payment or refund that the problem names as the earlier one. */
+  readonly earlier?: string
 }
 
 /** One intended operation. */
@@ -45,7 +52,8 @@ export interface Operation {
   readonly content: RequestContent
   readonly key: string
   /**
-   * Identifies the operation in its metadata, in the service and at the provider. Unique in a run.
+   * Identifies the operation in its metadata, in the service and at the provider. Unique in a run, but
+   * for operations that ask for the same: the provider may execute one of them.
    */
   readonly label: string
   /** All final answers for its key, in the order of arrival. */

@@ -42,6 +42,8 @@ export interface SenderOptions {
   readonly random: Random
   /** Called with the headers and the body of each answer. */
   readonly heard?: (text: string) => void
+  /** Failed tries after which the client gives a request up. */
+  readonly maxFailures?: number
 }
 
 export function createSender(options: SenderOptions): Sender {
@@ -53,6 +55,7 @@ export function createSender(options: SenderOptions): Sender {
     retry: {
       tryTimeoutMs: TRY_LIMIT_MS,
       deadlineMs: CALL_LIMIT_MS,
+      ...(options.maxFailures !== undefined && { maxFailures: options.maxFailures }),
       maxDelayMs: 2_000,
       onRetry: (retry) => countRetry(figures, retry),
     },
@@ -121,12 +124,15 @@ async function post(
 
 function readAnswer({ data, error, response: { status, headers } }: Reply): Answer {
   const body: unknown = data ?? error
+  const members: Answer['resource'] & Pick<Answer, 'earlier'> =
+    typeof body === 'object' && body !== null ? body : {}
   return {
     status,
-    resource: typeof body === 'object' && body !== null ? body : {},
+    resource: members,
     digest: headers.get(DIGEST) ?? '',
     isReplay: headers.get('idempotent-replayed') === 'true',
     problem: status < 400 ? undefined : readProblem(body).problem,
+    ...(members.earlier !== undefined && { earlier: members.earlier }),
   }
 }
 

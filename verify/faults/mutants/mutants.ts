@@ -12,6 +12,7 @@ import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
 import { mutantsOfNeighbours } from './of-neighbours.ts'
 import { mutantsOfParts } from './of-parts.ts'
+import { mutantsOfReferences } from './of-references.ts'
 import { mutantsOfSecrets } from './of-secrets.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -22,6 +23,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfDisputes,
   ...mutantsOfKeys,
   ...mutantsOfBatches,
+  ...mutantsOfReferences,
   ...mutantsOfMoney,
   ...mutantsOfHolds,
   ...mutantsOfParts,

@@ -1,0 +1,31 @@
+// Mutants of references: of the rule that one order is charged once, whatever the keys.
+import type { Mutant } from './mutant.ts'
+
+export const mutantsOfReferences: readonly Mutant[] = [
+  {
+    name: 'reference-not-written',
+    breaks: 'The index that decides about references has no entry for a new payment.',
+    patches: [
+      {
+        file: 'src/db/payments/payments.ts',
+        text: "asked.details ->> 'reference', asked.details -> 'metadata'",
+        replacement: "null, asked.details -> 'metadata'",
+      },
+    ],
+    caughtBy: 1,
+    shownBy: ['payment.create.referenced'],
+  },
+  {
+    name: 'reference-of-a-refund-not-written',
+    breaks: 'The index that decides about references has no entry for a new refund.',
+    patches: [
+      {
+        file: 'src/db/payments/refunds.ts',
+        text: "details ->> 'reference', details -> 'metadata'",
+        replacement: "null, details -> 'metadata'",
+      },
+    ],
+    caughtBy: 1,
+    shownBy: ['refund.create.referenced'],
+  },
+]
