@@ -234,8 +234,3 @@ export const besideStandIn = {
   path: ['CONSOLE_LAUNCHER_URL'],
   error: 'needs CONSOLE=on, and a stand-in on this machine as STRIPE_API_BASE',
 }
-
-/** 0 means for ever. */
-export const days = z.coerce.number().int().min(0).max(36_500)
-export const daysFrom = (least: number) =>
-  days.refine((kept) => kept === 0 || kept >= least, { error: `must be 0, or at least ${least}` })

@@ -5,8 +5,6 @@ import {
   allOrSome,
   besideStandIn,
   countOperators,
-  days,
-  daysFrom,
   delaysSeconds,
   encryptionKeys,
   isBesideStandIn,
@@ -16,6 +14,7 @@ import {
   trustedProxies,
 } from './config-formats.ts'
 import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
+import { coversKeys, needsCover, retentionSettings } from './retention-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
@@ -126,24 +125,9 @@ const environmentSchema = z
 
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
     WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),
-    KEY_RETENTION_SECONDS: z.coerce
-      .number()
-      .int()
-      .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
-      .default(DAY_SECONDS),
     IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe', 'acp']).default('ietf'),
     EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
-    TOMBSTONE_RETENTION_SECONDS: z.coerce
-      .number()
-      .int()
-      .min(DAY_SECONDS, 'must be 86400 (24 h) at least')
-      .default(365 * DAY_SECONDS),
-    DELIVERY_RETENTION_DAYS: days.default(30),
-    TIMELINE_RETENTION_DAYS: days.default(180),
-    EVENT_RETENTION_DAYS: days.default(0),
-    AUDIT_RETENTION_DAYS: days.default(0),
-    PAYMENT_RETENTION_DAYS: daysFrom(400).default(0),
-    INBOX_RETENTION_DAYS: daysFrom(31).default(90),
+    ...retentionSettings,
     REAP_INTERVAL_MS: milliseconds.default(10_000),
     REAP_BATCH_SIZE: z.coerce.number().int().min(1).max(10_000).default(250),
     CARD_NUMBER_CHECK: z.enum(['everywhere', 'payment_fields']).default('everywhere'),
@@ -203,15 +187,7 @@ const environmentSchema = z
     path: ['JOB_RETRY_DELAY_SECONDS'],
     error: 'must not exceed JOB_RETRY_DELAY_MAX_SECONDS',
   })
-  .refine(
-    (env) =>
-      env.PAYMENT_RETENTION_DAYS === 0 ||
-      env.KEY_RETENTION_SECONDS <= env.PAYMENT_RETENTION_DAYS * DAY_SECONDS,
-    {
-      path: ['PAYMENT_RETENTION_DAYS'],
-      error: 'must be 0, or cover KEY_RETENTION_SECONDS: a stored answer shows its payment',
-    },
-  )
+  .refine(coversKeys, needsCover)
   .refine((env) => env.DRAIN_DELAY_MS < env.SHUTDOWN_TIMEOUT_MS, {
     path: ['DRAIN_DELAY_MS'],
     error: 'must be less than SHUTDOWN_TIMEOUT_MS, which includes it',

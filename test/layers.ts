@@ -13,6 +13,7 @@ export interface Layer {
 export const CONFIG = 'src/config.ts'
 const CONFIG_FORMATS = 'src/config-formats.ts'
 const ANSWER_SETTINGS = 'src/answer-settings.ts'
+const RETENTION_SETTINGS = 'src/retention-settings.ts'
 const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
 /** Creates spans for traces. Without an SDK it does nothing. */
@@ -81,9 +82,11 @@ export const layers: readonly Layer[] = [
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS],
+  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS, RETENTION_SETTINGS],
     packages: ['zod'] },
   { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
+    packages: ['zod'] },
+  { files: RETENTION_SETTINGS,        mayImport: [],
     packages: ['zod'] },
   { files: CONFIG_FORMATS,            mayImport: [],
     packages: ['zod', 'node:crypto', 'node:net'] },
