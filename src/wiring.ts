@@ -12,14 +12,9 @@ import { createApiKeyCache } from './db/tenants/api-key-cache.ts'
 import { createJobWaker, createIdleAnnouncer } from './db/connection/notifications.ts'
 import { PROVIDER_EVENTS_QUEUE } from './db/queue/queues.ts'
 import { batchLookUps, batchReservations } from './db/idempotency/batch-reservations.ts'
-import { countActiveKeys, countStoredKeys } from './db/idempotency/count-keys.ts'
-import { createSharedCount } from './db/tenants/rate-limits.ts'
-import type { ApiLimits, ApiParts } from './http/endpoint.ts'
+import type { ApiParts } from './http/endpoint.ts'
+import { createApiLimits } from './http/limits/api-limits.ts'
 import { createPlaces } from './http/limits/concurrency.ts'
-import { createInvalidKeysLimit } from './http/limits/invalid-keys.ts'
-import { activeKeys, createKeysLimit, storedKeys } from './http/limits/keys-limit.ts'
-import { createRateLimiter } from './http/limits/rate-limit.ts'
-import { createStoreBreaker } from './http/limits/store-breaker.ts'
 import { silentApiObserver, type ApiObserver } from './http/observer.ts'
 import { sessionLimits } from './http/console/session-limits.ts'
 import { createLiveFeed } from './http/console/live-feed.ts'
@@ -69,7 +64,7 @@ export function wireApi(
       timeoutMs: config.STORE_TIMEOUT_MS,
     }),
     limits: {
-      ...wireTenantLimits(config, store, log, observe),
+      ...createApiLimits(config, store, log, observe),
       places: createPlaces(config.MAX_CONCURRENT_REQUESTS, (tenantId) => watch.waiting(tenantId)),
     },
     readOverview: createOverviewReader(store.sql, () => systemClock.monotonicMs()),
@@ -81,33 +76,6 @@ export function wireApi(
     settings: config,
     observe,
     log,
-  }
-}
-
-function wireTenantLimits(
-  config: Config,
-  { sql }: Store,
-  log: Logger,
-  observe: ApiObserver,
-): Omit<ApiLimits, 'places'> {
-  const windowSeconds = config.RATE_LIMIT_WINDOW_SECONDS
-  return {
-    rate: createRateLimiter(windowSeconds, createSharedCount(sql), log),
-    invalidKeys: createInvalidKeysLimit({ limit: config.RATE_LIMIT_INVALID_KEYS, windowSeconds }),
-    activeKeys: createKeysLimit(
-      activeKeys,
-      ({ tenantId, most }) => countActiveKeys(sql, tenantId, most),
-      log,
-    ),
-    storedKeys: createKeysLimit(
-      storedKeys,
-      ({ tenantId, most }) => countStoredKeys(sql, tenantId, most),
-      log,
-    ),
-    storeBreaker: createStoreBreaker(
-      { failures: config.STORE_BREAKER_FAILURES, openMs: config.BREAKER_OPEN_MS },
-      observe.turned,
-    ),
   }
 }
 
