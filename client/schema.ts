@@ -6365,6 +6365,10 @@ export interface components {
             scope: string;
             /** @description How long a key, with its response, is kept after the final response. */
             retention_seconds: number;
+            /** @description The same for each operation that has a retention of its own. */
+            retention_seconds_by_operation: {
+                [key: string]: number;
+            };
             /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. */
             stored: {
                 [key: string]: unknown;

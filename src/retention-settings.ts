@@ -1,5 +1,6 @@
 // The settings of how long keys and records are kept, and what they need of each other.
 import { z } from 'zod'
+import { longestRetention, type KeyRetention } from './domain/idempotency/retention.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 
@@ -10,8 +11,37 @@ const days = z.coerce.number().int().min(0).max(36_500)
 const daysFrom = (least: number) =>
   days.refine((kept) => kept === 0 || kept >= least, { error: `must be 0, or at least ${least}` })
 
+const OPERATION = /^[a-z0-9_]+\.[a-z0-9_]+$/
+
+/** `refund.create=2592000,payment.capture=604800`. The wiring knows which operations there are. */
+const keySecondsByOperation = z
+  .string()
+  .transform((text) => text.split(',').map(readEntry))
+  .refine((entries) => entries.every(({ operation }) => OPERATION.test(operation)), {
+    error: 'must be a list of operation=seconds,operation=seconds',
+    abort: true,
+  })
+  .refine((entries) => entries.every(({ seconds }) => keySeconds.safeParse(seconds).success), {
+    error: 'must have a whole number of seconds for each operation, 86400 (24 h) at least',
+    abort: true,
+  })
+  .refine((entries) => new Set(entries.map(({ operation }) => operation)).size === entries.length, {
+    error: 'must have each operation once',
+  })
+  .transform((entries): Readonly<Record<string, number>> =>
+    Object.fromEntries(
+      entries.map(({ operation, seconds }) => [operation, keySeconds.parse(seconds)]),
+    ),
+  )
+
+function readEntry(text: string): { operation: string; seconds: string } {
+  const [operation = '', ...seconds] = text.split('=').map((part) => part.trim())
+  return { operation, seconds: seconds.join('=') }
+}
+
 export const retentionSettings = {
   KEY_RETENTION_SECONDS: keySeconds.default(DAY_SECONDS),
+  KEY_RETENTION_SECONDS_BY_OPERATION: keySecondsByOperation.optional(),
   TOMBSTONE_RETENTION_SECONDS: keySeconds.default(365 * DAY_SECONDS),
   DELIVERY_RETENTION_DAYS: days.default(30),
   TIMELINE_RETENTION_DAYS: days.default(180),
@@ -21,17 +51,14 @@ export const retentionSettings = {
   INBOX_RETENTION_DAYS: daysFrom(31).default(90),
 }
 
-interface KeysAndPayments {
-  readonly KEY_RETENTION_SECONDS: number
+interface KeysAndPayments extends KeyRetention {
   readonly PAYMENT_RETENTION_DAYS: number
 }
 
 /** A payment keeps its details for as long as a stored answer that shows them. */
-export function coversKeys({
-  KEY_RETENTION_SECONDS: seconds,
-  PAYMENT_RETENTION_DAYS: kept,
-}: KeysAndPayments): boolean {
-  return kept === 0 || seconds <= kept * DAY_SECONDS
+export function coversKeys(settings: KeysAndPayments): boolean {
+  const { PAYMENT_RETENTION_DAYS: kept } = settings
+  return kept === 0 || longestRetention(settings) <= kept * DAY_SECONDS
 }
 
 export const needsCover = {

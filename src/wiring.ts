@@ -21,6 +21,8 @@ import { createLiveFeed } from './http/console/live-feed.ts'
 import { createRecentKeys } from './http/keyed/recent-keys.ts'
 import { createReplayCounter } from './http/idempotency-keys/replay-counter.ts'
 import { startIdleWatch } from './http/keyed/idle-watch.ts'
+import { CANCEL_KEY } from './domain/idempotency/cancellation.ts'
+import { localOperations } from './domain/operations/operation.ts'
 import { systemClock } from './engine/clock.ts'
 import type { Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
@@ -36,12 +38,17 @@ import { createStripeEventReader } from './provider/stripe/webhooks.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
 import { createSender } from './webhooks/send-webhook.ts'
 
-/** Creates the parts of an API process from its settings. */
+/**
+ * Creates the parts of an API process from its settings.
+ *
+ * @throws ConfigError when a setting names an unknown operation.
+ */
 export function wireApi(
   config: Config,
   log: Logger,
   observe: ApiObserver = silentApiObserver,
 ): ApiParts {
+  requireKnownOperations(config)
   const store = wireStore(config, 'api', observe)
   const warnNotWoken = (error: unknown) =>
     log.warn({ err: error }, 'could not notify the workers; they poll')
@@ -79,6 +86,19 @@ export function wireApi(
   }
 }
 
+/** The operations that can have a retention. A canceled key has the longest of them. */
+const retained: readonly string[] = [
+  ...operations.map(({ name }) => name),
+  ...localOperations.filter((name) => name !== CANCEL_KEY),
+]
+
+function requireKnownOperations({ KEY_RETENTION_SECONDS_BY_OPERATION: own = {} }: Config): void {
+  if (Object.keys(own).every((name) => retained.includes(name))) return
+  throw new ConfigError(
+    `KEY_RETENTION_SECONDS_BY_OPERATION names an unknown operation; there are ${retained.join(', ')}`,
+  )
+}
+
 /** The parts that every worker process has. */
 export type WorkerBase = Pick<Engine, 'store' | 'clock' | 'random' | 'observe' | 'log'>
 
@@ -96,9 +116,10 @@ export function wireWorkerBase(
 /**
  * Creates the parts that a worker process needs for payments and for maintenance.
  *
- * @throws ConfigError when STRIPE_SECRET_KEY is not set.
+ * @throws ConfigError when STRIPE_SECRET_KEY is not set, or a setting names an unknown operation.
  */
 export function wireEngine(config: Config, base: WorkerBase): Engine {
+  requireKnownOperations(config)
   const { store, log } = base
   return {
     ...base,

@@ -247,6 +247,14 @@ describe('readConfig', () => {
     ['WAIT_SECONDS', 'more than a minute', '61'],
     ['WAIT_MAX_SECONDS', 'more than five minutes', '301'],
     ['KEY_RETENTION_SECONDS', 'less than a day', '86399'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'a number alone', '172800'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'an operation alone', 'refund.create'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'no number', 'refund.create=hunter2'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'less than a day', 'refund.create=86399'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'a part of a second', 'refund.create=86400.5'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'an empty part', 'refund.create=172800,'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'two numbers', 'refund.create=172800=172800'],
+    ['KEY_RETENTION_SECONDS_BY_OPERATION', 'twice the same', 'a.b=172800,a.b=172801'],
     ['DELIVERY_RETENTION_DAYS', 'a negative number', '-1'],
     ['TIMELINE_RETENTION_DAYS', 'a part of a day', '0.5'],
     ['EVENT_RETENTION_DAYS', 'more than a century', '36501'],
@@ -318,6 +326,18 @@ describe('readConfig', () => {
     expect(message).toContain('WAIT_SECONDS: must not exceed WAIT_MAX_SECONDS')
   })
 
+  test('reads the retentions of single operations', () => {
+    const text = 'refund.create=2592000, payment.capture=86400'
+
+    expect(readConfig({ KEY_RETENTION_SECONDS_BY_OPERATION: text })).toMatchObject({
+      KEY_RETENTION_SECONDS: 86_400,
+      KEY_RETENTION_SECONDS_BY_OPERATION: { 'refund.create': 2_592_000, 'payment.capture': 86_400 },
+    })
+    expect(errorOf({ KEY_RETENTION_SECONDS_BY_OPERATION: 'a.b=86400,a.b=86401' })).toContain(
+      'must have each operation once',
+    )
+  })
+
   test('the details of a payment stay as long as the stored answers that show it', () => {
     const PAYMENT_RETENTION_DAYS = '400'
     const message = errorOf({ PAYMENT_RETENTION_DAYS, KEY_RETENTION_SECONDS: String(401 * 86_400) })
@@ -325,6 +345,8 @@ describe('readConfig', () => {
     expect(message).toContain('PAYMENT_RETENTION_DAYS: must be 0, or cover KEY_RETENTION_SECONDS')
     expect(readConfig({ PAYMENT_RETENTION_DAYS: '0' }).PAYMENT_RETENTION_DAYS).toBe(0)
     expect(readConfig({ PAYMENT_RETENTION_DAYS }).PAYMENT_RETENTION_DAYS).toBe(400)
+    const KEY_RETENTION_SECONDS_BY_OPERATION = `refund.create=${401 * 86_400}`
+    expect(errorOf({ PAYMENT_RETENTION_DAYS, KEY_RETENTION_SECONDS_BY_OPERATION })).toBe(message)
   })
 
   test('the environment of the process is the default, and is never changed', () => {

@@ -86,7 +86,7 @@ export const layers: readonly Layer[] = [
     packages: ['zod'] },
   { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
     packages: ['zod'] },
-  { files: RETENTION_SETTINGS,        mayImport: [],
+  { files: RETENTION_SETTINGS,        mayImport: ['src/domain/idempotency/retention.ts'],
     packages: ['zod'] },
   { files: CONFIG_FORMATS,            mayImport: [],
     packages: ['zod', 'node:crypto', 'node:net'] },

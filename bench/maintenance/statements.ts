@@ -121,7 +121,7 @@ function resolverStatements(config: Config): Statement[] {
 
 function reaperStatements(config: Config): Statement[] {
   const limit = config.REAP_BATCH_SIZE
-  const kept = { limit, retentionSeconds: config.KEY_RETENTION_SECONDS }
+  const kept = { limit, retention: config }
   return [
     {
       of: 'reaper',

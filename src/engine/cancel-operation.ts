@@ -3,13 +3,14 @@ import { cancelIfNotBegun } from '../db/idempotency/cancellations.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import type { Transaction } from '../db/connection/client.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
+import type { KeyRetention } from '../domain/idempotency/retention.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
 import type { StoreAndOperations } from './reopen-operation.ts'
 import { operationNamed, type EngineSettings } from './engine.ts'
 
 export interface CancelParts extends StoreAndOperations {
-  readonly settings: Pick<EngineSettings, 'IDEMPOTENCY_FLAVOR' | 'KEY_RETENTION_SECONDS'>
+  readonly settings: Pick<EngineSettings, 'IDEMPOTENCY_FLAVOR'> & KeyRetention
 }
 
 /**
@@ -17,9 +18,9 @@ export interface CancelParts extends StoreAndOperations {
  * resource is marked in the same transaction, and its final answer is `operation-canceled`.
  */
 export async function cancelOperation(parts: CancelParts, ref: OperationRef): Promise<boolean> {
-  const { IDEMPOTENCY_FLAVOR, KEY_RETENTION_SECONDS } = parts.settings
-  const response = problemResponse(IDEMPOTENCY_FLAVOR, 'operation-canceled')
-  const answer = { response, retentionSeconds: KEY_RETENTION_SECONDS }
+  const { settings } = parts
+  const response = problemResponse(settings.IDEMPOTENCY_FLAVOR, 'operation-canceled')
+  const answer = { response, retention: settings }
   return await inTransaction(parts.store.sql, async (tx) => {
     if (await cancelIfNotBegun(tx, ref, 'pending', answer)) {
       await markCanceled(tx, parts, ref)

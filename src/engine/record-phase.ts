@@ -4,6 +4,7 @@ import { readOperationState } from '../db/operations/operation-rows.ts'
 import { eventTypesOf, type PhaseRecord } from '../db/operations/phase-records.ts'
 import type { RecordedMove } from '../db/operations/record-phases.ts'
 import { isRefusedForItsContent, isStoreUnavailable } from '../db/connection/store-errors.ts'
+import { retentionOf } from '../domain/idempotency/retention.ts'
 import { renderFinal } from '../domain/operations/stored-response.ts'
 import { backoff } from './backoff.ts'
 import type { FinalCall } from './call.ts'
@@ -43,7 +44,7 @@ async function recordUntilKnown(
 ): Promise<Step<string, unknown>> {
   const { claim } = lease
   const reached = reachedBy(step)
-  const move = moveOf(engine.settings, step)
+  const move = moveOf(engine.settings, claim.operation, step)
   for (let tries = 1; ; tries += 1) {
     try {
       if (!(await engine.record(engine.store.sql, { claim, move, record }))) {
@@ -61,11 +62,15 @@ async function recordUntilKnown(
 }
 
 /** How the operation goes on after the step. A final answer is rendered as its client gets it. */
-export function moveOf(settings: EngineSettings, step: Step<string, unknown>): RecordedMove {
-  const { LEASE_MS, KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR } = settings
+export function moveOf(
+  settings: EngineSettings,
+  operation: string,
+  step: Step<string, unknown>,
+): RecordedMove {
+  const { LEASE_MS, IDEMPOTENCY_FLAVOR } = settings
   if (step.kind === 'advance') return { kind: 'advance', to: step.to, leaseMs: LEASE_MS }
   const response = renderFinal(step.answer, IDEMPOTENCY_FLAVOR)
-  return { kind: 'finish', response, retentionSeconds: KEY_RETENTION_SECONDS }
+  return { kind: 'finish', response, retentionSeconds: retentionOf(settings, operation) }
 }
 
 /** Whether our own statement was committed although its acknowledgment was lost. */

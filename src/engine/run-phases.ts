@@ -5,6 +5,7 @@ import { enqueueRetry, giveBackIfOwner, handOverIfOwner } from '../db/operations
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
+import { retentionOf } from '../domain/idempotency/retention.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
 import type { Call, FinalCall, InterruptedCall, OpenCall } from './call.ts'
@@ -140,7 +141,7 @@ async function giveBack(
   hasJob: boolean,
 ): Promise<RunResult> {
   const { claim, subject } = lease
-  const { JOB_RETRY_LIMIT, PROVIDER_OUTAGE_SECONDS, KEY_RETENTION_SECONDS } = engine.settings
+  const { JOB_RETRY_LIMIT, PROVIDER_OUTAGE_SECONDS } = engine.settings
   const statusOutOfTries = inDoubt ? 'unknown' : 'failed_retryable'
   const mayWait = !inDoubt && claim.ageMs < PROVIDER_OUTAGE_SECONDS * 1_000
   const outOfTries = claim.attempt > JOB_RETRY_LIMIT && !mayWait
@@ -156,7 +157,9 @@ async function giveBack(
         reason,
         attempts,
         // After a long outage the client may retry as long as after any other answer.
-        ...(status === 'failed_retryable' && { retentionSeconds: KEY_RETENTION_SECONDS }),
+        ...(status === 'failed_retryable' && {
+          retentionSeconds: retentionOf(engine.settings, operation.name),
+        }),
         checkDelaysSeconds,
       }),
       appendPhaseRuns(tx, claim, runs),

@@ -7,6 +7,7 @@ import type { Intent } from '../db/idempotency/intent.ts'
 import { IntentRefusedError, reserveIntent } from '../db/idempotency/intents.ts'
 import { StaleResourceError } from '../db/payments/payment-changes.ts'
 import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
+import { retentionOf } from '../domain/idempotency/retention.ts'
 import { isFinal } from '../domain/payments/payment-status.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -30,7 +31,7 @@ export async function reserve(
     ...begun,
     id: randomUUIDv7(),
     fingerprint: hash('sha256', begun.key, 'buffer'),
-    retentionSeconds: settings.KEY_RETENTION_SECONDS,
+    retentionSeconds: retentionOf(settings, begun.operation),
   }
   try {
     const { id } = await reserveIntent(store.sql, intent, resource)

@@ -14,6 +14,7 @@ import {
 import { openFindings, type NewFinding } from '../db/reconciliation/findings.ts'
 import { deleteOldTombstones } from '../db/idempotency/key-tombstones.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
+import type { KeyRetention } from '../domain/idempotency/retention.ts'
 import { showId } from '../domain/resource-id.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
 import { inBatches, inFullBatches } from './batches.ts'
@@ -26,6 +27,7 @@ export type ReaperParts = Pick<Engine, 'store' | 'log'> & {
 export type ReaperSettings = Pick<
   Config,
   | 'KEY_RETENTION_SECONDS'
+  | 'KEY_RETENTION_SECONDS_BY_OPERATION'
   | 'TOMBSTONE_RETENTION_SECONDS'
   | 'REAP_BATCH_SIZE'
   | 'STORE_TIMEOUT_MS'
@@ -54,7 +56,7 @@ export async function reap(parts: ReaperParts, settings: ReaperSettings): Promis
   const { IDEMPOTENCY_FLAVOR: flavor } = settings
   const timeout = problemResponse(flavor, 'operation-timed-out')
   const overtaken = problemResponse(flavor, 'invalid-state', 'Another request ended the payment.')
-  const kept = { limit, retentionSeconds: settings.KEY_RETENTION_SECONDS }
+  const kept = { limit, retention: settings }
   const old = { limit, retentionSeconds: settings.TOMBSTONE_RETENTION_SECONDS }
   const due = { limit, statementTimeoutMs: settings.STORE_TIMEOUT_MS }
   return {
@@ -82,7 +84,7 @@ function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<num
 /** Opens the finding in the same transaction that marks the operation as kept. */
 async function openFinding(
   { store, provider, log }: ReaperParts,
-  kept: { limit: number; retentionSeconds: number },
+  kept: { limit: number; retention: KeyRetention },
 ): Promise<number> {
   const abandoned = await inTransaction(store.sql, async (tx) => {
     const operations = await keepIfPartlyExecuted(tx, kept)

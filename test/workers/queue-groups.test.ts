@@ -236,6 +236,21 @@ test('two workers for different groups are one for all of them', async () => {
   ])
 })
 
+test.each(['void.payment', 'idempotency_key.cancel'])(
+  'a worker with a retention for %s, which has none, does not start',
+  async (operation) => {
+    const KEY_RETENTION_SECONDS_BY_OPERATION = `refund.create=86400,${operation}=86400`
+    const started = startWorker('payments', {
+      ...withProvider(),
+      KEY_RETENTION_SECONDS_BY_OPERATION,
+    })
+
+    await expect(started).rejects.toThrow(
+      /KEY_RETENTION_SECONDS_BY_OPERATION names an unknown operation; there are payment\.create, /,
+    )
+  },
+)
+
 test.each([
   ['payments', 'STRIPE_SECRET_KEY is not set'],
   ['maintenance', 'STRIPE_SECRET_KEY is not set'],

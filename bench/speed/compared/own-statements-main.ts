@@ -124,7 +124,7 @@ async function recordPhase(
   const phase = claim.recoveryPoint
   const tries = [{ phase, reached: null, outcome, startedAt: new Date() }]
   const { step, record } = nextStep(systemClock, createPayment, { lease, runs: tries, outcome })
-  const move = moveOf(engine.settings, step)
+  const move = moveOf(engine.settings, claim.operation, step)
   const [isRecorded] = await recordEach(engine.store.sql, [{ claim, move, record }])
   if (isRecorded !== true) throw new Error(`${claim.id} lost its lease`)
   return step.kind === 'advance' ? step.subject : undefined

@@ -53,6 +53,7 @@ const replayCount = {
   lastAt: NOW,
 }
 const BATCH = { limit: LIMIT, retentionSeconds: RETENTION_SECONDS }
+const BY_OPERATION = { limit: LIMIT, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
 const disputeIntent = { ...intent, operation: 'dispute.follow', disputeId: ID }
 const newDispute = { providerDisputeId: 'du_1', openedAt: NOW, standing: dispute }
 /** The reservation was successful. */
@@ -112,7 +113,7 @@ export const idempotencyExamples: readonly Example[] = [
   example(findSecondsUntilStart, (sql) => findSecondsUntilStart(sql, REF)),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT)),
   example(cancelIfNotBegun, (sql) =>
-    cancelIfNotBegun(sql, REF, 'pending', { ...BATCH, response: RESPONSE }),
+    cancelIfNotBegun(sql, REF, 'pending', { ...BY_OPERATION, response: RESPONSE }),
   ),
   example(requestCancellation, (sql) =>
     requestCancellation(sql, { ...REF, paymentId: ID }, { ...BATCH, provider: 'stripe' }),
@@ -125,9 +126,9 @@ export const idempotencyExamples: readonly Example[] = [
   example(deleteIfTombstoned, (sql) =>
     deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
   ),
-  example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BATCH)),
-  example(completeIfOvertaken, (sql) => completeIfOvertaken(sql, RESPONSE, BATCH)),
-  example(keepIfPartlyExecuted, (sql) => keepIfPartlyExecuted(sql, BATCH)),
+  example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BY_OPERATION)),
+  example(completeIfOvertaken, (sql) => completeIfOvertaken(sql, RESPONSE, BY_OPERATION)),
+  example(keepIfPartlyExecuted, (sql) => keepIfPartlyExecuted(sql, BY_OPERATION)),
   example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
   example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
   example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {

@@ -4,6 +4,7 @@ import {
   undoableOperations,
   type CancellationStatus,
 } from '../../domain/idempotency/cancellation.ts'
+import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import { cancellationOf } from '../../domain/events/provider-event.ts'
 import type {
   OperationRef,
@@ -24,11 +25,11 @@ export async function cancelIfNotBegun(
   tx: Transaction,
   { tenantId, id }: OperationRef,
   from: 'pending' | 'failed_retryable',
-  { response, retentionSeconds }: { response: StoredResponse; retentionSeconds: number },
+  { response, retention }: { response: StoredResponse; retention: KeyRetention },
 ): Promise<boolean> {
   const { count } = await tx`
     update idempotency_keys set
-      cancellation = 'prevented', ${completedWith(tx, response, retentionSeconds)}
+      cancellation = 'prevented', ${completedWith(tx, response, retention)}
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
       and status = ${from} and recovery_point = 'started'
       and not in_doubt and phase_began_at is null

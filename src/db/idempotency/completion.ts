@@ -1,13 +1,25 @@
-// What each statement sets that completes an idempotency key without a worker.
+// What each statement sets that completes an idempotency key without a worker, and for how long the key
+// is kept then.
+import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+
+/** A part of an update of `idempotency_keys`: the seconds for which the key is kept, by its operation. */
+export function retentionOfRow(
+  sql: Sql | Transaction,
+  { KEY_RETENTION_SECONDS: seconds, KEY_RETENTION_SECONDS_BY_OPERATION: own = {} }: KeyRetention,
+): Fragment {
+  return sql`coalesce(
+    (${JSON.stringify(own)}::jsonb ->> operation)::float8, ${seconds}::float8
+  )`
+}
 
 /** Sets the final response, and starts the retention. */
 export function completedWith(
   sql: Sql | Transaction,
   response: StoredResponse,
-  retentionSeconds: number,
+  retention: KeyRetention,
 ): Fragment {
   return sql`
     status = 'completed', recovery_point = 'finished',
@@ -15,6 +27,6 @@ export function completedWith(
     response_headers = ${JSON.stringify(response.headers)}::jsonb,
     response_body = ${response.body},
     finished_at = now(),
-    expires_at = now() + ${retentionSeconds} * interval '1 second'
+    expires_at = now() + ${retentionOfRow(sql, retention)} * interval '1 second'
   `
 }

@@ -8,9 +8,10 @@
 // than its timeout: the tombstone is committed one timeout after `buried_at` at the latest, and a
 // reservation that finds the key deleted began one timeout before the delete at the earliest. Hence
 // the tombstone must be twice the timeout old.
+import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { completedWith } from './completion.ts'
+import { completedWith, retentionOfRow } from './completion.ts'
 import { keyHash } from './key-tombstones.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -151,10 +152,10 @@ const mayHaveEffect = (sql: Sql | Transaction): Fragment => sql`
 export async function timeOutIfAbandoned(
   sql: Sql,
   response: StoredResponse,
-  { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
+  { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<number> {
   const { count } = await sql`
-    update idempotency_keys set ${completedWith(sql, response, retentionSeconds)}
+    update idempotency_keys set ${completedWith(sql, response, retention)}
     where ${seesEveryTenant(sql)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where ${hasNoEffect(sql)}
@@ -173,10 +174,10 @@ export async function timeOutIfAbandoned(
 export async function completeIfOvertaken(
   sql: Sql,
   response: StoredResponse,
-  { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
+  { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<number> {
   const { count } = await sql`
-    update idempotency_keys set ${completedWith(sql, response, retentionSeconds)}
+    update idempotency_keys set ${completedWith(sql, response, retention)}
     where ${seesEveryTenant(sql)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where ${isPartlyExecuted(sql)} and ${isOvertaken(sql)}
@@ -220,11 +221,11 @@ export interface AbandonedOperation {
  */
 export async function keepIfPartlyExecuted(
   tx: Transaction,
-  { limit, retentionSeconds }: { limit: number; retentionSeconds: number },
+  { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<AbandonedOperation[]> {
   return await tx<AbandonedOperation[]>`
     update idempotency_keys
-    set expires_at = now() + ${retentionSeconds} * interval '1 second'
+    set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
     where ${seesEveryTenant(tx)} and (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})

@@ -20,6 +20,9 @@ const idempotencyPolicySchema = z
     retention_seconds: z.int().meta({
       description: 'How long a key, with its response, is kept after the final response.',
     }),
+    retention_seconds_by_operation: z.record(z.string(), z.int()).meta({
+      description: 'The same for each operation that has a retention of its own.',
+    }),
     stored: anyMembers.meta({
       description:
         'Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`.',

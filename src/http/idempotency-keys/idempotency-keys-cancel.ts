@@ -7,6 +7,7 @@ import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.t
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { inTransaction } from '../../db/connection/transaction.ts'
 import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
+import { longestRetention, retentionOf } from '../../domain/idempotency/retention.ts'
 import { problemResponse } from '../../domain/operations/stored-response.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { cancelOperation } from '../../engine/cancel-operation.ts'
@@ -46,7 +47,8 @@ async function reserveOrFind(
     key,
     fingerprint: hash('sha256', key, 'buffer'),
     operation: CANCEL_KEY,
-    retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
+    // Which operation the request would begin is unknown, and it may arrive late.
+    retentionSeconds: longestRetention(parts.settings),
     // What an expired key did cannot be found out from its tombstone.
     expiredKeys: 'gone',
   } as const
@@ -66,7 +68,7 @@ async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<Idempotency
     return await readAgain(parts, key)
   }
   const operation = { tenantId, id, paymentId }
-  const retentionSeconds = parts.settings.KEY_RETENTION_SECONDS
+  const retentionSeconds = retentionOf(parts.settings, key.operation)
   const isRequested = await withinStoreTimeout(
     parts,
     inTransaction(parts.store.sql, (tx) =>

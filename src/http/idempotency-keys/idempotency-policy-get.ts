@@ -51,6 +51,7 @@ function policyOf(settings: Settings): Record<string, unknown> {
     scope: 'tenant',
     scope_spans: ['api_keys', 'methods', 'paths'],
     retention_seconds: settings.KEY_RETENTION_SECONDS,
+    retention_seconds_by_operation: byOperation(settings, (seconds) => seconds),
     retention_counted_from: 'final_response',
     expired_keys: settings.EXPIRED_KEYS,
     first_sent: firstSentIn(settings),
@@ -82,16 +83,27 @@ const storedStatuses = {
 }
 
 /** The time by which a client is never executed twice, however late it retries. */
-function firstSentIn({ KEY_RETENTION_SECONDS, IDEMPOTENCY_FLAVOR: flavor }: Settings) {
+function firstSentIn(settings: Settings) {
   const type: ProblemType = 'repeatability-first-sent-too-old'
   return {
     specification: 'https://docs.oasis-open.org/odata/repeatable-requests/v1.0/',
     key_header: 'Repeatability-Request-ID',
     time_header: 'Repeatability-First-Sent',
-    max_age_seconds: oldestAgeSeconds(KEY_RETENTION_SECONDS),
+    max_age_seconds: oldestAgeSeconds(settings.KEY_RETENTION_SECONDS),
+    max_age_seconds_by_operation: byOperation(settings, oldestAgeSeconds),
     clock_skew_seconds: CLOCK_SKEW_SECONDS,
-    too_old: answerOf(flavor, type),
+    too_old: answerOf(settings.IDEMPOTENCY_FLAVOR, type),
   }
+}
+
+/** What follows from the retention of each operation that has one of its own. */
+function byOperation(
+  { KEY_RETENTION_SECONDS_BY_OPERATION: own = {} }: Settings,
+  show: (retentionSeconds: number) => number,
+): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(own).map(([operation, seconds]) => [operation, show(seconds)]),
+  )
 }
 
 function answerOf(flavor: Settings['IDEMPOTENCY_FLAVOR'], type: ProblemType) {

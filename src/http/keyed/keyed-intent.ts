@@ -7,6 +7,7 @@ import { containsCardNumber, findCardNumber } from '../../domain/payments/card-n
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
 import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
+import { retentionOf } from '../../domain/idempotency/retention.ts'
 import { headerLines, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { parseJsonBody } from '../requests/json-body.ts'
 import { verifyTimestamp } from '../limits/request-timestamp.ts'
@@ -43,7 +44,7 @@ export async function readIntent(
     refundId,
     parameters,
     details,
-    retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
+    retentionSeconds: retentionOf(parts.settings, route.operation.name),
     expiredKeys: parts.settings.EXPIRED_KEYS,
   }
   return { intent, fingerprints, resource, explainRefusal }

@@ -6,6 +6,7 @@ import type { Transaction } from '../../db/connection/client.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { doOnce, type LocalReservation } from '../../db/idempotency/local-operations.ts'
+import { retentionOf } from '../../domain/idempotency/retention.ts'
 import type { LocalOperation, StoredResponse } from '../../domain/operations/operation.ts'
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
@@ -58,7 +59,7 @@ export function keyedLocally<Body extends z.ZodObject, Input>(
       fingerprint: fingerprints.fingerprint,
       validated: currentFingerprint(fingerprints),
       operation: route.operation,
-      retentionSeconds: parts.settings.KEY_RETENTION_SECONDS,
+      retentionSeconds: retentionOf(parts.settings, route.operation),
       expiredKeys: parts.settings.EXPIRED_KEYS,
     }
     const work = (tx: Transaction) => route.work(tx, input, tenantId)

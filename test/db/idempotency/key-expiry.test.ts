@@ -39,7 +39,7 @@ import {
 import { until } from '../../support/until.ts'
 
 const due = { limit: 100, statementTimeoutMs: 1_000 }
-const kept = { limit: 100, retentionSeconds: RETENTION_SECONDS }
+const kept = { limit: 100, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
 const timeout = problemResponse('ietf', 'operation-timed-out')
 
 let database: TestDatabase
@@ -399,6 +399,56 @@ describe('an operation that failed half-way, and whose payment has ended since',
 
     expect(await completeIfOvertaken(sql, overtaken, kept)).toBe(0)
     expect(await sql.begin((tx) => keepIfPartlyExecuted(tx, kept))).toHaveLength(1)
+  })
+})
+
+describe('operations with retentions of their own', () => {
+  const WEEK = 7 * RETENTION_SECONDS
+  const own = {
+    limit: 100,
+    retention: {
+      ...kept.retention,
+      KEY_RETENTION_SECONDS_BY_OPERATION: { 'payment.capture': WEEK },
+    },
+  }
+
+  /** One with the default and one with its own, which one statement ends. */
+  async function expectEach(
+    make: () => Promise<OperationRef>,
+    end: () => Promise<unknown>,
+  ): Promise<void> {
+    const refs = [await make(), await make()]
+    await sql`
+      update idempotency_keys set operation = 'payment.capture' where id = ${refs[1]?.id ?? ''}
+    `
+    await expireKeys(sql)
+
+    await end()
+
+    const rows = await Promise.all(refs.map((ref) => readRow(sql, ref)))
+    const ahead = await Promise.all(rows.map((row) => secondsAhead(sql, row['expires_at'])))
+    expect(ahead.map((seconds) => Math.round(seconds / 60) * 60)).toEqual([RETENTION_SECONDS, WEEK])
+  }
+
+  test('get their timeout for them', async () => {
+    await expectEach(
+      () => givenBack(failed),
+      () => timeOutIfAbandoned(sql, timeout, own),
+    )
+  })
+
+  test('are kept half-way for them', async () => {
+    await expectEach(failedHalfway, () => sql.begin((tx) => keepIfPartlyExecuted(tx, own)))
+  })
+
+  test('are completed for them when another one has ended their payment', async () => {
+    await expectEach(failedHalfway, async () => {
+      await sql`
+        update payments set status = 'canceled', previous_status = 'processing'
+        where id in (select payment_id from idempotency_keys)
+      `
+      await completeIfOvertaken(sql, timeout, own)
+    })
   })
 })
 

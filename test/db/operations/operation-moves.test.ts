@@ -105,7 +105,7 @@ const expire = (ref: OperationRef) => store.sql`
 `
 
 const engineParts = { operations, settings: { LEASE_MS } }
-const all = { limit: 100, retentionSeconds: RETENTION_SECONDS }
+const all = { limit: 100, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
 
 /** Each statement as its program runs it, under matching conditions. */
 const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {

@@ -106,7 +106,13 @@ const GENERATED_ID = new RegExp(`${GENERATED_ID_PREFIX}0{9}(\\d{3})`, 'g')
 
 const serialText = (serial: number): string => String(serial).padStart(9, '0')
 
-const EXPIRY_BATCH = { limit: 50, retentionSeconds: 86_400 }
+const EXPIRY_BATCH = {
+  limit: 50,
+  retention: {
+    KEY_RETENTION_SECONDS: 86_400,
+    KEY_RETENTION_SECONDS_BY_OPERATION: { 'refund.create': 172_800 },
+  },
+}
 const SWEEP_RULE = {
   keyWindowSeconds: KEY_WINDOW_SECONDS,
   localPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
