@@ -2876,7 +2876,7 @@ export interface components {
                 /** @description The path of the resource that the operation created or changed. */
                 location?: string;
             };
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         /**
@@ -2896,7 +2896,7 @@ export interface components {
             replayed: boolean;
             /**
              * Format: date-time
-             * @description When the idempotency key expires.
+             * @description When the idempotency key expires. While its operation is in progress, it does not expire.
              * @example 2026-01-31T12:00:00.000Z
              */
             key_expires_at: string;
@@ -2916,7 +2916,7 @@ export interface components {
             message: string;
             /** @description The JSONPath of the first wrong field. */
             param?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         /**
@@ -3151,6 +3151,8 @@ export interface components {
             /** @constant */
             status: 503;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "api_error";
@@ -3841,6 +3843,8 @@ export interface components {
             /** @constant */
             status: 422;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4148,7 +4152,7 @@ export interface components {
             detail?: string;
             /** @description The path of the resource that the operation created or changed. */
             location?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4180,7 +4184,7 @@ export interface components {
             /** @constant */
             status: 410;
             detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4212,6 +4216,8 @@ export interface components {
             /** @constant */
             status: 409;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4242,6 +4248,8 @@ export interface components {
             /** @constant */
             status: 409;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "idempotency_error";
@@ -4272,6 +4280,8 @@ export interface components {
             /** @constant */
             status: 409;
             detail?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4308,6 +4318,8 @@ export interface components {
             earlier?: string;
             /** @description Its path. */
             location?: string;
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+            idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
                 type: "invalid_request_error";
@@ -4338,7 +4350,7 @@ export interface components {
             /** @constant */
             status: 408;
             detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4521,7 +4533,7 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @enum {string} */
@@ -4710,7 +4722,7 @@ export interface components {
             status: 402;
             detail?: string;
             payment: components["schemas"]["Payment"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -4761,7 +4773,7 @@ export interface components {
             status: 402;
             detail?: string;
             refund: components["schemas"]["Refund"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -5632,7 +5644,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         PaymentList: {
@@ -5724,7 +5736,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         /**
@@ -5780,7 +5792,7 @@ export interface components {
             status: 409;
             detail?: string;
             refund?: components["schemas"]["Refund"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
             error: {
                 /** @constant */
@@ -6028,7 +6040,7 @@ export interface components {
             created_at: string;
             /** @description The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response. */
             secret: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         WebhookEndpointList: {
@@ -6111,7 +6123,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         KeyedDeletedWebhookEndpoint: {
@@ -6124,7 +6136,7 @@ export interface components {
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         KeyedWebhookReplay: {
@@ -6145,7 +6157,7 @@ export interface components {
             deliveries: number;
             /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
             has_more: boolean;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         KeyedWebhookDelivery: {
@@ -6200,7 +6212,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response. */
+            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         WebhookDeliveryList: {
@@ -6371,6 +6383,10 @@ export interface components {
             };
             /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. */
             stored: {
+                [key: string]: unknown;
+            };
+            /** @description The member that answers about a stored key have in their body, and whether all have it or those whose request prefers it. */
+            member: {
                 [key: string]: unknown;
             };
             /** @description How a client says when it first sent a request, and the greatest age at which a request without a stored response is executed. */

@@ -126,6 +126,7 @@ const environmentSchema = z
     WAIT_SECONDS: z.coerce.number().min(0).max(60).default(5),
     WAIT_MAX_SECONDS: z.coerce.number().min(0).max(300).default(30),
     IDEMPOTENCY_FLAVOR: z.enum(['ietf', 'stripe', 'acp']).default('ietf'),
+    IDEMPOTENCY_MEMBER: z.enum(['preferred', 'always']).default('preferred'),
     EXPIRED_KEYS: z.enum(['new', 'gone']).default('new'),
     ...retentionSettings,
     REAP_INTERVAL_MS: milliseconds.default(10_000),

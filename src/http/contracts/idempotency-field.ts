@@ -7,13 +7,15 @@ export const idempotencyField = z
     replayed: z.boolean().meta({
       description: 'Whether this is the stored response of an earlier request with the same key.',
     }),
-    key_expires_at: timeField('When the idempotency key expires.'),
+    key_expires_at: timeField(
+      'When the idempotency key expires. While its operation is in progress, it does not expire.',
+    ),
   })
   .meta({ id: 'Idempotency' })
   .optional()
   .meta({
     description:
-      'Present with `Prefer: return=representation-with-idempotency`. It is not a part of the stored response.',
+      'Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response.',
   })
 
 const extended = new Map<z.ZodObject, z.ZodObject>()

@@ -101,7 +101,7 @@ export const preferHeader = z.object({
     .meta({
       param: { id: 'Prefer' },
       description:
-        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of the result: whether it is a replay, and when the key expires.',
+        'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.',
       examples: ['respond-async', 'wait=5', 'return=representation-with-idempotency'],
     })
     .optional(),

@@ -27,6 +27,10 @@ const idempotencyPolicySchema = z
       description:
         'Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`.',
     }),
+    member: anyMembers.meta({
+      description:
+        'The member that answers about a stored key have in their body, and whether all have it or those whose request prefers it.',
+    }),
     first_sent: anyMembers.meta({
       description:
         'How a client says when it first sent a request, and the greatest age at which a request without a stored response is executed.',

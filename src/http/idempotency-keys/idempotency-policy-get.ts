@@ -6,6 +6,7 @@ import { CLOCK_SKEW_SECONDS, oldestAgeSeconds } from '../../domain/idempotency/r
 import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
 import { jsonType } from '../responses/answer.ts'
 import type { ApiParts, OpenEndpoint } from '../endpoint.ts'
+import { WITH_IDEMPOTENCY } from '../keyed/prefer.ts'
 import { NESTING_MAX } from '../requests/json-body.ts'
 import { BODY_MAX_BYTES } from '../requests/read-body.ts'
 
@@ -63,6 +64,7 @@ function policyOf(settings: Settings): Record<string, unknown> {
       body: ['as_sent', 'as_validated'],
     },
     stored: storedStatuses,
+    member: { name: 'idempotency', added: settings.IDEMPOTENCY_MEMBER, prefer: WITH_IDEMPOTENCY },
     answers: answersIn(settings),
     wait: { default_seconds: settings.WAIT_SECONDS, max_seconds: settings.WAIT_MAX_SECONDS },
     limits: limitsIn(settings),
@@ -77,7 +79,7 @@ const storedStatuses = {
   // prettier-ignore
   never: ['202 with Retry-After', '400', '401', '403', '404', '405', '409', '413', '415', '417', '422', '429', '431', '5xx'],
   replayed_with: { 'idempotent-replayed': 'true' },
-  // Of a DELETE, too: its retry gets 204, not 404.
+  // Of a DELETE, too: its retry gets 200, not 404.
   replayed_status: 'original',
   replayed_body: 'original_bytes',
 }

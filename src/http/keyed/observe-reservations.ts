@@ -7,7 +7,6 @@ import type { ProblemType } from '../../domain/problems/problems.ts'
 import type { Answer } from '../responses/answer.ts'
 import type { ApiParts, TenantEndpoint } from '../endpoint.ts'
 import type { ReservationResult } from '../observer.ts'
-import { addIdempotencyMember } from './idempotency-member.ts'
 
 /** A keyed endpoint. It calls `report` when its answer does not show the result. */
 export type KeyedEndpoint = (
@@ -40,7 +39,7 @@ export function observeReservations(endpoint: KeyedEndpoint): TenantEndpoint {
       const answer = await endpoint(parts, request, tenantId, report)
       const isReplay = answer.headers?.['idempotent-replayed'] !== undefined
       report(isReplay ? 'replayed' : 'created')
-      return addIdempotencyMember(request, answer)
+      return answer
     } catch (error) {
       report(resultOfError(error))
       throw error

@@ -22,6 +22,7 @@ import { authenticate, requireScope } from './authenticate.ts'
 import { isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { flavorHeaders } from '../responses/flavor-headers.ts'
 import { repeatabilityResult } from '../responses/repeatability-result.ts'
+import { addIdempotencyMember } from '../keyed/idempotency-member.ts'
 import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
@@ -147,7 +148,7 @@ function send(
 ): void {
   addHeaders(response, flavorHeaders(settings.IDEMPOTENCY_FLAVOR, request, answer))
   addHeaders(response, repeatabilityResult(request, answer, problem))
-  sendAnswer(response, answer)
+  sendAnswer(response, addIdempotencyMember(settings, request, answer))
 }
 
 /**
