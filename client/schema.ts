@@ -588,6 +588,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/tenants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a tenant
+         * @description Returns a tenant. `npm run tenants` changes its fees and its rules.
+         */
+        get: operations["getTenant"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/tenants/{id}/limits": {
         parameters: {
             query?: never;
@@ -597,11 +617,15 @@ export interface paths {
         };
         /**
          * Read the limits of a tenant
-         * @description Returns the limits that apply to a tenant, and how much of them it uses. `npm run tenants -- limits` changes them.
+         * @description Returns the limits that apply to a tenant, and how much of them it uses.
          */
         get: operations["getTenantLimits"];
         put?: never;
-        post?: never;
+        /**
+         * Change the limits of a tenant
+         * @description Sets the least length of the new idempotency keys of a tenant. It holds at once. `npm run tenants -- limits` changes the other limits.
+         */
+        post: operations["changeTenantLimits"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2164,6 +2188,10 @@ export interface components {
              *     ]
              */
             scopes?: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
+        };
+        ChangeTenantLimits: {
+            /** @description The least number of characters of a new idempotency key. Null resets it to the setting of the service. A retry with a shorter key that is stored is served. */
+            key_length_min: number | null;
         };
         AddApiKey: {
             /**
@@ -11725,6 +11753,37 @@ export interface operations {
             default: components["responses"]["Unserved"];
         };
     };
+    getTenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the tenant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenant. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
     getTenantLimits: {
         parameters: {
             query?: never;
@@ -11750,6 +11809,51 @@ export interface operations {
             };
             401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
             404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    changeTenantLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the tenant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key_length_min": 36
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeTenantLimits"];
+            };
+        };
+        responses: {
+            /** @description All limits. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantLimits"];
+                };
+            };
+            400: components["responses"]["Admin-BadRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
+            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
+            413: components["responses"]["Admin-BodyTooLarge"];
+            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            422: components["responses"]["Admin-UnprocessableEntity"];
             429: components["responses"]["Admin-TooManyInvalidKeys"];
             500: components["responses"]["Admin-InternalError"];
             503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];

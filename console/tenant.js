@@ -1,4 +1,4 @@
-// One tenant: its API keys with their scopes, and its limits.
+// One tenant: its API keys with their scopes, its limits, and what its new requests need.
 import { Action, Field } from './action.js'
 import { change, withQuery } from './api.js'
 import { html } from './html.js'
@@ -8,7 +8,6 @@ import { hrefOf } from './route.js'
 import { ScopeFields, scopesOf } from './scopes.js'
 import { Secret } from './secret.js'
 import { List, listQuery, Table } from './table.js'
-import { useTenantName } from './tenant-names.js'
 
 /**
  * @typedef {import('../client/schema.ts').components['schemas']} Schemas
@@ -31,13 +30,13 @@ const COLUMNS = [
 /** @param {{ route: import('./route.js').Route }} props */
 export function Tenant({ route }) {
   const { id = '' } = route
-  const name = useTenantName(id)
   const path = `/admin/tenants/${encodeURIComponent(id)}`
   const list = useResource(withQuery(`${path}/keys`, listQuery(route)))
+  const tenant = useResource(path)
   const limits = useResource(`${path}/limits`, { everyMs: 5_000 })
   const cells = cellsWith(list.reload)
   return html`
-    <h1>Tenant <bdi class="foreign">${name ?? id}</bdi></h1>
+    <h1>Tenant <bdi class="foreign">${tenant.value?.name ?? id}</bdi></h1>
     <p>
       <code>${id}</code>: ${' '} <a href=${hrefOf('payments', { tenant: id })}>payments</a>, ${' '}
       <a href=${hrefOf('operations', { tenant: id })}>operations</a>, ${' '}
@@ -54,6 +53,17 @@ export function Tenant({ route }) {
     <h2>Limits</h2>
     <${Loading} of=${limits} />
     ${limits.value !== undefined && html`<${Limits} limits=${limits.value} />`}
+    <h2>What new requests need</h2>
+    <${Loading} of=${tenant} />
+    ${
+      limits.value !== undefined &&
+      tenant.value !== undefined &&
+      html`<${Needs}
+        ...${{ path, done: limits.reload }}
+        limits=${limits.value}
+        tenant=${tenant.value}
+      />`
+    }
   `
 }
 
@@ -153,5 +163,54 @@ function Limits({ limits }) {
         row.own ? 'this tenant' : 'all tenants',
       ],
     }))}
+  />`
+}
+
+/** @param {{ limits: Schemas['TenantLimits'], tenant: Schemas['Tenant'], path: string, done: () => void }} props */
+function Needs({ limits: { key_length_min: length }, tenant, path, done }) {
+  const setLength = ({ key_length_min: text = '' }) =>
+    change('POST', `${path}/limits`, { key_length_min: text === '' ? null : Number(text) })
+  const action = html`<${Action}
+    label="Change"
+    name="Change the length of keys"
+    title="Change the least length of a key?"
+    run=${setLength}
+    done=${done}
+  >
+    <p>Shorter new keys are refused from now on. Retries with keys that are stored are served.</p>
+    <${Field}
+      label="Characters"
+      name="key_length_min"
+      type="number"
+      min="1"
+      max="64"
+      defaultValue=${length.own ? length.limit : ''}
+      hint="A UUID has 36. Empty: as for all tenants."
+    />
+  <//>`
+  const rows = [
+    {
+      key: 'key',
+      cells: [
+        'Characters of a new idempotency key',
+        `${length.limit ?? 1} or more`,
+        length.own ? 'this tenant' : 'all tenants',
+        action,
+      ],
+    },
+    {
+      key: 'reference',
+      cells: [
+        'Reference of a payment or refund',
+        tenant.requires_reference ? 'required' : 'optional',
+        'this tenant',
+        '',
+      ],
+    },
+  ]
+  return html`<${Table}
+    caption="What new requests need"
+    columns=${['Part', 'Needed', 'Set for', 'Change']}
+    rows=${rows}
   />`
 }

@@ -14,16 +14,12 @@ import {
   trustedProxies,
 } from './config-formats.ts'
 import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
+import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant-limits.ts'
 import { coversKeys, needsCover, retentionSettings } from './retention-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const milliseconds = z.coerce.number().int().min(1).max(3_600_000)
 const count = z.coerce.number().int().min(1).max(1_000)
-/** The largest limits. `npm run tenants -- limits` accepts no larger ones either. */
-export const LIMIT_MAX = 1_000_000
-/** Counting more keys would take seconds. */
-export const STORED_KEYS_MAX = 10_000_000
-export const KEY_LENGTH_MIN_MAX = 64
 
 /** 0 means no limit, where it is allowed. */
 const limit = z.coerce.number().int().min(0).max(LIMIT_MAX)

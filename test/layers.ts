@@ -82,7 +82,7 @@ export const layers: readonly Layer[] = [
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS, RETENTION_SETTINGS],
+  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS, RETENTION_SETTINGS, 'src/domain/tenants/tenant-limits.ts'],
     packages: ['zod'] },
   { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
     packages: ['zod'] },

@@ -1,5 +1,6 @@
-// The API keys of a tenant in the console: rotated and revoked.
+// A tenant in the console: its API keys are rotated and revoked, and what its requests need is shown.
 import { expect } from '@jest/globals'
+import { setRequiresReference } from '../../src/db/tenants/tenants.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { OPERATORS } from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
@@ -62,4 +63,28 @@ testInBrowser('revokes a key, which is refused from then on', async () => {
 
   expect(await statusOf(key.id)).toBe('revoked')
   expect(await answerTo(key.secret)).toBe(401)
+})
+
+testInBrowser('shows what new requests need, and changes the least length of keys', async () => {
+  const { sql } = api().t.engine.store
+  const limits = async () => (await api().get(`${pathOfTenant()}/limits`)).json['key_length_min']
+  await setRequiresReference(sql, api().t.tenantId, true)
+  await withConsole(api().url, OPERATORS.alice, hashOfTenant(), async (page) => {
+    const table = page.getByRole('table', { name: 'What new requests need' })
+    const length = table.getByRole('row', { name: 'Characters of a new idempotency key' })
+    const reference = table.getByRole('row', { name: 'Reference of a payment or refund' })
+    await reference.getByText('required').waitFor()
+    await length.getByText('1 or more').waitFor()
+    await length.getByText('all tenants').waitFor()
+
+    await changeBy(page, 'Change the length of keys', 'Change', { Characters: '36' })
+    await length.getByText('36 or more').waitFor()
+    await length.getByText('this tenant').waitFor()
+    expect(await limits()).toEqual({ limit: 36, own: true })
+
+    await changeBy(page, 'Change the length of keys', 'Change', { Characters: '' })
+    await length.getByText('all tenants').waitFor()
+    expect(await limits()).toEqual({ limit: 1, own: false })
+  })
+  await setRequiresReference(sql, api().t.tenantId, false)
 })

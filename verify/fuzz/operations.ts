@@ -55,6 +55,8 @@ const PLACEHOLDER_BY_PREFIX: Readonly<Record<string, string>> = {
 const PATH_ID_BY_OPERATION: Readonly<Record<string, string>> = {
   capturePayment: '{{held-payment}}',
   cancelPayment: '{{held-payment}}',
+  // A valid change refuses the keys of later requests of the tenant.
+  changeTenantLimits: '{{other-tenant}}',
 }
 
 /**

@@ -44,7 +44,11 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../../src/db/webhooks/webhook-endpoints.ts'
-import { changeTenantLimits, findTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
+import {
+  changeTenantLimits,
+  findTenantLimits,
+  setKeyLengthMin,
+} from '../../../src/db/tenants/tenant-limits.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
   apiKey,
@@ -91,6 +95,7 @@ export const tenantExamples: readonly Example[] = [
   example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
   example(findTenantLimits, (sql) => findTenantLimits(sql, ID)),
   example(changeTenantLimits, (sql) => changeTenantLimits(sql, ID, { MAX_ACTIVE_KEYS: 5 })),
+  example(setKeyLengthMin, (sql) => setKeyLengthMin(sql, ID, 36)),
   example(setTenantDisabled, (sql) => setTenantDisabled(sql, ID, true), {
     variant: 'To disable. To enable, the new value is a parameter, null.',
   }),

@@ -24,15 +24,15 @@ export async function distributeTables(sql: Sql): Promise<void> {
   })
 }
 
-/** The service may insert some columns only. Citus passes rights on columns to no shard. */
-const INSERTABLE = ['tenants', 'api_keys']
+/** The service may write some columns only. Citus passes rights on columns to no shard. */
+const WRITABLE = { tenants: 'insert, update', api_keys: 'insert' }
 
 /** The nodes connect to each other as the service role. */
 export async function grantRightsOnNodes(sql: Sql, role: string): Promise<void> {
   await sql.unsafe(`alter role ${role} login`)
   await sql.unsafe(`grant select, update on drizzle.two_phases to ${role}`)
-  for (const table of INSERTABLE) {
-    const grant = `grant insert on %s to ${role}`
+  for (const [table, rights] of Object.entries(WRITABLE)) {
+    const grant = `grant ${rights} on %s to ${role}`
     await sql.unsafe(`select run_command_on_placements('${table}', '${grant}')`)
   }
 }

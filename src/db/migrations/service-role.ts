@@ -4,7 +4,7 @@
 import type { Sql } from '../connection/client.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
 
-/** Tables whose rows the service may not change. */
+/** Tables whose rows the service may not change, except as said below. */
 const READ_ONLY = ['tenants', 'api_keys']
 
 /**
@@ -15,6 +15,9 @@ const INSERTABLE_COLUMNS = {
   tenants: ['id', 'name'],
   api_keys: ['tenant_id', 'id', 'prefix', 'secret_hash', 'scopes'],
 }
+
+/** The columns that the service may change, for operators who use /admin. */
+const UPDATABLE_COLUMNS = { tenants: ['key_length_min'] }
 
 /** The functions that end a key. The right to UPDATE would let the service revive one. */
 const KEY_FUNCTIONS = ['retire_api_key(uuid, interval)', 'revoke_api_key(uuid)']
@@ -73,6 +76,9 @@ const grantRights = (role: string): string => `
   revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${role};
   ${Object.entries(INSERTABLE_COLUMNS)
     .map(([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${role};`)
+    .join('\n  ')}
+  ${Object.entries(UPDATABLE_COLUMNS)
+    .map(([table, columns]) => `grant update (${columns.join(', ')}) on ${table} to ${role};`)
     .join('\n  ')}
 `
 

@@ -57,3 +57,22 @@ export async function changeTenantLimits(
   `
   return row?.limits
 }
+
+/**
+ * Sets the least length of a tenant's new idempotency keys, or with null resets it. The service may
+ * change no other limit. False when there is no such tenant.
+ */
+export async function setKeyLengthMin(
+  sql: Sql | Transaction,
+  tenantId: string,
+  length: number | null,
+): Promise<boolean> {
+  const { count } = await sql`
+    with changed as (
+      update tenants set key_length_min = ${length} where id = ${tenantId}
+      returning id
+    )
+    select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
+  `
+  return count === 1
+}

@@ -2,7 +2,8 @@
 import { addApiKey, listApiKeysEndpoint, revokeApiKey, rotateApiKey } from '../tenants/api-keys.ts'
 import { getTenantLimits } from '../tenants/tenant-limits-get.ts'
 import { assignCustomersEndpoint, listCustomersEndpoint } from '../tenants/customers.ts'
-import { createTenantEndpoint, listTenantsEndpoint } from '../tenants/tenants.ts'
+import { changeTenantLimitsEndpoint } from '../tenants/tenant-limits-change.ts'
+import { createTenantEndpoint, getTenant, listTenantsEndpoint } from '../tenants/tenants.ts'
 import { dropResponse } from '../admin/idempotency-keys-drop-response.ts'
 import { getOperation, listOperations } from '../admin/operations-get.ts'
 import {
@@ -140,7 +141,12 @@ const ownRoutes: readonly Route[] = [
   { path: '/admin/findings/:id', get: admin(getFindingEndpoint) },
   { path: '/admin/findings/:id/resolve', post: admin(resolveFinding) },
   { path: '/admin/tenants', post: admin(createTenantEndpoint), get: admin(listTenantsEndpoint) },
-  { path: '/admin/tenants/:id/limits', get: admin(getTenantLimits) },
+  { path: '/admin/tenants/:id', get: admin(getTenant) },
+  {
+    path: '/admin/tenants/:id/limits',
+    post: admin(changeTenantLimitsEndpoint),
+    get: admin(getTenantLimits),
+  },
   { path: '/admin/tenants/:id/keys', post: admin(addApiKey), get: admin(listApiKeysEndpoint) },
   {
     path: '/admin/tenants/:id/customers',

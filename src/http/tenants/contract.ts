@@ -1,6 +1,7 @@
 // Contracts of the endpoints by which operators manage tenants and API keys.
 import { addApiKeyBody, rotateApiKeyBody } from './api-keys.ts'
 import { assignCustomersBody } from './customers.ts'
+import { changeLimitsBody } from './tenant-limits-change.ts'
 import { createTenantBody } from './tenants.ts'
 import { noBody } from '../requests/body-fields.ts'
 import { listOf } from '../contracts/fields.ts'
@@ -45,14 +46,34 @@ export const tenantContracts: Contracts = {
       200: { description: 'A page of tenants.', schema: listOf('TenantList', tenantSchema) },
     },
   },
+  'GET /admin/tenants/:id': {
+    operationId: 'getTenant',
+    tag: 'Operators',
+    summary: 'Retrieve a tenant',
+    description: 'Returns a tenant. `npm run tenants` changes its fees and its rules.',
+    path: tenantInPath,
+    answers: { 200: { description: 'The tenant.', schema: tenantSchema } },
+  },
   'GET /admin/tenants/:id/limits': {
     operationId: 'getTenantLimits',
     tag: 'Operators',
     summary: 'Read the limits of a tenant',
-    description:
-      'Returns the limits that apply to a tenant, and how much of them it uses. `npm run tenants -- limits` changes them.',
+    description: 'Returns the limits that apply to a tenant, and how much of them it uses.',
     path: tenantInPath,
     answers: { 200: { description: 'The limits.', schema: tenantLimitsSchema } },
+  },
+  'POST /admin/tenants/:id/limits': {
+    operationId: 'changeTenantLimits',
+    tag: 'Operators',
+    summary: 'Change the limits of a tenant',
+    description:
+      'Sets the least length of the new idempotency keys of a tenant. It holds at once. `npm run tenants -- limits` changes the other limits.',
+    path: tenantInPath,
+    body: {
+      schema: changeLimitsBody.meta({ id: 'ChangeTenantLimits' }),
+      example: { key_length_min: 36 },
+    },
+    answers: { 200: { description: 'All limits.', schema: tenantLimitsSchema } },
   },
   'POST /admin/tenants/:id/keys': {
     operationId: 'addApiKey',

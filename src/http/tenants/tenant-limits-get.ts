@@ -4,15 +4,20 @@ import { findTenantLimits } from '../../db/tenants/tenant-limits.ts'
 import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
-import { showJson } from '../responses/answer.ts'
+import { showJson, type Answer } from '../responses/answer.ts'
 import { findRequestedTenant } from './tenants-find.ts'
 
 /** Where the count of keys stops without a limit: counting more would take seconds. */
 const COUNT_MOST = 1_000_000
 
 export const getTenantLimits: AdminEndpoint = async (parts, request) => {
+  const finding = findRequestedTenant(parts.store.sql, request)
+  const { id } = await withinStoreTimeout(parts, finding)
+  return await showTenantLimits(parts, id)
+}
+
+export async function showTenantLimits(parts: ApiParts, id: string): Promise<Answer> {
   const { sql } = parts.store
-  const { id } = await withinStoreTimeout(parts, findRequestedTenant(sql, request))
   const own = (await withinStoreTimeout(parts, findTenantLimits(sql, id))) ?? {}
   const active = limitOf(parts, own, 'MAX_ACTIVE_KEYS')
   const stored = limitOf(parts, own, 'MAX_STORED_KEYS')

@@ -1,4 +1,4 @@
-// POST /admin/tenants and GET /admin/tenants: create and list tenants.
+// POST /admin/tenants, GET /admin/tenants and GET /admin/tenants/:id: create, list and show tenants.
 import { z } from 'zod'
 import { insertApiKey, makeApiKey } from '../../db/tenants/api-keys.ts'
 import { insertTenant, listTenants } from '../../db/tenants/tenants.ts'
@@ -9,10 +9,10 @@ import {
   TENANT_NAME,
   parseTenantId,
 } from '../../domain/tenants/tenant.ts'
-import { jsonType } from '../responses/answer.ts'
+import { jsonType, showJson } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
 import { adminCommand } from '../admin/admin-commands.ts'
-import { scopesField } from './tenants-find.ts'
+import { findRequestedTenant, scopesField } from './tenants-find.ts'
 import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
@@ -47,4 +47,9 @@ export const listTenantsEndpoint: AdminEndpoint = async (parts, request) => {
   const query = parseListQuery(request.query, parseTenantId)
   const lookup = listTenants(parts.store.sql, query)
   return showPage(await withinStoreTimeout(parts, lookup), presentTenant)
+}
+
+export const getTenant: AdminEndpoint = async (parts, request) => {
+  const finding = findRequestedTenant(parts.store.sql, request)
+  return showJson(presentTenant(await withinStoreTimeout(parts, finding)))
 }

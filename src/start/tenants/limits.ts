@@ -1,7 +1,11 @@
 // The command of `npm run tenants` that shows and changes the limits of one tenant.
-import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from '../../config.ts'
 import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenant-limits.ts'
-import type { LimitName } from '../../domain/tenants/tenant-limits.ts'
+import {
+  KEY_LENGTH_MIN_MAX,
+  LIMIT_MAX,
+  STORED_KEYS_MAX,
+  type LimitName,
+} from '../../domain/tenants/tenant-limits.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import { readLimit, readTenantId, type Given, type OptionName } from './arguments.ts'
 import { change, refuse, type Command } from './commands.ts'

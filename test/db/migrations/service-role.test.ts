@@ -164,6 +164,16 @@ test('lets the service insert tenants and API keys only in these columns', async
   ])
 })
 
+test('lets the service change the least length of keys, and nothing else of a tenant', async () => {
+  const granted = await owner.sql`
+    select table_name as name, column_name as column from information_schema.column_privileges
+    where grantee = ${SERVICE_ROLE} and privilege_type = 'UPDATE'
+      and table_name in ('tenants', 'api_keys')
+  `
+
+  expect(granted).toEqual([{ name: 'tenants', column: 'key_length_min' }])
+})
+
 test('lets the service end an API key permanently', async () => {
   const [key] = await owner.sql<{ id: string }[]>`
     select id from api_keys where tenant_id = ${tenantId}
@@ -200,6 +210,7 @@ test.each([
     `insert into tenants (id, name, fee_fixed_minor) values ('${randomUUID()}', 'mine', 1)`,
   ],
   ['cannot change a fee', 'update tenants set fee_fixed_minor = 0'],
+  ['cannot lift another limit', 'update tenants set max_active_keys = 0'],
   ['cannot enable a tenant', 'update tenants set disabled_at = null'],
   ['cannot delete a tenant', 'delete from tenants'],
   ['cannot revive an API key', 'update api_keys set revoked_at = null'],

@@ -43,6 +43,10 @@ const routes = {
   finding: { path: () => `/admin/findings/${finding}/resolve`, body: { note: 'seen' } },
   tenant: { path: () => '/admin/tenants', body: { name: 'Shop' } },
   key: { path: () => `/admin/tenants/${showId('tnt', api.t.tenantId)}/keys`, body: {} },
+  limits: {
+    path: () => `/admin/tenants/${showId('tnt', api.t.tenantId)}/limits`,
+    body: { key_length_min: 36 },
+  },
   rotate: { path: () => `/admin/keys/${apiKey}/rotate`, body: { grace_seconds: 0 } },
 }
 const names = Object.keys(routes) as (keyof typeof routes)[]

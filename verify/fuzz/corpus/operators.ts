@@ -9,6 +9,7 @@ const compare = (body: Change['body']) => adminPost('/admin/reconciliations', bo
 const close = (body: Change['body']) => adminPost('/admin/findings/{{finding}}/resolve', body)
 const tenant = (body: Change['body']) => adminPost('/admin/tenants', body)
 const key = (body: Change['body']) => adminPost('/admin/tenants/{{tenant}}/keys', body)
+const limits = (body: Change['body']) => adminPost('/admin/tenants/{{tenant}}/limits', body)
 const rotate = (body: Change['body']) => adminPost('/admin/keys/{{spare-key-id}}/rotate', body)
 const resume = (body: Change['body'] = null) =>
   adminPost('/admin/operations/{{operation}}/resume', body)
@@ -45,6 +46,7 @@ const table: Table = {
     'a chosen secret': key({ scopes: ['*'], secret: 'sk_mine' }),
     'the fees of a new tenant': tenant({ name: 'mine', fee_basis_points: 0 }),
     'a tenant, to rotate an API key': rotate({ grace_seconds: 0, tenant: '{{other-tenant}}' }),
+    'a limit that only the owner may change': limits({ key_length_min: 36, active_keys: 0 }),
     'another provider': compare({ from: FROM, to: '2026-01-02T00:00:00Z', provider: 'other' }),
   },
   'invalid-field': {
@@ -83,6 +85,11 @@ const table: Table = {
     'an unknown scope': key({ scopes: ['payments:*'] }),
     'a scope twice': key({ scopes: ['payments:read', 'payments:read'] }),
     'scopes that are a string': key({ scopes: '*' }),
+    'a key length of zero': limits({ key_length_min: 0 }),
+    'a key length of 65': limits({ key_length_min: 65 }),
+    'a key length with a fraction': limits('{"key_length_min":36.0}'),
+    'a key length that is a string': limits({ key_length_min: '36' }),
+    'no key length': limits({}),
     'a negative grace period': rotate({ grace_seconds: -1 }),
     'a grace period of more than a week': rotate({ grace_seconds: 604_801 }),
     'a grace period with a fraction': rotate('{"grace_seconds":1.0}'),

@@ -90,6 +90,8 @@ const table: Table = {
     'to close an unknown finding': adminPost(`/admin/findings/fnd_${UNKNOWN_ID}/resolve`, { note: 'seen' }),
     'API keys of an unknown tenant': adminGet(`/admin/tenants/tnt_${UNKNOWN_ID}/keys`),
     'limits of an unknown tenant': adminGet(`/admin/tenants/tnt_${UNKNOWN_ID}/limits`),
+    'an unknown tenant': adminGet(`/admin/tenants/tnt_${UNKNOWN_ID}`),
+    'to change the limits of an unknown tenant': adminPost(`/admin/tenants/tnt_${UNKNOWN_ID}/limits`, { key_length_min: 36 }),
     'to create an API key for an unknown tenant': adminPost(`/admin/tenants/tnt_${UNKNOWN_ID}/keys`),
     'to rotate an unknown API key': adminPost(`/admin/keys/key_${UNKNOWN_ID}/rotate`),
     'to revoke an API key by its secret': adminPost('/admin/keys/{{spare-key}}', null, by('DELETE')),

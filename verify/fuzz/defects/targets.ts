@@ -119,6 +119,7 @@ const query: Defect = {
       escapedText.map((text) => [`zz${text}=1`]),
       fc.constantFrom(['__proto__=1'], ['constructor=1'], ['limit[]=1'], ['=1'], ['page']),
       ...(names.includes('limit') ? invalidPaging : []),
+      ...(names.includes('limit') && operation.id !== LIST_OF_ALL_PAYMENTS ? [otherCursor] : []),
       ...names.filter((name) => !ANY_TEXT.includes(name)).map(invalidFilter),
     ]
     return fc.oneof(...parameters).map((pieces) =>
@@ -140,8 +141,11 @@ const invalidPaging: readonly fc.Arbitrary<readonly string[]>[] = [
     )
     .map(([name, cursor]) => [`${name}=${cursor}`]),
   fc.constant(['starting_after={{payment}}', 'ending_before={{payment}}']),
-  fc.constant(['starting_after={{other-payment}}']),
 ]
+
+/** Operators list the payments of all tenants. */
+const LIST_OF_ALL_PAYMENTS = 'listTenantPayments'
+const otherCursor = fc.constant(['starting_after={{other-payment}}'])
 
 /** Filters that accept any text. */
 const ANY_TEXT = ['actor', 'subject']
