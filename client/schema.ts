@@ -3221,7 +3221,7 @@ export interface components {
         };
         /**
          * Idempotency-Key is missing
-         * @description Every POST needs an Idempotency-Key header. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.
+         * @description Every POST and DELETE needs an Idempotency-Key header, or a Repeatability-Request-ID. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.
          * @example {
          *       "type": "/problems/idempotency-key-missing",
          *       "title": "Idempotency-Key is missing",
@@ -9648,7 +9648,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+        /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
         IdempotencyKey: string;
         /** @description The maximum number of entries to return, from 1 to 100. */
         Limit: number;
@@ -9798,7 +9798,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -9888,7 +9888,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10022,7 +10022,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10196,7 +10196,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10331,7 +10331,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10891,7 +10891,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -10990,7 +10990,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11055,7 +11055,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11135,7 +11135,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11216,7 +11216,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11302,7 +11302,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;
@@ -11457,7 +11457,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. */
+                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "Repeatability-Request-ID"?: string;
                 "Repeatability-First-Sent"?: string;

@@ -7,7 +7,7 @@ export const idempotencyProblems = {
   'idempotency-key-missing': invalid(
     400,
     'Idempotency-Key is missing',
-    'Every POST needs an Idempotency-Key header. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.',
+    'Every POST and DELETE needs an Idempotency-Key header, or a Repeatability-Request-ID. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.',
   ),
   'idempotency-key-empty': invalid(
     400,

@@ -62,7 +62,7 @@ export const idempotencyKeyHeader = z.object({
     .meta({
       param: { id: 'IdempotencyKey' },
       description:
-        'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces.',
+        'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.',
       examples: [EXAMPLE_KEY],
     }),
   'Repeatability-Request-ID': z
@@ -71,7 +71,7 @@ export const idempotencyKeyHeader = z.object({
     .meta({
       param: { id: 'RepeatabilityRequestId' },
       description:
-        'Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it. It needs Repeatability-First-Sent.',
+        'Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.',
       examples: ['2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10'],
     })
     .optional(),
