@@ -33,11 +33,14 @@ const segment = fc.oneof(
   fc.constantFrom('{{other-payment}}', '{{deleted-endpoint}}', '%00', '..%2F..', '*', '~', "'"),
 )
 
+/** It cancels a key before its first request, too. */
+const CANCEL_OF_ANY_KEY = 'cancelIdempotencyKey'
+
 /** Replaces the id in the path. */
 const otherId: Defect = {
   kind: 'an unknown id',
-  forOperation({ pathId, target }) {
-    if (pathId === undefined) return undefined
+  forOperation({ id, pathId, target }) {
+    if (pathId === undefined || id === CANCEL_OF_ANY_KEY) return undefined
     return segment
       .filter((text) => text !== pathId)
       .map((text): DefectChange =>
