@@ -10,6 +10,8 @@ const redisUrl = z.string().refine(isRedisUrl, {
 function isRedisUrl(text: string): boolean {
   if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(text) || !URL.canParse(text)) return false
   const { hostname, username, password } = new URL(text)
+  // The client does not log a user in who has no password.
+  if (username !== '' && password === '') return false
   return hostname !== '' && [username, password].every(isPercentEncoded)
 }
 

@@ -32,7 +32,7 @@ export interface RedisLink {
 }
 
 export interface RedisOptions {
-  /** Its password is never logged: errors of the client name only the address. */
+  /** Its password is never logged. */
   readonly url: string
   readonly prefix: string
   readonly timeoutMs: number
@@ -54,7 +54,7 @@ export function connectRedis({ url, prefix, timeoutMs, log, observe }: RedisOpti
     if (usable) log.info('Redis is used for answers')
     else
       log.warn(
-        { err: error },
+        { err: withoutArguments(error) },
         'Redis is not used until it answers again; requests are served without it',
       )
   }
@@ -151,6 +151,13 @@ function probe(client: Client, { name, timeoutMs, turn }: Probe): () => void {
   client.on('ready', () => void read())
   const timer = setInterval(() => void read(), PROBE_INTERVAL_MS).unref()
   return () => clearInterval(timer)
+}
+
+/** A server that does not know a command repeats its arguments. Those of HELLO contain the password. */
+function withoutArguments(error: unknown): unknown {
+  if (!(error instanceof ErrorReply)) return error
+  const [words] = error.message.split(/[,:'"`]/, 1)
+  return new ErrorReply(words)
 }
 
 class RedisTimeoutError extends Error {
