@@ -32,6 +32,9 @@ export const IN_PARTS = ['payment.create.in-parts', 'refund.create.in-parts'] as
 /** The scenario on a primary with a standby. */
 export const REPLICATED = 'payment.create.replicated'
 
+/** The scenarios with copies of answers in Redis. */
+export const COPIED = ['payment.create.copied', 'payment.create.withdrawn'] as const
+
 const CONCURRENT: readonly string[] = ['payment.create.together', 'payment.capture.together']
 
 /** Whether the scenario has several operations in progress at a time. */

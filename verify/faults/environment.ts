@@ -18,7 +18,7 @@ import { SmallDisk } from './small-disk.ts'
 
 interface LaneSetup extends Pick<
   LaneOptions,
-  'settings' | 'standbys' | 'byName' | 'pooled' | 'inParts' | 'replicated' | 'lowPriority'
+  'settings' | 'standbys' | 'byName' | 'pooled' | 'inParts' | 'replicated' | 'redis' | 'lowPriority'
 > {
   /** The changes of a mutant to the product. */
   readonly changes?: Changes

@@ -6,6 +6,7 @@ import type { Fault } from './fault.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
 import { contentionFaults } from './contention.ts'
+import { redisFaults } from './redis-faults.ts'
 import { shortages } from './shortages.ts'
 import { crashStore } from './store-outage.ts'
 import { PASS } from './watch.ts'
@@ -124,6 +125,7 @@ export const faults: readonly Fault[] = [
   ...eventFaults,
   ...shortages,
   ...failovers,
+  ...redisFaults,
 ]
 
 /** The store rejects the statement and does not execute it. */

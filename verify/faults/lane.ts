@@ -14,6 +14,7 @@ import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
 import { ApiRelay } from './api-relay.ts'
 import { makeDatabase, migrateLane } from './lane-database.ts'
 import type { LaneOptions } from './lane-options.ts'
+import { LaneRedis } from './lane-redis.ts'
 import { watchMoves } from './moves.ts'
 import { needPages } from './need-pages.ts'
 import type { Role } from './points.ts'
@@ -62,6 +63,7 @@ export class Lane {
   readonly secrets: readonly string[]
   readonly #names: NameServer | undefined
   readonly #pooler: PgBouncer | undefined
+  readonly #redis: LaneRedis | undefined
   readonly #relay: ApiRelay
   readonly #standIn: NodeProcess
   readonly #service: (role: Role) => Promise<ServiceProcess>
@@ -84,6 +86,7 @@ export class Lane {
       readonly relay: ApiRelay
       readonly names: NameServer | undefined
       readonly pooler: PgBouncer | undefined
+      readonly redis: LaneRedis | undefined
       readonly settings: Readonly<Record<string, string>>
       readonly secrets: readonly string[]
     },
@@ -92,6 +95,7 @@ export class Lane {
     this.watch = new Watch(options.idle)
     this.#names = parts.names
     this.#pooler = parts.pooler
+    this.#redis = parts.redis
     this.#relay = parts.relay
     this.#standIn = parts.standIn
     this.providerUrl = parts.providerUrl
@@ -109,8 +113,8 @@ export class Lane {
     const { programs, lowPriority = false } = options
     const { watch } = this
     const providerName = parts.names && PROVIDER_NAME
-    const provider = { providerUrl, providerName }
-    const usual = { programs, databaseUrl, ...provider, settings, cacheFolder, watch, lowPriority }
+    const peers = { databaseUrl, providerUrl, providerName, redisPort: parts.redis?.port }
+    const usual = { programs, ...peers, settings, cacheFolder, watch, lowPriority }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
 
@@ -152,7 +156,8 @@ export class Lane {
     const settings = shared
     const isPooled = options.pooled === true
     const pooler = isPooled ? await startPgBouncer(databaseUrl, POOLER) : undefined
-    const others = { standIn, relay, names, pooler, settings, secrets }
+    const redis = options.redis === true ? await LaneRedis.start(folder) : undefined
+    const others = { standIn, relay, names, pooler, redis, settings, secrets }
     const lane = new Lane(options, { databaseUrl, providerUrl, ...others })
     try {
       await lane.#begin()
@@ -181,6 +186,11 @@ export class Lane {
   get names(): NameServer {
     if (this.#names === undefined) throw new Error('the lane has no name server')
     return this.#names
+  }
+
+  get redis(): LaneRedis {
+    if (this.#redis === undefined) throw new Error('the lane has no Redis')
+    return this.#redis
   }
 
   /** Creates a tenant for one run, so that runs do not see each other. */
@@ -351,6 +361,7 @@ export class Lane {
       this.#relay.close(),
       this.#names?.stop(),
       this.#pooler?.stop(),
+      this.#redis?.stop(),
       this.owner.close(),
     ]
     await Promise.all([this.#standIn.ended, ...others])

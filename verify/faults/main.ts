@@ -5,18 +5,16 @@ import { runCommand, type Working } from '../../bench/command.ts'
 import { readCommit } from '../../bench/machine.ts'
 import type { Plot } from '../../bench/page.ts'
 import type { Progress } from '../../bench/progress.ts'
-import { hasPgBouncer } from '../../test/support/pgbouncer.ts'
-import { POOLED, type Case } from './case.ts'
+import type { Case } from './case.ts'
 import { Environment } from './environment.ts'
 import { HELP, readOptions, type FaultsOptions } from './options.ts'
-import { mutants } from './mutants/mutants.ts'
+import { findPossible } from './machine-needs.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
 import type { CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
-import { scenarios } from './scenarios.ts'
 import { soak, type SoakOutcome } from './soak/soak.ts'
 import { injectDuringRecovery } from './recovery-faults.ts'
 import { planSuite } from './suite-plan.ts'
@@ -79,11 +77,9 @@ async function runSelected(session: Session): Promise<Outcome> {
     const results = await suite.run(Array.from({ length: times }, (): Case => only))
     return { ...EMPTY_OUTCOME, results }
   }
-  const possible = scenarios.filter(({ needs }) => needs?.pooled !== true || hasPgBouncer)
-  if (possible.length < scenarios.length) {
-    progress.say(`left out: ${POOLED}, because PgBouncer is not installed`)
-  }
-  const { counted, failed } = await suite.count(possible.map(({ name }) => name))
+  const possible = findPossible()
+  for (const line of possible.leftOut) progress.say(line)
+  const { counted, failed } = await suite.count(possible.scenarios)
   if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()
@@ -103,7 +99,7 @@ async function runSelected(session: Session): Promise<Outcome> {
   const neighbours = await suite.run(plan.neighbours, 'Neighbours')
   await suite.end()
   const made = [...results, ...neighbours]
-  const { verdicts, controls } = await runMutants(context, mutants, made)
+  const { verdicts, controls } = await runMutants(context, possible.mutants, made)
   const single = [...made, ...events, ...contests, ...compared, ...others]
   const all = [...failed, ...single, ...nested, ...controls]
   return withSoak({ ...EMPTY_OUTCOME, counted, results: all, verdicts }, await soakRun)

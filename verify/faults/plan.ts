@@ -2,6 +2,7 @@
 // seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
 import {
+  COPIED,
   IN_PARTS,
   isConcurrent,
   labelOf,
@@ -10,11 +11,12 @@ import {
   type Case,
   type Label,
 } from './case.ts'
-import { durableStates } from './durable-states.ts'
+import { durableStates, isCommitBoundary } from './durable-states.ts'
 import type { Fault } from './fault.ts'
 import { faultNamed, faults } from './faults.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerKinds } from './providers.ts'
+import { isAtRedis } from './redis-faults.ts'
 
 /** The points of one scenario, in the order in which its counting run reached them. */
 export interface CountedScenario {
@@ -75,16 +77,27 @@ export function planRuns(
 /**
  * A contest is for the only operation in progress. With several in progress, the statements that they
  * share are struck: which other messages there are depends on timing. A pooler hides the process of
- * the server, and waits for a place in a full one. A server with a standby is there for failovers.
+ * the server, and waits for a place in a full one. A server with a standby is there for failovers, and
+ * copies are there for what happens to Redis, and around it.
  */
 function isFitFor(
   scenario: string,
-  { name, contests, affectsServer, needsStandby }: Fault,
-  { label }: Point,
+  { name, contests, affectsServer, needsStandby, needsRedis }: Fault,
+  point: Point,
 ): boolean {
+  const { label } = point
   if ((scenario === REPLICATED) !== (needsStandby === true)) return false
+  if (isCopied(scenario)) {
+    const isBasic = BASIC_FAULTS.includes(name) && isCommitBoundary(point)
+    return needsRedis === true || isAtRedis(point) || isBasic
+  }
+  if (needsRedis === true) return false
   if (scenario === POOLED && (affectsServer === true || name === 'terminate-backend')) return false
   return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
+}
+
+function isCopied(scenario: string): boolean {
+  return (COPIED as readonly string[]).includes(scenario)
 }
 
 const SHARED_STATEMENT = /\/(reserve|claim|advance|finish)\//
@@ -112,6 +125,7 @@ export const VARIANTS: readonly string[] = [
   ...OF_ONE_ORDER,
   'payment.create.together',
   'payment.capture.together',
+  ...COPIED,
   'payment.capture.refused',
   'payment.cancel.expired',
   'payment.follow.expired',
@@ -127,6 +141,7 @@ const OF_THE_SAME_CALLS: readonly string[] = [
   ...OF_ONE_ORDER,
   'payment.create.together',
   'payment.capture.together',
+  ...COPIED,
 ]
 
 /**

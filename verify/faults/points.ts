@@ -7,13 +7,13 @@ export type Role = 'api' | 'worker'
 
 export interface Place {
   readonly role: Role
-  /** The name of the statement or of the provider's endpoint. */
+  /** The name of the statement, of the provider's endpoint or of the command to Redis. */
   readonly name: string
-  /** The protocol message; for the provider `request`, `reply` or `body`. */
+  /** The protocol message; for the provider `request`, `reply` or `body`, for Redis `command` or `reply`. */
   readonly message: string
   /** Before the message is passed on, after that, or half-way through it. */
   readonly moment: 'before' | 'after' | 'middle'
-  readonly peer: 'store' | 'provider'
+  readonly peer: 'store' | 'provider' | 'redis'
   /** Whether the process sends or receives the message. */
   readonly direction: 'out' | 'in'
 }

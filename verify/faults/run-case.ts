@@ -187,8 +187,9 @@ function toViolations(work: Promise<readonly Violation[]>): Promise<readonly Vio
 async function releaseAll(lane: Lane): Promise<void> {
   // The stand-in answers the requests that it left unanswered.
   await lane.provider.removeFaults()
-  for (const { store, provider } of lane.processes) {
+  for (const { store, provider, redis } of lane.processes) {
     store.dropStalled()
+    redis?.dropStalled()
     provider.dropStalled()
     provider.endGathering()
     await provider.releaseDeferred()

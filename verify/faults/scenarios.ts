@@ -6,6 +6,7 @@ import { captureTogether, payTogether } from './batches.ts'
 import { cancelAfterwards, cancelAtOnce } from './cancellations.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
+import { copied } from './copies.ts'
 import { IN_PARTS, POOLED, REPLICATED, type Case } from './case.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
@@ -57,6 +58,7 @@ export const scenarios: readonly Scenario[] = [
   { ...refund, name: IN_PARTS[1], needs: { inParts: true } },
   payTogether,
   captureTogether,
+  ...copied,
   cancelAfterwards,
   payReferenced,
   refundReferenced,

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { ProviderProxy } from './provider-proxy.ts'
+import { RedisProxy } from './redis-proxy.ts'
 import { StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
 
@@ -28,6 +29,8 @@ export interface ServiceOptions {
   readonly providerUrl: string
   /** The host name of the provider for the process; by default its address. */
   readonly providerName?: string | undefined
+  /** The port of Redis on this machine, if an API process has one. */
+  readonly redisPort?: number | undefined
   readonly settings: Readonly<Record<string, string>>
   /** Keeps compiled code for the next process. */
   readonly cacheFolder: string
@@ -40,6 +43,7 @@ export class ServiceProcess {
   readonly role: Role
   readonly store: StoreProxy
   readonly provider: ProviderProxy
+  readonly redis: RedisProxy | undefined
   /** All log lines so far. */
   readonly lines: string[] = []
   readonly #child: ChildProcess
@@ -55,12 +59,13 @@ export class ServiceProcess {
 
   private constructor(
     options: ServiceOptions,
-    proxies: { readonly store: StoreProxy; readonly provider: ProviderProxy },
+    proxies: Pick<ServiceProcess, 'store' | 'provider' | 'redis'>,
   ) {
     const { role, programs, databaseUrl, settings, cacheFolder, lowPriority } = options
     this.role = role
     this.store = proxies.store
     this.provider = proxies.provider
+    this.redis = proxies.redis
     const url = new URL(databaseUrl)
     url.port = String(this.store.port)
     const providerUrl = new URL(this.provider.url)
@@ -78,6 +83,7 @@ export class ServiceProcess {
         NODE_COMPILE_CACHE: cacheFolder,
         DATABASE_URL: url.href,
         STRIPE_API_BASE: providerUrl.origin,
+        ...(this.redis && { REDIS_URL: this.redis.url }),
         // A port that was found free could be taken while the process stands by.
         PORT: '0',
       },
@@ -101,10 +107,12 @@ export class ServiceProcess {
   }
 
   static async standBy(options: ServiceOptions): Promise<ServiceProcess> {
-    const { role, watch, databaseUrl, providerUrl } = options
+    const { role, watch, databaseUrl, providerUrl, redisPort } = options
     const store = await StoreProxy.open(role, Number(new URL(databaseUrl).port), watch)
     const provider = await ProviderProxy.open(role, providerUrl, watch)
-    return new ServiceProcess(options, { store, provider })
+    const hasRedis = role === 'api' && redisPort !== undefined
+    const redis = hasRedis ? await RedisProxy.open(role, redisPort, watch) : undefined
+    return new ServiceProcess(options, { store, provider, redis })
   }
 
   /** The port of an API that works. */
@@ -146,7 +154,7 @@ export class ServiceProcess {
   async remove(): Promise<void> {
     this.signal('SIGKILL')
     await this.ended
-    await Promise.all([this.store.close(), this.provider.close()])
+    await Promise.all([this.store.close(), this.provider.close(), this.redis?.close()])
   }
 
   /** How the process ended unexpectedly, returned once; undefined when it has not. */

@@ -62,6 +62,8 @@ export interface Operation {
   pending: Answer | undefined
   /** Whether its client has canceled its key, so that what it took is refunded. */
   isCanceled?: true
+  /** How many of its answers came before its stored response was dropped, if it was. */
+  droppedAfter?: number
 }
 
 /** A request that the service must refuse, and its answer. */

@@ -186,18 +186,29 @@ function checkRefusals({ history }: Facts) {
 
 function checkAnswers({ history, records }: Facts) {
   const repeated = history.operations.filter(({ answers }) => answers.length > 1)
-  const different = repeated.flatMap(({ key, answers }) => {
-    const count = new Set(answers.map(({ status, digest }) => `${status} ${digest}`)).size
-    return count === 1 ? [] : [`${key}: ${count} different answers`]
-  })
+  const different = repeated.flatMap(({ key, answers, droppedAfter = answers.length }) =>
+    [answers.slice(0, droppedAfter), answers.slice(droppedAfter)].flatMap((equal) => {
+      const count = new Set(equal.map(({ status, digest }) => `${status} ${digest}`)).size
+      return count <= 1 ? [] : [`${key}: ${count} different answers`]
+    }),
+  )
+  const replayed = history.operations.flatMap(({ key, answers, droppedAfter }) =>
+    answers
+      .slice(droppedAfter ?? answers.length)
+      .filter(({ status }) => status !== GONE)
+      .map(({ status }) => `${key}: answered ${status} after its response was dropped`),
+  )
   const labels = new Map(records.payments.map(({ id, metadata }) => [id, metadata[LABEL_FIELD]]))
   const created = history.operations.filter(({ content }) => content.kind === 'payment.create')
   const ofOthers = created.flatMap(({ key, label, answers: [first] }) => {
     const owner = labels.get(first?.resource.id ?? '') ?? label
     return owner === label ? [] : [`${key}: the answer is about ${owner}, not ${label}`]
   })
-  return { checked: repeated.length + created.length, broken: [...different, ...ofOthers] }
+  const broken = [...different, ...replayed, ...ofOthers]
+  return { checked: repeated.length + created.length, broken }
 }
+
+const GONE = 410
 
 function checkClientAnswers({ history, records }: Facts) {
   const known = new Map(

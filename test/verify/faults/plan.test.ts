@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/case.ts'
+import type { Fault } from '../../../verify/faults/fault.ts'
 import { faultNamed, faults } from '../../../verify/faults/faults.ts'
 import { planNested, planProviders, planRuns, planStatePairs } from '../../../verify/faults/plan.ts'
 import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
@@ -48,6 +49,11 @@ function counted(scenario: string, times: number) {
 const all = [counted('payment.create', 3), counted('refund.create', 20)]
 const labels = (quick: boolean, seed = 1) => planRuns(all, { quick, seed }).map(labelOf)
 
+/** Whether it needs no scenario of its own. */
+function isForAny({ needsStandby, needsRedis }: Fault): boolean {
+  return needsStandby !== true && needsRedis !== true
+}
+
 /** The faults that a full plan has for a scenario. */
 function faultsOf(scenario: string): Set<string> {
   const runs = planRuns([counted(scenario, 1)], { quick: false, seed: 1 })
@@ -71,6 +77,36 @@ test('on a server with a standby every fault is a failover, and elsewhere none i
   expect(faultsOf('payment.create.replicated')).toEqual(new Set(failovers))
   const others = faultsOf('payment.create')
   expect(failovers.filter((name) => others.has(name))).toEqual([])
+})
+
+test('with copies in Redis, Redis fails around them, and a process or a connection at each commit', () => {
+  const counter = new PointCounter()
+  const command = {
+    role: 'api',
+    name: 'redis-get',
+    message: 'command',
+    moment: 'before',
+    peer: 'redis',
+    direction: 'out',
+  } as const
+  const points = [...places, command].map((place) => counter.count(place))
+  const runs = planRuns([{ scenario: 'payment.create.copied', points }], { quick: false, seed: 1 })
+  const made = runs.map(({ injections: [first] }) => `${first?.fault}@${first?.point}`)
+  const redisFaults = faults.flatMap(({ name, needsRedis }) => (needsRedis === true ? name : []))
+
+  expect(redisFaults).toContain('redis-flushed')
+  for (const name of [...redisFaults, 'SIGKILL', 'reset', 'stall', 'SIGTERM']) {
+    expect(made).toContain(`${name}@api/redis-get/command#1/before`)
+  }
+  const atCommits = made.filter((run) => run.endsWith('@api/reserve/Sync#1/after'))
+  expect(atCommits.toSorted()).toEqual(
+    [...redisFaults, 'SIGKILL', 'reset']
+      .map((name) => `${name}@api/reserve/Sync#1/after`)
+      .toSorted(),
+  )
+  expect(made.filter((run) => run.includes('/claim/') || run.includes('provider-'))).toEqual([])
+  const others = faultsOf('payment.create')
+  expect(redisFaults.filter((name) => others.has(name))).toEqual([])
 })
 
 test('where several operations are in progress, the statements that they share are struck', () => {
@@ -102,7 +138,7 @@ test('the full plan has every fault at every point to which it applies, once', (
   const expected = all.flatMap(({ scenario, points }) =>
     points.flatMap((point) =>
       faults
-        .filter((fault) => fault.appliesAt(point) && fault.needsStandby !== true)
+        .filter((fault) => fault.appliesAt(point) && isForAny(fault))
         .map(({ name }) => `${scenario}:${name}@${point.label}`),
     ),
   )
@@ -127,8 +163,7 @@ test('the quick plan has every point of payment.create, and a sample of the rest
 test.each([1, 2, 3])('the quick plan of seed %d has every fault', (seed) => {
   const applicable = faults.filter(
     (fault) =>
-      fault.needsStandby !== true &&
-      all.some(({ points }) => points.some((point) => fault.appliesAt(point))),
+      isForAny(fault) && all.some(({ points }) => points.some((point) => fault.appliesAt(point))),
   )
   const used = planRuns(all, { quick: true, seed }).map(({ injections }) => injections[0]?.fault)
 

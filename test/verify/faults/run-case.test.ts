@@ -9,6 +9,7 @@ import { readLedgerChanges } from '../../../verify/faults/moves.ts'
 import { AUTOMATIC } from '../../../verify/faults/payments.ts'
 import { hasPassed } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
+import { needsOf } from '../../../verify/faults/scenarios.ts'
 import { faultPrograms } from '../../support/programs.ts'
 import { until } from '../../support/until.ts'
 
@@ -82,6 +83,34 @@ test('recovers from faults between the parts of a statement', async () => {
     expect(hasPassed(result)).toBe(true)
   }
   await inParts.remove()
+})
+
+test('recovers from faults of Redis, and of the processes that use it', async () => {
+  const withRedis = await environment.startLane(needsOf(readLabel('payment.create.copied')))
+  const place = { lane: withRedis, bystander: await Bystander.create(withRedis, signal), signal }
+  const labels = [
+    'payment.create.copied',
+    'payment.create.copied:SIGKILL@api/redis-set/command#2/after',
+    'payment.create.copied:redis-failover@api/redis-get/command#2/before',
+    'payment.create.withdrawn:redis-restored@api/redis-get/reply#2/before',
+  ]
+
+  for (const label of labels) {
+    const { injections } = readLabel(label)
+    const { result, points } = await runCase(place, readLabel(label))
+    const struck = injections.length
+    expect(result).toMatchObject({ case: label, violations: [], struck, outcome: '201 succeeded' })
+    if (struck > 0) continue
+    expect(points.map((point) => point.label)).toEqual(
+      expect.arrayContaining([
+        'api/redis-get/command#1/before',
+        'api/redis-set/command#1/after',
+        'api/redis-set/reply#2/before',
+        'api/redis-get/reply#3/before',
+      ]),
+    )
+  }
+  await withRedis.remove()
 })
 
 test.each(['api', 'worker'] as const)(

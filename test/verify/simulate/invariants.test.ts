@@ -248,6 +248,14 @@ const cases: readonly Case[] = [
     broken: { 'byte for byte': 'key-1: 2 different answers' },
   },
   {
+    what: 'a replay of a dropped response',
+    change: (_, { operations }) => {
+      const first = operations[0] as Operation
+      Object.assign(first, { answers: [...first.answers, ...first.answers], droppedAfter: 1 })
+    },
+    broken: { 'byte for byte': 'key-1: answered 201 after its response was dropped' },
+  },
+  {
     what: 'an answer about the payment of another key',
     change: (_, { operations }) => {
       const first = operations[0] as Operation
@@ -308,6 +316,15 @@ describe('the promises', () => {
       expect(findBroken(history, makeRecords())).toEqual({})
     },
   )
+
+  test('after its response was dropped, a key has another answer', () => {
+    const history = makeHistory()
+    const first = history.operations[0] as Operation
+    const gone = answer({ status: 410, digest: 'gone' })
+    Object.assign(first, { answers: [...first.answers, gone, gone], droppedAfter: 1 })
+
+    expect(findBroken(history, makeRecords())).toEqual({})
+  })
 
   test('a payment may not leave a final status', () => {
     const history = makeHistory()

@@ -8,6 +8,7 @@ import { checkCallsDuringAbsence } from '../fencing.ts'
 import type { Lane } from '../lane.ts'
 import type { CountedScenario } from '../plan.ts'
 import type { Point } from '../points.ts'
+import { isAtRedis } from '../redis-faults.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
@@ -36,9 +37,10 @@ export function choicesOf(
   const points = counted.flatMap((scenario) => scenario.points).filter(isFirst)
   const known = [...new Map(points.map((point) => [point.label, point])).values()]
   return faults
-    .filter(({ contests, needsDisk, needsStandby }) => {
+    .filter(({ contests, needsDisk, needsStandby, needsRedis }) => {
       if (needsDisk === true && typeof disk !== 'object') return false
       if (needsStandby === true && replicated !== true) return false
+      if (needsRedis === true) return false
       // A contest needs a tenant with one operation in progress, and a soak has many.
       return contests !== true
     })
@@ -48,9 +50,12 @@ export function choicesOf(
     .filter((own) => own.length > 0)
 }
 
-/** Counting starts again with each fault, so the next operation at a place has ordinal 1. */
-function isFirst({ label }: Point): boolean {
-  return label.includes('#1/')
+/**
+ * Counting starts again with each fault, so the next operation at a place has ordinal 1. A soak has no
+ * Redis.
+ */
+function isFirst(point: Point): boolean {
+  return point.label.includes('#1/') && !isAtRedis(point)
 }
 
 export interface InjectionOptions {

@@ -1,0 +1,144 @@
+// The scenarios with copies of answers in Redis: a payment that is replayed from a copy, and a copy whose
+// response is dropped and whose API key is revoked. Every answer must be the one of PostgreSQL.
+import { setTimeout as wait } from 'node:timers/promises'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { advanceAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
+import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
+import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
+import type { Answer, Operation } from '../simulate/history.ts'
+import { COPIED } from './case.ts'
+import { Merchant, RECOVERY_LIMIT_SECONDS } from './merchant.ts'
+import { AUTOMATIC } from './payments.ts'
+import type { Violation } from './results.ts'
+import type { LaneNeeds, Scenario } from './scenario.ts'
+
+const needs: LaneNeeds = {
+  redis: true,
+  // On a busy machine a shorter time would pass without a fault.
+  settings: { REDIS_TIMEOUT_MS: '500' },
+}
+
+/** A process that lost the connection by which it hears of drops asks at the latest after 6 s. */
+const DROP_LIMIT_MS = 7_000
+const POLL_MS = 20
+const UNAUTHORIZED = 401
+const GONE = 410
+
+export const copied: readonly Scenario[] = [
+  {
+    name: COPIED[0],
+    needs,
+    prepare: untilRedisIsUsed,
+    act: payAndReplay,
+    check: compareWithStored,
+  },
+  { name: COPIED[1], needs, prepare: copyPayment, act: withdraw, check: compareWithStored },
+]
+
+async function untilRedisIsUsed({ lane, signal }: Merchant): Promise<string> {
+  while (lane.process('api').redis?.hasProbed !== true) await wait(POLL_MS, undefined, { signal })
+  return ''
+}
+
+/** The second replay comes from the copy also if a fault struck the first. */
+async function payAndReplay(merchant: Merchant): Promise<void> {
+  await merchant.pay(AUTOMATIC)
+  await merchant.replay()
+  await merchant.replay()
+}
+
+/** Makes a payment whose answer is copied, also in the snapshot. */
+async function copyPayment(merchant: Merchant): Promise<string> {
+  await untilRedisIsUsed(merchant)
+  await merchant.pay(AUTOMATIC)
+  await replayFromCopy(merchant)
+  await merchant.lane.redis.keepSnapshot()
+  return ''
+}
+
+/** Revokes an API key that has used the copy, and then drops the response. */
+async function withdraw(merchant: Merchant): Promise<void> {
+  const { lane, tenant, signal } = merchant
+  const operation = theOnly(merchant)
+  const secret = makeApiKey()
+  const other = new Merchant(lane, { id: tenant.id, apiKey: secret }, signal)
+  const { sql } = lane.owner
+  const { id } = await inTransaction(sql, (tx) => insertApiKey(tx, { tenantId: tenant.id, secret }))
+  await untilAnswered(other, operation)
+  await inTransaction(sql, (tx) => revokeKeyIfNotRevoked(tx, id))
+  const { status } = await untilAnswered(other, operation)
+  if (status !== UNAUTHORIZED) {
+    merchant.violations.push({ invariant: 9, what: `a revoked API key is answered ${status}` })
+  }
+  await dropResponse(merchant)
+  await untilDropped(merchant, operation)
+  await merchant.replay()
+}
+
+function theOnly({ history: { operations } }: Merchant): Operation {
+  const [operation] = operations
+  if (operation === undefined) throw new Error('the payment was not prepared')
+  return operation
+}
+
+/** Asks until there is an answer: a fault may cost some. It is none of the operation's own. */
+async function untilAnswered(merchant: Merchant, operation: Operation): Promise<Answer> {
+  const { sender, signal } = merchant
+  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  while (performance.now() < endsAt) {
+    const { content, key } = operation
+    const answer = await sender.send(content, key, { patience: 'wait', signal })
+    if (answer !== undefined && answer.status < 500) return answer
+    await wait(POLL_MS, undefined, { signal })
+  }
+  throw new Error('the copied request has no answer')
+}
+
+async function dropResponse({ lane, tenant }: Merchant): Promise<void> {
+  await inTransaction(lane.owner.sql, async (tx) => {
+    const [row] = await tx<{ id: string; paymentId: string }[]>`
+      select id, payment_id as "paymentId" from idempotency_keys where tenant_id = ${tenant.id}
+    `
+    if (row === undefined) throw new Error('the payment has no key')
+    const operation = { ...row, tenantId: tenant.id, status: 'completed', refundId: null } as const
+    // The trigger that records moves must not take it for one of the engine.
+    await tx`set local session_replication_role = replica`
+    await dropResponseIfCompleted(tx, operation, 'ietf')
+    await advanceAnswerEpoch(tx)
+  })
+}
+
+/** Every later answer must say that the response was dropped. */
+async function untilDropped(merchant: Merchant, operation: Operation): Promise<void> {
+  const endsAt = performance.now() + DROP_LIMIT_MS
+  while (performance.now() < endsAt) {
+    if ((await untilAnswered(merchant, operation)).status === GONE) break
+    await wait(POLL_MS)
+  }
+  operation.droppedAfter = operation.answers.length
+}
+
+/** Redis is used again, and what it has equals what PostgreSQL stored. */
+async function compareWithStored(merchant: Merchant): Promise<Violation[]> {
+  const isUsed = await replayFromCopy(merchant)
+  await merchant.lane.redis.flush()
+  // Without a copy, the answer is the stored one.
+  await merchant.replay()
+  return isUsed ? [] : [{ invariant: 7, what: 'no copy is used after the fault', isLate: true }]
+}
+
+/** A connection that is cut in silence is given up after 5 s. */
+const USE_LIMIT_MS = 15_000
+
+/** Replays until an answer comes from a copy; returns whether one did in time. */
+async function replayFromCopy(merchant: Merchant): Promise<boolean> {
+  const { redis } = merchant.lane
+  const before = await redis.countHits()
+  const endsAt = performance.now() + USE_LIMIT_MS
+  while (performance.now() < endsAt) {
+    await merchant.replay()
+    if ((await redis.countHits()) > before) return true
+    await wait(POLL_MS, undefined, { signal: merchant.signal })
+  }
+  return false
+}
