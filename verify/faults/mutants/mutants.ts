@@ -3,6 +3,7 @@
 import type { Mutant } from './mutant.ts'
 import { mutantsOfBatches } from './of-batches.ts'
 import { mutantsOfCalls } from './of-calls.ts'
+import { mutantsOfCopies } from './of-copies.ts'
 import { mutantsOfDisputes } from './of-disputes.ts'
 import { mutantsOfEvents } from './of-events.ts'
 import { mutantsOfHolds } from './of-holds.ts'
@@ -22,6 +23,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfEvents,
   ...mutantsOfDisputes,
   ...mutantsOfKeys,
+  ...mutantsOfCopies,
   ...mutantsOfBatches,
   ...mutantsOfReferences,
   ...mutantsOfMoney,

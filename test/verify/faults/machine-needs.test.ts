@@ -1,0 +1,38 @@
+import { expect, test } from '@jest/globals'
+import { findPossible } from '../../../verify/faults/machine-needs.ts'
+import { mutants } from '../../../verify/faults/mutants/mutants.ts'
+import { scenarios } from '../../../verify/faults/scenarios.ts'
+
+const ALL = { pgBouncer: true, redisServer: true }
+
+test('a machine with every program leaves nothing out', () => {
+  const possible = findPossible(ALL)
+
+  expect(possible.scenarios).toEqual(scenarios.map(({ name }) => name))
+  expect(possible.mutants).toEqual(mutants)
+  expect(possible.leftOut).toEqual([])
+})
+
+test('without PgBouncer its scenario is left out, and said', () => {
+  const { scenarios: left, leftOut } = findPossible({ ...ALL, pgBouncer: false })
+
+  expect(left).not.toContain('payment.create.pooled')
+  expect(leftOut).toEqual(['left out: payment.create.pooled, because PgBouncer is not installed'])
+})
+
+test('without redis-server its scenarios and mutants are left out, and said', () => {
+  const possible = findPossible({ ...ALL, redisServer: false })
+
+  expect(possible.scenarios).not.toContain('payment.create.copied')
+  expect(possible.scenarios).toContain('payment.create.pooled')
+  expect(possible.mutants.length).toBe(mutants.length - 3)
+  expect(possible.leftOut).toEqual(
+    [
+      'payment.create.copied',
+      'payment.create.withdrawn',
+      'mutant redis-decides-who-executes',
+      'mutant copy-outlives-its-response',
+      'mutant copy-found-before-authentication',
+    ].map((what) => `left out: ${what}, because redis-server is not installed`),
+  )
+})
