@@ -87,8 +87,8 @@ async function openAddress(target: Target): Promise<Address> {
 async function leadTo(address: Address, next: Target): Promise<void> {
   const former = address.target
   address.target = next
-  await former.stop()
   const before = address.connections
+  await former.stop()
   await until(() => address.connections > before)
 }
 
