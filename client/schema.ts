@@ -6376,7 +6376,7 @@ export interface components {
                  */
                 id: string;
             }) | null;
-            /** @description What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the rest of its money is refunded. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed. */
+            /** @description What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the provider has accepted refunds of all its money. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed. */
             cancellation: ("in_progress" | "prevented" | "undone" | "nothing_to_undo" | "refused") | null;
             /**
              * Format: date-time

@@ -6,16 +6,23 @@ import {
   findCancellation,
   type CanceledOperation,
 } from '../db/idempotency/cancellations.ts'
+import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
 import { findIdempotencyKey } from '../db/idempotency/idempotency-keys.ts'
 import type { StoredProviderEvent } from '../db/events/provider-events.ts'
 import { isDisputed } from '../db/payments/disputes.ts'
 import { findPayment, markProcessingIfIn } from '../db/payments/payments.ts'
-import { detailsOfRefund, insertRefunds } from '../db/payments/refunds.ts'
+import {
+  detailsOfRefund,
+  findRefund,
+  findUnreturned,
+  insertRefunds,
+} from '../db/payments/refunds.ts'
 import { undoableOperations, type CancellationStatus } from '../domain/idempotency/cancellation.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { keyOfCancellation } from '../domain/events/provider-event.ts'
-import { amountLeftMinor, type Payment } from '../domain/payments/payment.ts'
+import type { Payment } from '../domain/payments/payment.ts'
 import { waitingStatuses } from '../domain/payments/payment-status.ts'
+import { followedRefundStatuses } from '../domain/payments/refund-standing.ts'
 import { cancelOperation } from '../engine/cancel-operation.ts'
 import type { Engine } from '../engine/engine.ts'
 import { cancelPayment, type CancelParameters } from './cancel-payment/phases.ts'
@@ -56,21 +63,17 @@ async function undo(
   // It stopped half-way: its money may be held.
   const isStopped = status === 'failed_retryable' && isUndoable
   if (responseStatus === null && !isStopped) return 'pending'
-  if (isUndoable) return await undoPayment(engine, ref, canceled, payment)
-  return responseStatus !== null && responseStatus < 300 ? 'refused' : 'nothing_to_undo'
+  const hasSucceeded = responseStatus !== null && responseStatus < 300
+  if (!isUndoable) return hasSucceeded ? 'refused' : 'nothing_to_undo'
+  // The payment was there before. If it is captured, another operation captured it.
+  if (operation === 'payment.capture' && !hasSucceeded) return 'nothing_to_undo'
+  return await undoPayment(engine, ref, payment)
 }
 
-async function undoPayment(
-  engine: Engine,
-  ref: OperationRef,
-  { operation }: CanceledOperation,
-  payment: Payment,
-): Promise<Undone> {
+async function undoPayment(engine: Engine, ref: OperationRef, payment: Payment): Promise<Undone> {
   switch (payment.status) {
     case 'requires_action':
     case 'requires_capture':
-      // A capture that did not happen leaves the hold as it was.
-      if (operation === 'payment.capture') return 'nothing_to_undo'
       return await cancelHold(engine, ref, payment)
     case 'succeeded':
       return await refundRest(engine, ref, payment)
@@ -87,14 +90,19 @@ async function undoPayment(
 }
 
 /** If the provider refuses, the payment moves on, and is refunded then. */
-async function cancelHold(engine: Engine, { id }: OperationRef, payment: Payment): Promise<Undone> {
+async function cancelHold(
+  engine: Engine,
+  ref: OperationRef,
+  payment: Payment,
+  attempt = 1,
+): Promise<Undone> {
   const { sql } = engine.store
   const { tenantId, id: paymentId } = payment
-  const key = keyOfCancellation('cancel', id)
+  const key = keyOfCancellation('cancel', ref.id, attempt)
   const started = await findIdempotencyKey(sql, tenantId, key)
   if (started !== undefined) {
     await pursue(engine, started, payment)
-    return 'pending'
+    return isGivenUp(started) ? await cancelHold(engine, ref, payment, attempt + 1) : 'pending'
   }
   const parameters = { reason: 'abandoned' } satisfies CancelParameters
   const canceling = { key, operation: cancelPayment.name, parameters, tenantId, paymentId }
@@ -103,18 +111,35 @@ async function cancelHold(engine: Engine, { id }: OperationRef, payment: Payment
   return 'pending'
 }
 
-async function refundRest(engine: Engine, { id }: OperationRef, payment: Payment): Promise<Undone> {
+/** Waits for every refund that the provider has not accepted: it may leave its amount unreturned. */
+async function refundRest(engine: Engine, ref: OperationRef, payment: Payment): Promise<Undone> {
   const { sql } = engine.store
-  const { tenantId, id: paymentId } = payment
-  const key = keyOfCancellation('refund', id)
-  const started = await findIdempotencyKey(sql, tenantId, key)
-  if (started !== undefined) {
-    if ((await pursue(engine, started, payment)) === 'pending') return 'pending'
-    return started.response?.status === 201 ? 'undone' : 'refused'
-  }
-  if (amountLeftMinor(payment) === 0) return 'undone'
+  const { leftMinor, isRefunding } = await findUnreturned(sql, payment)
+  if (isRefunding) return 'pending'
+  if (leftMinor === 0) return 'undone'
   // The bank has taken the money back.
   if (await isDisputed(sql, payment)) return 'refused'
+  return await refundLeft(engine, ref, payment, 1)
+}
+
+/** Begins a refund of what is left. There is another one only if the earlier ones cannot return that. */
+async function refundLeft(
+  engine: Engine,
+  ref: OperationRef,
+  payment: Payment,
+  attempt: number,
+): Promise<Undone> {
+  const { sql } = engine.store
+  const { tenantId, id: paymentId } = payment
+  const key = keyOfCancellation('refund', ref.id, attempt)
+  const started = await findIdempotencyKey(sql, tenantId, key)
+  if (started !== undefined) {
+    const result = await pursue(engine, started, payment)
+    if (result === 'pending') return 'pending'
+    // Ignored: less is left than its amount. Accepted: another refund has failed since.
+    const isOver = result === 'ignored' || isGivenUp(started) || (await isAccepted(engine, started))
+    return isOver ? await refundLeft(engine, ref, payment, attempt + 1) : 'refused'
+  }
   const rest = {
     amountMinor: null,
     reason: 'requested_by_customer',
@@ -125,4 +150,17 @@ async function refundRest(engine: Engine, { id }: OperationRef, payment: Payment
   const refund = { ...refunding, refundId: randomUUIDv7(), details: detailsOfRefund(rest) }
   await reserve(engine, refund, insertRefunds(sql), 'refund.created')
   return 'pending'
+}
+
+/** The reaper has completed it, because nothing retried it for the whole retention. */
+function isGivenUp({ response }: IdempotencyKey): boolean {
+  return response?.status === 408
+}
+
+async function isAccepted(
+  { store }: Engine,
+  { tenantId, refundId }: IdempotencyKey,
+): Promise<boolean> {
+  const refund = refundId === null ? undefined : await findRefund(store.sql, tenantId, refundId)
+  return followedRefundStatuses.some((status) => status === refund?.status)
 }

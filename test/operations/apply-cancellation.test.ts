@@ -3,20 +3,26 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
-import { reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
+import { findIdempotencyKey, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
-import { CANCELLATION, type ProviderEventRef } from '../../src/domain/events/provider-event.ts'
+import {
+  CANCELLATION,
+  keyOfCancellation,
+  type ProviderEventRef,
+} from '../../src/domain/events/provider-event.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { cancelOperation } from '../../src/engine/cancel-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import type { CallName } from '../../src/provider/payment-provider.ts'
+import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
+import { reap } from '../../src/recovery/reaper.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import { runWaiting } from './follow-payment/provider-events.ts'
+import { applyAll, deliver, eventAbout, runWaiting } from './follow-payment/provider-events.ts'
 import { captured, held } from './made-payments.ts'
 
 let t: TestEngine
@@ -56,6 +62,13 @@ async function finishCancellation(ref: Accepted): Promise<unknown> {
 }
 
 const openCall = { reason: 'no answer', asked: {}, answered: {} }
+const declined = {
+  outcome: 'declined',
+  failure: { code: 'generic_decline', declineCode: null, message: 'declined' },
+  providerPaymentId: null,
+  asked: {},
+  answered: {},
+}
 
 /** The calls that moved money of the payment at the provider. */
 async function executed({ paymentId }: Accepted): Promise<string[]> {
@@ -223,6 +236,17 @@ describe('a payment that is under way', () => {
     expect(await finishCancellation(ref)).toBe('undone')
     expect((await t.readPayment(ref)).status).toBe('canceled')
   })
+
+  test('has its hold released by another cancel when the reaper has given up the first', async () => {
+    const ref = await cancelAround('authorize', 'after', true)
+    await applyProviderEvent(t.engine, eventOf(ref))
+    const own = await findOwn('cancel', ref)
+    await runOperation(notExecuted('cancel'), own)
+    await giveUp(own)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    expect((await t.readPayment(ref)).status).toBe('canceled')
+  })
 })
 
 describe('a completed operation', () => {
@@ -274,11 +298,150 @@ describe('a completed operation', () => {
     expect(await t.readPayment(payment)).toMatchObject({ amountRefundedMinor: expect.any(Number) })
   })
 
+  test('a capture that was refused leaves the money of a later one', async () => {
+    const payment = await held(t)
+    const ref = await t.acceptCapture(payment)
+    await runOperation(
+      aroundCall(t.engine, 'capture', () => Promise.resolve(declined)),
+      ref,
+    )
+    await runOperation(t.engine, await t.acceptCapture(payment))
+
+    expect(await cancel(ref)).toBe('later')
+
+    expect(await finishCancellation(ref)).toBe('nothing_to_undo')
+    expect(await t.readPayment(payment)).toMatchObject({
+      status: 'succeeded',
+      amountRefundedMinor: 0,
+    })
+  })
+
   test('a refund cannot be undone', async () => {
     const ref = await t.acceptRefund(await captured(t))
     await runOperation(t.engine, ref)
 
     expect(await cancel(ref)).toBe('refused')
+  })
+})
+
+/** A captured payment whose key is canceled, before anything is refunded. */
+async function canceledPayment(): Promise<Accepted> {
+  const ref = await t.accept()
+  await runOperation(t.engine, ref)
+  expect(await cancel(ref)).toBe('later')
+  return ref
+}
+
+/** The operation that the cancellation has begun. */
+async function findOwn(by: 'cancel' | 'refund', { tenantId, id }: Accepted) {
+  const key = await findIdempotencyKey(t.engine.store.sql, tenantId, keyOfCancellation(by, id))
+  return { tenantId, id: key?.id ?? '', refundId: key?.refundId ?? '' }
+}
+
+const findOwnRefund = (ref: Accepted) => findOwn('refund', ref)
+
+/** An engine whose call is never made, and not tried again. */
+const notExecuted = (call: CallName) =>
+  aroundCall(withoutRetries(t.engine), call, () =>
+    Promise.resolve({ outcome: 'not_executed', ...openCall }),
+  )
+
+/** Its key expires, and the reaper completes it. */
+async function giveUp(ref: OperationRef): Promise<void> {
+  await expireKeys(t.engine.store.sql, ref)
+  await reap(t.engine, {
+    ...t.engine.settings,
+    TOMBSTONE_RETENTION_SECONDS: 1_000_000,
+    REAP_BATCH_SIZE: 100,
+    STORE_TIMEOUT_MS: 10_000,
+  })
+  expect((await t.readKey(ref))['response_status']).toBe(408)
+}
+
+/** The bank returns the money of a refund that the provider has accepted. */
+async function failAtProvider(ref: Accepted, refund: { refundId: string }): Promise<void> {
+  const { providerRefundId } = await t.readRefund(refund)
+  const objectId = providerRefundId ?? ''
+  await t.provider.control('POST', `/refunds/${objectId}/settle`, { status: 'failed' })
+  const payment = await t.readPayment(ref)
+  const event = eventAbout(payment, { type: 'refund.failed', objectId })
+  await deliver(t.engine, event)
+  await applyAll(t, [event])
+  expect((await t.readRefund(refund)).status).toBe('failed')
+}
+
+describe('what another refund may leave', () => {
+  test('is refunded once a refund of the client, which was under way, is declined', async () => {
+    const ref = await canceledPayment()
+    const refund = await t.acceptRefund(ref)
+
+    expect(await applyProviderEvent(t.engine, eventOf(ref))).toBe('pending')
+    expect((await t.readKey(ref))['cancellation']).toBe('in_progress')
+    await runOperation(
+      aroundCall(t.engine, 'refund', () => Promise.resolve(declined)),
+      refund,
+    )
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    const payment = await t.readPayment(ref)
+    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+  })
+
+  test('is refunded when the client refunds a part before the refund of all is repeated', async () => {
+    const ref = await canceledPayment()
+    await applyProviderEvent(t.engine, eventOf(ref))
+    await runOperation(notExecuted('refund'), await findOwnRefund(ref))
+    await runOperation(t.engine, await t.acceptRefund(ref, 100))
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    const payment = await t.readPayment(ref)
+    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+  })
+
+  test('is refunded when a refund of the client fails at the provider meanwhile', async () => {
+    const ref = await t.accept()
+    await runOperation(t.engine, ref)
+    const refund = await t.acceptRefund(ref, 100)
+    await runOperation(t.engine, refund)
+    await cancel(ref)
+    await applyProviderEvent(t.engine, eventOf(ref))
+    await runWaiting(t)
+    await failAtProvider(ref, refund)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    const payment = await t.readPayment(ref)
+    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+  })
+
+  test('is refunded by another refund when the reaper has given up the first', async () => {
+    const ref = await canceledPayment()
+    await applyProviderEvent(t.engine, eventOf(ref))
+    const own = await findOwnRefund(ref)
+    await runOperation(notExecuted('refund'), own)
+    await giveUp(own)
+
+    expect(await finishCancellation(ref)).toBe('undone')
+    const payment = await t.readPayment(ref)
+    expect(payment.amountRefundedMinor).toBe(payment.amountMinor)
+  })
+
+  test('is not refunded again when the refund of the cancellation fails at the provider', async () => {
+    const ref = await canceledPayment()
+    await applyProviderEvent(t.engine, eventOf(ref))
+    await runWaiting(t)
+    await failAtProvider(ref, await findOwnRefund(ref))
+
+    expect(await finishCancellation(ref)).toBe('refused')
+    expect((await t.readPayment(ref)).amountRefundedMinor).toBe(0)
+  })
+
+  test('does not change a cancellation that has ended', async () => {
+    const ref = await canceledPayment()
+    expect(await finishCancellation(ref)).toBe('undone')
+
+    await failAtProvider(ref, await findOwnRefund(ref))
+
+    expect((await t.readKey(ref))['cancellation']).toBe('undone')
   })
 })
 

@@ -40,7 +40,7 @@ import { changePayment, resumePayment } from '../../../src/db/payments/payment-c
 import { findPayment, listPayments } from '../../../src/db/payments/payments.ts'
 import { findUserOfReference } from '../../../src/db/payments/references.ts'
 import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
-import { findRefund, listRefunds } from '../../../src/db/payments/refunds.ts'
+import { findRefund, findUnreturned, listRefunds } from '../../../src/db/payments/refunds.ts'
 import { REMINDER } from '../../../src/domain/events/provider-event.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
@@ -135,6 +135,9 @@ export const paymentExamples: readonly Example[] = [
     answers: [[{ payment: {} }]],
   }),
   example(findRefund, (sql) => findRefund(sql, ID, ID)),
+  example(findUnreturned, (sql) => findUnreturned(sql, payment), {
+    answers: [[{ leftMinor: 0, isRefunding: false }]],
+  }),
   example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE), {
     variant: LATER_PAGE,
   }),

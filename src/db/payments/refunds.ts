@@ -1,5 +1,6 @@
 // Inserts and reads refunds, and reserves their amounts. Refunds together never exceed the capture:
 // one conditional update reserves the amount, and a CHECK enforces the same.
+import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import type { IntentDetails } from '../idempotency/intent.ts'
@@ -132,6 +133,34 @@ export async function findRefund(
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
   `
   return row && refundFromRow(row.refund)
+}
+
+/** What is captured of a payment and not returned. */
+export interface Unreturned {
+  /** What no refund returns, and none reserves. */
+  readonly leftMinor: number
+  /** Whether a refund is under way that the provider has not accepted: it may release its amount. */
+  readonly isRefunding: boolean
+}
+
+/** Finds what is left of a payment's capture, and whether that may still change, at one moment. */
+export async function findUnreturned(
+  sql: Sql,
+  { tenantId, id }: Pick<Payment, 'tenantId' | 'id'>,
+): Promise<Unreturned> {
+  const [row] = await sql<Unreturned[]>`
+    select
+      (amount_captured_minor - amount_refunded_minor - amount_refunding_minor)::float8 as "leftMinor",
+      exists (
+        select from refunds
+        where refunds.tenant_id = payments.tenant_id and refunds.payment_id = payments.id
+          and refunds.status in ('processing', 'unknown')
+      ) as "isRefunding"
+    from payments
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  `
+  if (row === undefined) throw new Error(`payment ${id} is gone`)
+  return row
 }
 
 /**

@@ -148,9 +148,15 @@ export function cancellationOf(
  * The idempotency key of the operation that a cancellation starts.
  *
  * @param by what it does to the payment.
+ * @param attempt from 1: a refund may leave something that needs another one.
  */
-export function keyOfCancellation(by: 'cancel' | 'refund', operationId: string): string {
-  return `§cancellation:${by}:${operationId}`
+export function keyOfCancellation(
+  by: 'cancel' | 'refund',
+  operationId: string,
+  attempt = 1,
+): string {
+  const first = `§cancellation:${by}:${operationId}`
+  return attempt === 1 ? first : `${first}:${attempt}`
 }
 
 /**

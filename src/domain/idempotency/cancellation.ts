@@ -4,8 +4,9 @@ import type { LocalOperation } from '../operations/operation.ts'
 /**
  * What became of the cancellation of a key. `in_progress`: the operation is under way, or its payment
  * is being canceled or refunded. `prevented`: nothing was executed, and nothing ever is under this key.
- * `undone`: the payment is canceled, or its money is refunded. `nothing_to_undo`: the operation ended
- * without effect. `refused`: what the operation did cannot be undone by the service.
+ * `undone`: the payment is canceled, or the provider has accepted refunds of all its money.
+ * `nothing_to_undo`: the operation ended without effect. `refused`: what the operation did cannot be
+ * undone by the service.
  */
 export const cancellationStatuses = [
   'in_progress',

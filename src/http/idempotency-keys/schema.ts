@@ -29,7 +29,7 @@ export const idempotencyKeySchema = z
       }),
     cancellation: z.enum(cancellationStatuses).nullable().meta({
       description:
-        'What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the rest of its money is refunded. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed.',
+        'What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the provider has accepted refunds of all its money. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed.',
     }),
     created_at: timeField('When the key was first used.'),
     expires_at: timeField('When the key expires. Its stored response is not available after that.'),
