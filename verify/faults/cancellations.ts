@@ -1,9 +1,16 @@
-// The scenarios of a client that cancels its idempotency key: after the payment, and at the same time.
+// The scenarios of a client that cancels its idempotency key: after the operation, at the same time,
+// and when the provider refuses the refund.
+import { randomInt } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { readProblem, unwrap } from '../../client/errors.ts'
+import { ofKind, sumOf } from '../simulate/facts.ts'
+import type { Operation } from '../simulate/history.ts'
 import { keepAnswer } from '../simulate/traffic.ts'
-import { beginPayment } from './contests.ts'
-import { until } from './event-scenarios.ts'
-import { FIRST_KEY, type Merchant } from './merchant.ts'
-import { AUTOMATIC } from './payments.ts'
+import type { Case } from './case.ts'
+import { begin, beginPayment } from './contests.ts'
+import { findPayment, until } from './event-scenarios.ts'
+import type { Merchant } from './merchant.ts'
+import { AUTOMATIC, MANUAL } from './payments.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -11,51 +18,136 @@ export const cancelAfterwards: Scenario = {
   name: 'payment.create.canceled',
   act: async (merchant) => {
     await merchant.pay(AUTOMATIC)
-    await cancelKey(merchant)
+    await cancelKeyOf(merchant, merchant.history.operations[0])
   },
-  check: checkUndone,
+  check: checkCancellation,
 }
 
-/** The payment and its cancellation race, so its points are not swept. */
-export const cancelAtOnce: Scenario = {
-  name: 'payment.create.canceled-at-once',
+/** The provider refuses to return the money. */
+export const cancelInVain: Scenario = {
+  name: 'payment.create.canceled-in-vain',
   act: async (merchant) => {
-    const operation = beginPayment(merchant)
-    const { content, key } = operation
-    const options = { patience: 'wait', signal: merchant.signal } as const
-    const sent = merchant.sender.send(content, key, options)
-    const [answer] = await Promise.all([sent, cancelKey(merchant)])
-    keepAnswer(operation, answer)
+    await merchant.pay(AUTOMATIC)
+    const { intentId } = await findPayment(merchant)
+    const alter = (amount: number) =>
+      merchant.lane.provider.control('POST', `objects/${intentId}`, { amount })
+    // Less than a refund of the capture.
+    await alter(1)
+    await cancelKeyOf(merchant, merchant.history.operations[0])
+    await alter(AUTOMATIC.amount)
   },
-  check: checkUndone,
+  check: checkCancellation,
+}
+
+/** The operation and its cancellation race, so their points are not swept. */
+export const canceledAtOnce: readonly Scenario[] = [
+  {
+    name: 'payment.create.canceled-at-once',
+    act: (merchant) => cancelAtOnce(merchant, beginPayment(merchant)),
+    check: checkCancellation,
+  },
+  {
+    name: 'payment.capture.canceled-at-once',
+    prepare: async (merchant) => (await merchant.pay(MANUAL)).resource.id ?? '',
+    act: (merchant, paymentId) => {
+      const { amount } = MANUAL
+      return cancelAtOnce(
+        merchant,
+        begin(merchant, () => ({ kind: 'payment.capture', paymentId, amount })),
+      )
+    },
+    check: checkCancellation,
+  },
+  {
+    name: 'refund.create.canceled-at-once',
+    prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+    act: (merchant, paymentId) =>
+      cancelAtOnce(
+        merchant,
+        begin(merchant, (tag) => ({
+          kind: 'refund.create',
+          paymentId,
+          body: { amount: 1_000, ...tag },
+        })),
+      ),
+    check: checkCancellation,
+  },
+]
+
+const TIMES = 20
+
+/** Many times each in a full run, because timing plays a part; once each in a quick run. */
+export function planCancellations({ quick }: { readonly quick: boolean }): Case[] {
+  const once = [cancelInVain, ...canceledAtOnce]
+  return Array.from({ length: quick ? 1 : TIMES }, () =>
+    once.map(({ name }): Case => ({ scenario: name, injections: [] })),
+  ).flat()
+}
+
+/** An operation takes about as long. */
+const SPREAD_MS = 60
+
+async function cancelAtOnce(merchant: Merchant, operation: Operation): Promise<void> {
+  const { sender, signal } = merchant
+  const { content, key } = operation
+  const sent = sender.send(content, key, { patience: 'wait', signal })
+  const canceled = wait(randomInt(SPREAD_MS)).then(() => cancelKeyOf(merchant, operation))
+  const [answer] = await Promise.all([sent, canceled])
+  keepAnswer(operation, answer)
 }
 
 /** Repeats the request, which is safe, until the cancellation has ended. */
-async function cancelKey(merchant: Merchant): Promise<void> {
-  const { sender, signal, history } = merchant
-  for (const operation of history.operations) operation.isCanceled = true
-  const path = { params: { path: { key: FIRST_KEY } }, signal }
+async function cancelKeyOf(merchant: Merchant, operation: Operation | undefined): Promise<void> {
+  if (operation === undefined) throw new Error('nothing was sent')
+  const { sender, signal } = merchant
+  const { key } = operation
+  operation.isCanceled = true
   const isEnded = async () => {
     const reply = await sender.client
-      .POST('/v1/idempotency-keys/{key}/cancel', path)
+      .POST('/v1/idempotency-keys/{key}/cancel', { params: { path: { key } }, signal })
       // Without an answer, the cancellation may have begun.
       .catch(() => undefined)
     signal.throwIfAborted()
+    if (reply?.error !== undefined && readProblem(reply.error).problem === NOT_CANCELABLE)
+      return true
     return reply?.data !== undefined && reply.data.cancellation !== 'in_progress'
   }
   await until(merchant, isEnded, 'the cancellation of the key has not ended')
 }
 
-/** The money of each captured payment is returned by one refund, and no other payment has any. */
-async function checkUndone({ lane, sender }: Merchant): Promise<Violation[]> {
-  const { data } = await sender.client.GET('/v1/payments', { params: { query: { limit: 10 } } })
-  const executed = await lane.provider.listExecuted()
-  return (data?.data ?? []).flatMap(({ id, status, amount_captured: captured }) => {
-    const own = executed.filter(({ metadata }) => metadata['atomic_payment'] === id)
-    const amounts = own.filter(({ kind }) => kind === 'refund.create').map(({ amount }) => amount)
-    const isRefunded = amounts.length === 1 && amounts[0] === captured
-    const isUndone = captured === 0 ? status !== 'requires_capture' : isRefunded
-    const what = `${id} is ${status}: ${amounts.length} refunds of ${captured} captured`
-    return isUndone ? [] : [{ invariant: 1, what }]
-  })
+/** A completed refund cannot be canceled. */
+const NOT_CANCELABLE = 'operation-not-cancelable'
+
+/** What the client was told is true at the provider: by the money that moved for the one payment. */
+async function checkCancellation({ lane, sender, history }: Merchant): Promise<Violation[]> {
+  const canceled = history.operations.find(({ isCanceled }) => isCanceled === true)
+  if (canceled === undefined) return []
+  const { key, content } = canceled
+  const path = { params: { path: { key } } }
+  const { cancellation } = unwrap(await sender.client.GET('/v1/idempotency-keys/{key}', path))
+  const { data: payments } = unwrap(await sender.client.GET('/v1/payments'))
+  const executed = (await lane.provider.listExecuted()).filter(({ metadata }) =>
+    payments.some(({ id }) => id === metadata['atomic_payment']),
+  )
+  const refunds = ofKind(executed, 'refund.create')
+  const captured = sumOf(ofKind(executed, 'payment_intent.capture'))
+  const left = captured - sumOf(refunds)
+  const isHeld = payments.some(({ status }) => status === 'requires_capture')
+  const isWithoutEffect = {
+    'payment.create': executed.length === 0,
+    'payment.capture': captured === 0,
+    'refund.create': refunds.length === 0,
+  }
+  const isOfMoney = content.kind === 'payment.create' || content.kind === 'payment.capture'
+  const isTrue = {
+    prevented: isWithoutEffect[content.kind as keyof typeof isWithoutEffect],
+    undone: isOfMoney && !isHeld && left === 0 && refunds.length <= 1,
+    refused: isOfMoney ? left === captured && captured > 0 : refunds.length === 1,
+    nothing_to_undo: isWithoutEffect[content.kind as keyof typeof isWithoutEffect],
+    in_progress: false,
+  }
+  // A completed refund was not canceled.
+  if (cancellation === null ? refunds.length === 1 : isTrue[cancellation]) return []
+  const what = `the cancellation is ${String(cancellation)}: ${captured} captured, ${refunds.length} refunds, ${left} left`
+  return [{ invariant: 5, what }]
 }

@@ -93,7 +93,7 @@ async function runSelected(session: Session): Promise<Outcome> {
   const results = await suite.run(plan.runs)
   const nested = await injectDuringRecovery(suite, plan)
   const events = await suite.run(plan.events, 'Orders of provider events')
-  const contests = await suite.run(plan.reaperContests, 'Contests with the reaper')
+  const contests = await suite.run(plan.contests, 'Contests')
   const compared = await suite.run(plan.comparisons, 'Comparisons with the provider')
   const others = await suite.run(plan.providers, 'Other providers')
   const neighbours = await suite.run(plan.neighbours, 'Neighbours')

@@ -3,7 +3,7 @@
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
 import { captureTogether, payTogether } from './batches.ts'
-import { cancelAfterwards, cancelAtOnce } from './cancellations.ts'
+import { cancelAfterwards, cancelInVain, canceledAtOnce } from './cancellations.ts'
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
 import { copied } from './copies.ts'
@@ -114,7 +114,8 @@ async function makePayment(
 
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
-  const contesting = [...contests, cancelAtOnce, ...reaperContests, ...comparisons]
+  const canceling = [cancelInVain, ...canceledAtOnce]
+  const contesting = [...contests, ...canceling, ...reaperContests, ...comparisons]
   const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
   const scenario = all.find((known) => known.name === name)
   if (scenario !== undefined) return scenario

@@ -1,6 +1,7 @@
 // Plans the stages of the suite. It estimates the cost of a full run and leaves out as many runs as
 // the time budget requires; the seed decides which.
 import { seededRandom } from '../simulate/random.ts'
+import { planCancellations } from './cancellations.ts'
 import type { Case } from './case.ts'
 import { planComparisons } from './comparisons.ts'
 import { planEvents } from './event-orders.ts'
@@ -28,7 +29,8 @@ export interface SuitePlan {
   readonly everyState: boolean
   readonly triples: NestedOptions
   readonly events: readonly Case[]
-  readonly reaperContests: readonly Case[]
+  /** With the reaper, and with a client that cancels its key. */
+  readonly contests: readonly Case[]
   readonly comparisons: readonly Case[]
   readonly providers: readonly Case[]
   readonly neighbours: readonly Case[]
@@ -75,11 +77,11 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const all = planRuns(counted, options)
   const counts = quick ? NESTED.quick : NESTED.full
   const events = planEvents(options)
-  const reaperContests = planReaperContests(options)
+  const contests = [...planReaperContests(options), ...planCancellations(options)]
   const comparisons = planComparisons(options)
   const providers = planProviders(counted, options)
   const neighbours = planNeighbours(options)
-  const beside = [...events, ...reaperContests, ...comparisons, ...providers]
+  const beside = [...events, ...contests, ...comparisons, ...providers]
   const nested = counts.pairs + counts.triples
   const shares = quick ? USUAL : fitShares(costsOf({ all, beside, nested, counted }))
   const runs = quick ? all : reduce(all, shares, seed)
@@ -88,7 +90,7 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const pairs = { seed, count: count(counts.pairs), killShare }
   const triples = { seed: seed + 1, count: count(counts.triples), killShare }
   const everyState = !quick
-  const ones = { events, reaperContests, comparisons, providers, neighbours }
+  const ones = { events, contests, comparisons, providers, neighbours }
   const plan = { runs, pairs, everyState, triples, ...ones }
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
 }
@@ -167,7 +169,7 @@ function describe(
   all: readonly Case[],
   counted: readonly CountedScenario[],
 ): string[] {
-  const { runs, pairs, triples, events, reaperContests, comparisons, providers, neighbours } = plan
+  const { runs, pairs, triples, events, contests, comparisons, providers, neighbours } = plan
   const possible = Map.groupBy(all, ({ scenario }) => scenario)
   const byScenario = Map.groupBy(runs, ({ scenario }) => scenario)
   const single = [...possible].map(([scenario, planned]) => {
@@ -179,13 +181,13 @@ function describe(
   const kills = Math.round(100 * pairs.killShare)
   const { killing, other } = SECONDS_PER_RUN
   const seconds =
-    secondsOf([...runs, ...events, ...reaperContests, ...comparisons, ...providers], counted) +
+    secondsOf([...runs, ...events, ...contests, ...comparisons, ...providers], counted) +
     nested * (other + pairs.killShare * (killing - other)) * NESTED_FACTOR
   return [
     `Planned: ${runs.length} runs with one fault`,
     ...single,
     `  up to ${pairs.count} pairs and ${triples.count} triples of faults, ${kills} % of which kill a process`,
-    `  ${events.length} orders of events, ${reaperContests.length} contests with the reaper, ${comparisons.length} comparisons, ${providers.length} with other providers, ${neighbours.length} with neighbours`,
+    `  ${events.length} orders of events, ${contests.length} contests with the reaper or a cancellation, ${comparisons.length} comparisons, ${providers.length} with other providers, ${neighbours.length} with neighbours`,
     `  about ${Math.round(seconds / 2 / 60)} min on two cores, without mutants and soak`,
   ]
 }

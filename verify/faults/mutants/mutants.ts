@@ -3,6 +3,7 @@
 import type { Mutant } from './mutant.ts'
 import { mutantsOfBatches } from './of-batches.ts'
 import { mutantsOfCalls } from './of-calls.ts'
+import { mutantsOfCancellations } from './of-cancellations.ts'
 import { mutantsOfCopies } from './of-copies.ts'
 import { mutantsOfDisputes } from './of-disputes.ts'
 import { mutantsOfEvents } from './of-events.ts'
@@ -28,6 +29,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfReferences,
   ...mutantsOfMoney,
   ...mutantsOfHolds,
+  ...mutantsOfCancellations,
   ...mutantsOfParts,
   ...mutantsOfSecrets,
   ...mutantsOfNeighbours,

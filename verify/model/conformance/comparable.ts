@@ -9,6 +9,7 @@ const NOT_COMPARABLE = new Set([
   'job_id',
   'phase_age_ms',
   'age_ms',
+  'age_seconds',
   'due_in_seconds',
   'unknown_for_seconds',
   'key_hash',
@@ -61,7 +62,9 @@ const COMPARED: Readonly<Record<string, readonly string[]>> = {
     'unknown_at',
     'next_check_at',
     'response_status',
+    'cancellation',
   ],
+  provider_events: ['id', 'object_id', 'status', 'settled_at'],
   payments: [
     'status',
     'previous_status',

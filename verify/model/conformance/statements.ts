@@ -3,6 +3,16 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Random } from '../../simulate/random.ts'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
 import {
+  cancelIfNotBegun,
+  endCancellation,
+  findCancellation,
+  requestCancellation,
+} from '../../../src/db/idempotency/cancellations.ts'
+import {
+  closeProviderEventIfPending,
+  findProviderEvent,
+} from '../../../src/db/events/provider-events.ts'
+import {
   insertTombstones,
   deleteIfTombstoned,
   keepIfPartlyExecuted,
@@ -22,13 +32,23 @@ import {
 import { createEncryption } from '../../../src/db/encryption/encryption.ts'
 import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
-import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
+import {
+  detailsOfPayment,
+  findPayment,
+  insertPayments,
+  markProcessingIfIn,
+} from '../../../src/db/payments/payments.ts'
 import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
 import { findUserOfReference } from '../../../src/db/payments/references.ts'
 import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
-import { detailsOfRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
+import {
+  detailsOfRefund,
+  findRefund,
+  findUnreturned,
+  insertRefunds,
+} from '../../../src/db/payments/refunds.ts'
 import {
   deadLetterOrphanedJobs,
   deleteObsoleteDeadLetters,
@@ -42,6 +62,7 @@ import {
   openFindingsOfStuck,
 } from '../../../src/db/operations/unknown-outcome-findings.ts'
 import { claimDueChecks, claimIfUnknown } from '../../../src/db/operations/unknown-outcomes.ts'
+import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
@@ -124,6 +145,10 @@ const RESPONSE = { status: 201, headers: {}, body: '{}' }
 const anyKey = (random: Random): number => random.below(5)
 const refOf = (key: number) => ({ tenantId: TENANT_ID, id: operationIdOf(key, 1) })
 const anyRef = (random: Random) => refOf(anyKey(random))
+const anyEvent = (random: Random) => ({
+  provider: 'stripe',
+  id: `${CANCELLATION}_${anyRef(random).id}`,
+})
 
 const anyOperation = (random: Random) => operationOf(random, anyKey(random))
 
@@ -314,6 +339,40 @@ const senders: Readonly<Record<string, SendStatement>> = {
     }
     const details = detailsOfRefund(refund)
     return reserveWithResource(sql, { ...reservation(random, true), details }, insertRefunds(sql))
+  },
+  'reserve a cancel': (sql, random) => {
+    const paymentId = paymentIdOf(random.below(3), 1)
+    const intent = { ...reservation(random, false), operation: 'payment.cancel', paymentId }
+    // None is held.
+    return reserveWithResource(sql, intent, markProcessingIfIn(sql, ['failed', 'unknown']))
+  },
+  'cancel if not begun': (sql, random) =>
+    cancelIfNotBegun(sql, anyRef(random), random.pick(['pending', 'failed_retryable'] as const), {
+      response: { ...RESPONSE, status: 410 },
+      retention: { KEY_RETENTION_SECONDS: 86_400 },
+    }),
+  'request cancellation': (sql, random) => {
+    const key = anyKey(random)
+    const paymentId = REFUND_KEYS.includes(key) ? REFUNDED_PAYMENT_ID : paymentIdOf(key, 1)
+    const kept = { provider: 'stripe', retentionSeconds: 86_400 }
+    return requestCancellation(sql, { ...refOf(key), paymentId }, kept)
+  },
+  'find cancellation': (sql, random) => findCancellation(sql, anyRef(random)),
+  'end cancellation': (sql, random) =>
+    endCancellation(sql, anyRef(random), random.pick(['undone', 'refused'] as const)),
+  'find event': (sql, random) => findProviderEvent(sql, anyEvent(random)),
+  'close event': (sql, random) =>
+    closeProviderEventIfPending(
+      sql,
+      anyEvent(random),
+      random.pick(['applied', 'ignored'] as const),
+    ),
+  'find payment': (sql, random) => findPayment(sql, TENANT_ID, paymentOf(random.below(3)).id),
+  'find refund': (sql, random) =>
+    findRefund(sql, TENANT_ID, refundIdOf(random.pick(REFUND_KEYS), 1)),
+  'find what is not returned': (sql, random) => {
+    const id = random.pick([REFUNDED_PAYMENT_ID, paymentIdOf(random.below(3), 1)])
+    return findUnreturned(sql, { tenantId: TENANT_ID, id })
   },
   reopen: (sql, random) => reopenIfFailed(sql, anyRef(random)),
   'resume expired': (sql) => resumeIfExpired(sql, SWEEP_RULE, 50),

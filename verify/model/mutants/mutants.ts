@@ -5,6 +5,7 @@ import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
 import { NO_FAULTS } from '../space/spaces.ts'
 import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
+import { mutantsOfCancellations, spacesForCancellations } from './of-cancellations.ts'
 import { mutantsOfReferences, spacesForReferences } from './of-references.ts'
 
 /**
@@ -59,6 +60,7 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'void-forgotten': { foundBy: '5', provider: providerThatMay('declines') },
   ...spacesForBatches,
   ...spacesForReferences,
+  ...spacesForCancellations,
   'refund-not-reserved': { foundBy: '1', operation: 'refund.create', keys: 3, workers: 1 },
 }
 
@@ -142,9 +144,9 @@ const ownSpace: readonly ModelMutant[] = [
         replacement: "      and ${from} <> '' and status <> 'completed'\n",
       },
       {
-        file: 'src/db/idempotency/cancellations.ts',
-        text: "      status = 'completed',\n",
-        replacement: "      status = 'completed', lease_expires_at = null,\n",
+        file: 'src/db/idempotency/completion.ts',
+        text: "status = 'completed',",
+        replacement: "status = 'completed', lease_expires_at = null,",
       },
     ],
     schema: [],
@@ -178,5 +180,6 @@ export const mutants: readonly ModelMutant[] = [
   ...buildFaultSuiteMutants(),
   ...mutantsOfBatches,
   ...mutantsOfReferences,
+  ...mutantsOfCancellations,
   ...ownSpace,
 ]

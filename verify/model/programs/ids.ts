@@ -1,5 +1,6 @@
 // Ids of the rows in the model. An id encodes the key that it belongs to, and the key's life: 1 for
 // the first reservation of the key, 2 for the second one after it expired, and so on.
+import { keyOfCancellation } from '../../../src/domain/events/provider-event.ts'
 import { MODEL_ID_PREFIX } from './symbols.ts'
 
 const idOf = (kind: number, key: number, life: number): string =>
@@ -30,6 +31,31 @@ export function ownerOf(id: string): { readonly key: number; readonly life: numb
   return { key: Math.floor(number / 100), life: number % 100 }
 }
 
-/** The idempotency key that a client sends for a key of the model. */
-export const nameOfKey = (key: number): string => `key-${key}`
-export const keyOfName = (name: string): number => Number(name.slice('key-'.length))
+/**
+ * The keys of clients are below this number. A key that their cancellation began has the number of the
+ * client's key as its last digit.
+ */
+const CLIENT_KEYS = 10
+
+export const isOfClient = (key: number): boolean => key < CLIENT_KEYS
+
+/** The client's key whose cancellation began this one, or the key itself. */
+export const clientKeyOf = (key: number): number => key % CLIENT_KEYS
+
+/** The idempotency key that a client sends for a key of the model, or that a cancellation made. */
+export function nameOfKey(key: number): string {
+  if (isOfClient(key)) return `key-${key}`
+  const attempt = Math.floor(key / CLIENT_KEYS) - 1
+  const operationId = operationIdOf(clientKeyOf(key), 1)
+  return attempt === 0
+    ? keyOfCancellation('cancel', operationId)
+    : keyOfCancellation('refund', operationId, attempt)
+}
+
+const OF_CANCELLATION = /^§cancellation:(cancel|refund):([0-9a-f-]{36})(?::(\d+))?$/
+
+export function keyOfName(name: string): number {
+  const [, by, operationId = '', attempt = 1] = OF_CANCELLATION.exec(name) ?? []
+  if (by === undefined) return Number(name.slice('key-'.length))
+  return (by === 'cancel' ? 1 : 1 + Number(attempt)) * CLIENT_KEYS + ownerOf(operationId).key
+}

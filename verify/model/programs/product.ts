@@ -14,6 +14,8 @@ export interface Product {
   readonly sweep: typeof import('../../../src/recovery/sweeper.ts').sweep
   readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
   readonly resolveDue: typeof import('../../../src/recovery/outcome-resolver.ts').resolveDue
+  readonly applyProviderEvent: typeof import('../../../src/operations/apply-provider-event.ts').applyProviderEvent
+  readonly cancelIdempotencyKey: typeof import('../../../src/http/idempotency-keys/idempotency-keys-cancel.ts').cancelIdempotencyKey
   readonly cancelOperation: typeof import('../../../src/engine/cancel-operation.ts').cancelOperation
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
@@ -53,6 +55,7 @@ const PROGRAM_MODULES = [
   'src/db/operations/batch-records.ts',
   'src/engine/cancel-operation.ts',
   'src/engine/observer.ts',
+  'src/operations/apply-provider-event.ts',
   'src/operations/index.ts',
   'src/recovery/sweeper.ts',
   'src/recovery/reaper.ts',
@@ -60,6 +63,7 @@ const PROGRAM_MODULES = [
   'workers/operation-worker.ts',
   'src/operations/create-payment/endpoint.ts',
   'src/operations/create-refund/endpoint.ts',
+  'src/http/idempotency-keys/idempotency-keys-cancel.ts',
   'src/http/responses/answer.ts',
 ]
 

@@ -1,9 +1,10 @@
-// Defines the programs that run concurrently in the model: a worker with a job, the sweeper, the
-// reaper, the outcome resolver, and a client's request. Each is the product's own code, starting at
-// the function that the process calls.
+// Defines the programs that run concurrently in the model: a worker with a job or an event, the
+// sweeper, the reaper, the outcome resolver, and a client's request. Each is the product's own code,
+// starting at the function that the process calls.
 import { Readable } from 'node:stream'
 import type { Request as HttpRequest } from 'express'
 import type { Logger } from 'pino'
+import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import { parseId } from '../../../src/domain/resource-id.ts'
 import type { Answer } from '../../../src/http/responses/answer.ts'
@@ -44,8 +45,12 @@ export interface Programs {
   readonly sweep: Program
   readonly reap: Program
   readonly check: Program
-  /** A client cancels the key of this operation. */
-  cancel(operationId: string): Program
+  /** A client cancels the key of this operation, if nothing was executed. */
+  prevent(operationId: string): Program
+  /** A client cancels a key at the API, which stores an event if something may have been executed. */
+  cancel(key: string): Program
+  /** A worker applies the event that cancels this operation. */
+  apply(operationId: string): Program
   /** An API process to which these requests are sent together. */
   send(requests: readonly ClientRequest[]): Program
 }
@@ -67,9 +72,19 @@ export function programsOf(
     sweep: async (environment) => void (await product.sweep(engineOf(environment))),
     reap: async (environment) => void (await product.reap(engineOf(environment), settings)),
     check: async (environment) => void (await product.resolveDue(engineOf(environment))),
-    cancel: (operationId) => async (environment) => {
+    prevent: (operationId) => async (environment) => {
       const ref = { tenantId: TENANT_ID, id: operationId }
       await product.cancelOperation(engineOf(environment), ref)
+    },
+    cancel: (key) => async (environment) => {
+      const parts = makeApi(product, settings, environment, [])
+      await answering(product, environment, () =>
+        product.cancelIdempotencyKey(parts, cancellationOf(key), TENANT_ID),
+      )
+    },
+    apply: (operationId) => async (environment) => {
+      const event = { provider: 'stripe', id: `${CANCELLATION}_${operationId}` }
+      await product.applyProviderEvent(engineOf(environment), event)
     },
     send: (requests) => async (environment) => {
       const parts = makeApi(product, settings, environment, requests)
@@ -96,8 +111,18 @@ async function serve(
 ): Promise<Value> {
   const { endpoint } =
     request.paymentId === undefined ? product.createPaymentEndpoint : product.createRefundEndpoint
+  return await answering(product, environment, () =>
+    endpoint(parts, requestOf(product, request), TENANT_ID),
+  )
+}
+
+async function answering(
+  product: Product,
+  environment: Environment,
+  answer: () => Promise<Answer>,
+): Promise<Value> {
   try {
-    return answerOf(await endpoint(parts, requestOf(product, request), TENANT_ID))
+    return answerOf(await answer())
   } catch (error) {
     const answer = product.problemAnswer(error, 'ietf')
     if (answer.status === 500) environment.reportUnexpected(error, 'the API')
@@ -153,6 +178,7 @@ function makeApi(
     answers: product.noAnswers,
     replays: { count: ignore, stop: () => Promise.resolve() },
     wakeWorkers: ignore,
+    wakeEventWorkers: ignore,
     providerName: 'stripe',
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
     limits: {
@@ -188,21 +214,23 @@ function requestOf(product: Product, request: ClientRequest): HttpRequest {
     'content-length': String(body.length),
     'idempotency-key': key,
   }
+  return post(path, { id }, headers, [body])
+}
+
+const cancellationOf = (key: string): HttpRequest =>
+  post(`/v1/idempotency-keys/${key}/cancel`, { key }, {}, [])
+
+function post(
+  path: string,
+  params: Readonly<Record<string, string | undefined>>,
+  headers: Readonly<Record<string, string>>,
+  body: readonly Buffer[],
+): HttpRequest {
   const headersDistinct = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, [value]]),
   )
-  const fields = {
-    headers,
-    headersDistinct,
-    method: 'POST',
-    path,
-    originalUrl: path,
-    params: { id },
-  }
-  return Object.assign(
-    Readable.from([body], { objectMode: false }),
-    fields,
-  ) as unknown as HttpRequest
+  const fields = { headers, headersDistinct, method: 'POST', path, originalUrl: path, params }
+  return Object.assign(Readable.from(body, { objectMode: false }), fields) as unknown as HttpRequest
 }
 
 function payloadOf({

@@ -13,33 +13,49 @@ export function providerOf(send: (request: CallRequest) => Promise<Answer>): Pay
   const calls: Partial<ProviderCalls> = {
     authorize: {
       execute: ({ payment: { amountMinor } }, identity) =>
-        ask('authorize', { ...identity, amountMinor }),
+        ask('authorize', { ...identity, recordId: identity.operationId, amountMinor }),
       find: ({ payment: { amountMinor } }, { operationId }) =>
-        ask('findAuthorization', { operationId, amountMinor, providerKey: null }),
+        ask('findAuthorization', { ...lookUpBy(operationId), amountMinor }),
     },
     capture: {
       execute: ({ payment, amountMinor = payment.amountMinor }, identity) =>
-        ask('capture', { ...identity, amountMinor }),
+        ask('capture', { ...identity, recordId: creatorOf(payment), amountMinor }),
       find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
-        ask('findCapture', { operationId, amountMinor, providerKey: null }),
+        ask('findCapture', { ...lookUpBy(operationId, creatorOf(payment)), amountMinor }),
     },
     cancel: {
-      execute: ({ payment: { amountMinor } }, identity) =>
-        ask('cancel', { ...identity, amountMinor }),
-      find: ({ payment: { amountMinor } }, { operationId }) =>
-        ask('findCancel', { operationId, amountMinor, providerKey: null }),
+      execute: ({ payment }, identity) =>
+        ask('cancel', {
+          ...identity,
+          recordId: creatorOf(payment),
+          amountMinor: payment.amountMinor,
+        }),
+      find: ({ payment }, { operationId }) =>
+        ask('findCancel', {
+          ...lookUpBy(operationId, creatorOf(payment)),
+          amountMinor: payment.amountMinor,
+        }),
     },
     refund: {
       execute: ({ refund: { amountMinor } }, identity) =>
-        ask('refund', { ...identity, amountMinor }),
+        ask('refund', { ...identity, recordId: identity.operationId, amountMinor }),
       find: ({ refund: { amountMinor } }, { operationId }) =>
-        ask('findRefund', { operationId, amountMinor, providerKey: null }),
+        ask('findRefund', { ...lookUpBy(operationId), amountMinor }),
     },
   }
-  const retrieve: PaymentProvider['retrieve'] = ({ id, amountMinor }) => {
-    const { key, life } = ownerOf(id)
-    const operationId = operationIdOf(key, life)
-    return ask('retrieve', { operationId, amountMinor, providerKey: null })
-  }
+  const retrieve: PaymentProvider['retrieve'] = (payment) =>
+    ask('retrieve', { ...lookUpBy(creatorOf(payment)), amountMinor: payment.amountMinor })
   return { name: 'stripe', calls, retrieve } as PaymentProvider
 }
+
+/** The operation that created the payment. */
+function creatorOf({ id }: { readonly id: string }): string {
+  const { key, life } = ownerOf(id)
+  return operationIdOf(key, life)
+}
+
+const lookUpBy = (operationId: string, recordId = operationId) => ({
+  operationId,
+  recordId,
+  providerKey: null,
+})

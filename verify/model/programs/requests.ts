@@ -27,6 +27,11 @@ export interface CallRequest {
   readonly kind: 'call'
   readonly call: ProviderCall
   readonly operationId: string
+  /**
+   * The operation that created what the call is about at the provider: for a capture or the cancel of
+   * a hold, the one that created the payment.
+   */
+  readonly recordId: string
   /** The provider's idempotency key; null for a lookup or a read. */
   readonly providerKey: string | null
   readonly amountMinor: number

@@ -81,9 +81,10 @@ export class CallSteps {
    * former owner may be behind, but never ahead.
    */
   #checkCall(instance: Instance, { database }: SharedState, call: CallRequest): string[] {
-    const phase = RECOVERY_POINT_OF_CALL[call.call]
     const { idempotency_keys: keys = [] } = this.#context.databases.valueOf(database)
     const row = keys.find(({ id }) => id === call.operationId)
+    const isOnlyCall = row?.['operation'] === 'payment.cancel'
+    const phase = isOnlyCall ? 'started' : RECOVERY_POINT_OF_CALL[call.call]
     // An outcome resolver works on all keys, so the key comes from the call.
     const { key } = ownerOf(call.operationId)
     if (phase === undefined || row === undefined) return []

@@ -10,7 +10,7 @@ import { keyOfRow, type Schema } from '../store/schema.ts'
 import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
 
 /** Tables that the model's programs write but never read. */
-const UNREAD_TABLES = new Set(['events', 'webhook_deliveries', 'provider_events'])
+const UNREAD_TABLES = new Set(['events', 'webhook_deliveries'])
 
 /** The canonical lease epoch of a claimed operation. Lower epochs are stale. */
 export const CURRENT_EPOCH = 1
@@ -42,6 +42,13 @@ export function canonicalRow(table: string, row: Row): Row | undefined {
       return { ...row, transaction_id: row['operation_id'] ?? null, created_at: 0 }
     case 'reconciliation_findings':
       return { ...row, ours: null, theirs: null, note: null, opened_at: 0 }
+    case 'provider_events':
+      return {
+        ...row,
+        occurred_at: 0,
+        received_at: 0,
+        settled_at: row['settled_at'] === null ? null : 0,
+      }
     case 'key_tombstones':
       return { ...row, expired_at: 0 }
     case 'payments':

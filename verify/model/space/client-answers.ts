@@ -31,9 +31,14 @@ interface ClientAnswer {
   readonly refusal: Refusal | undefined
 }
 
-/** What is refused, and whether each request with the key is. */
+/** How it is refused, and whether each request with the key is. */
 export interface Refusal {
-  readonly type: 'refund-exceeds-capture' | 'customer-not-found' | 'duplicate-reference'
+  readonly types: readonly (
+    | 'refund-exceeds-capture'
+    | 'customer-not-found'
+    | 'invalid-state'
+    | 'duplicate-reference'
+  )[]
   readonly isCertain: boolean
   /** The ids of the payments and refunds, of which it has to name one. */
   readonly names?: readonly string[]
@@ -47,7 +52,8 @@ export function receiveAnswer(
   const row =
     rowAtSnapshot?.['response_body'] === body && body !== null ? rowAtSnapshot : currentRow
   const answerText = `${Number(status)}${type === null ? '' : ` ${toText(type)}`}`
-  if (refusal?.isCertain === true && Number(status) < 500 && type !== refusal.type) {
+  const isRefused = refusal?.types.some((one) => one === type) === true
+  if (refusal?.isCertain === true && Number(status) < 500 && !isRefused) {
     const violation = `3: a client received ${answerText} for a request that must be refused`
     return { refusals, violations: [violation] }
   }
@@ -59,11 +65,10 @@ export function receiveAnswer(
     return receiveDuplicate(refusals, key, { id: toText(id), row, refusal })
   }
   if (row === undefined) {
-    const isRefusal = type === refusal?.type && type !== undefined
-    const violations = isRefusal
+    const violations = isRefused
       ? []
       : [`3: a client received ${answerText} for a key without an operation`]
-    return { refusals: isRefusal ? { ...refusals, [key]: 'refused' } : refusals, violations }
+    return { refusals: isRefused ? { ...refusals, [key]: 'refused' } : refusals, violations }
   }
   const { life } = ownerOf(toText(row['id']))
   const violations: string[] = []

@@ -2,7 +2,7 @@
 // by making a key's timestamps older. Assumption: no program pauses for longer than a call can be
 // in flight and then continues.
 import type { Automaton } from '../programs/automaton.ts'
-import { keyOfName, nameOfKey } from '../programs/ids.ts'
+import { isOfClient, keyOfName, nameOfKey } from '../programs/ids.ts'
 import {
   KEY_WINDOW_SECONDS,
   LEASE_SECONDS,
@@ -173,8 +173,9 @@ function timeSteps(space: Space, database: Database, row: Row): TimeStep[] {
     const label = 'the provider forgets its idempotency keys'
     steps.push({ ...defaults, label, database: forgotten, precondition: 'programs', forgets: true })
   }
-  const mayExpire =
-    row['status'] === 'failed_retryable' || (row['status'] === 'completed' && space.expires)
+  // The event of a cancellation repeats what it began long before its key expires.
+  const isGivenUp = row['status'] === 'failed_retryable' && isOfClient(key)
+  const mayExpire = isGivenUp || (row['status'] === 'completed' && space.expires)
   if (mayExpire && Number(row['expires_at']) > 0) {
     const expired = {
       ...change({ expires_at: -1 }),

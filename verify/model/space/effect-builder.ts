@@ -173,8 +173,9 @@ function nextLife(
   let life = 1
   while (ids.has(idOf(key, life))) life += 1
   const resource = reservedRow['refund_id'] === null ? 'payment_id' : 'refund_id'
-  return [
-    [toText(reservedRow['id']), operationIdOf(key, life)],
-    [toText(reservedRow[resource]), idOf(key, life)],
-  ]
+  const operation: [string, string] = [toText(reservedRow['id']), operationIdOf(key, life)]
+  const resourceId = toText(reservedRow[resource])
+  // The cancel of a hold works on a payment that another operation created.
+  if (!resourceId.startsWith(GENERATED_ID_PREFIX)) return [operation]
+  return [operation, [resourceId, idOf(key, life)]]
 }

@@ -76,14 +76,19 @@ export class EndingChecks {
 
   #refusalOf(database: Database, key: number): Refusal | undefined {
     const { refusedKeys, oneReference } = this.#context.space
-    if (refusedKeys.includes(key)) return { type: 'customer-not-found', isCertain: true }
+    if (refusedKeys.includes(key)) return { types: ['customer-not-found'], isCertain: true }
     if (oneReference) {
       const names = othersWithReference(database, key)
-      return { type: 'duplicate-reference', isCertain: false, names }
+      return { types: ['duplicate-reference'], isCertain: false, names }
     }
-    // The refunds that other keys requested, with any result, may leave too little for this one.
+    // The refunds that other keys requested, with any result, may leave too little for this one. When
+    // the refund of a cancellation has failed meanwhile, enough is left again.
+    const types = [
+      'refund-exceeds-capture',
+      ...(this.#context.space.appliers > 0 ? (['invalid-state'] as const) : []),
+    ] as const
     return refundedByOthersMinor(database, key) + REFUND_MINOR > AMOUNT_MINOR
-      ? { type: 'refund-exceeds-capture', isCertain: false }
+      ? { types, isCertain: false }
       : undefined
   }
 }

@@ -149,7 +149,7 @@ const sortRows = (rows: readonly Row[]): string[] => rows.map(jsonOf).toSorted()
 /** The store generates the ids of jobs. */
 const withoutJobId = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})
 
-const OTHER_KEY_ID = new RegExp(`${MODEL_ID_PREFIX}0[1-3]-0{9}[12]\\d\\d`)
+const OTHER_KEY_ID = new RegExp(`${MODEL_ID_PREFIX}0[1-3]-0{8}\\d[12]\\d\\d`)
 
 /** Whether a text names something that belongs to one of the other keys. */
 const namesOtherKey = (text: string): boolean => OTHER_KEY_ID.test(text)
@@ -157,12 +157,12 @@ const namesOtherKey = (text: string): boolean => OTHER_KEY_ID.test(text)
 /** The lives that a key can have. */
 const LIVES = [1, 2, 3]
 
-/** The rows of the explored key, renamed to another key. */
+/** The rows of the explored key, and of what its cancellation began, renamed to another key. */
 function renameKey(database: Database, key: number): Database {
   const hexOf = (name: string) => Buffer.from(name).toString('hex')
   const text = JSON.stringify(database)
-    .replaceAll(new RegExp(`(${MODEL_ID_PREFIX}0[1-3]-0{9})0(\\d\\d)`, 'g'), `$1${key}$2`)
-    .replaceAll(/\b(pi|re)_00(\d\d)_/g, `$1_0${key}$2_`)
+    .replaceAll(new RegExp(`(${MODEL_ID_PREFIX}0[1-3]-0{8}\\d)0(\\d\\d)`, 'g'), `$1${key}$2`)
+    .replaceAll(/\b(pi|re)_(\d)0(\d\d)_/g, `$1_$2${key}$3_`)
     .replaceAll(nameOfKey(0), nameOfKey(key))
     .replaceAll(hexOf(nameOfKey(0)), hexOf(nameOfKey(key)))
   return JSON.parse(

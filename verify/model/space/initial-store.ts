@@ -2,6 +2,7 @@
 import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
+  PROVIDER_EVENTS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
 import { REFUNDED_PAYMENT_ID, TENANT_ID } from '../programs/ids.ts'
@@ -14,7 +15,7 @@ import { AMOUNT_MINOR, type Space } from './space.ts'
 /** Fees of the tenant, so that a capture posts a fee. */
 export const FEES = { basisPoints: 290, fixedMinor: 30 }
 
-const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, WEBHOOKS_QUEUE]
+const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, PROVIDER_EVENTS_QUEUE, WEBHOOKS_QUEUE]
 
 const PROVIDER_PAYMENT_ID = 'pi_refunded'
 

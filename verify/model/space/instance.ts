@@ -7,7 +7,7 @@ import type { Work } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import { CURRENT_EPOCH } from './canonical.ts'
 
-type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send' | 'cancel'
+type Kind = 'work' | 'sweep' | 'reap' | 'check' | 'send' | 'cancel' | 'apply'
 
 /** A job of a worker process, or a request to an API process. */
 export interface Member {
@@ -163,8 +163,8 @@ export function receiveRows(
     if (key === undefined) return row
     const { lease_epoch: claimed, leaseEpoch: read } = row
     if (typeof claimed === 'number') {
-      // Requests read epochs, but own no lease.
-      const isRequest = receiver.kind === 'send' || receiver.kind === 'cancel'
+      // Requests and events read epochs, but own no lease.
+      const isRequest = ['send', 'cancel', 'apply'].includes(receiver.kind)
       if (!isRequest) receiver = withEpoch(receiver, key, claimed)
       return { ...row, lease_epoch: EPOCH_TOKEN + key }
     }
@@ -216,6 +216,7 @@ const PROGRAM_NAMES: Readonly<Record<Kind, string>> = {
   check: 'the outcome resolver',
   send: 'the client request',
   cancel: 'the cancellation',
+  apply: 'the event',
 }
 
 export function nameOfInstance({ kind, members }: Instance): string {

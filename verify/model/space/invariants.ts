@@ -1,7 +1,7 @@
 // Checks the invariants of ARCHITECTURE.md on the store, by itself and against the provider. Each
 // message begins with the number of its invariant.
 import { showId } from '../../../src/domain/resource-id.ts'
-import { keyOfName, ownerOf } from '../programs/ids.ts'
+import { clientKeyOf, isOfClient, keyOfName, operationIdOf, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
 import { toText, jsonOf, type Row } from '../store/rows.ts'
@@ -106,6 +106,7 @@ function checkTimeline(database: Database): string[] {
 function checkKey(product: Product, database: Database, row: Row, provider: Provider): string[] {
   const record = recordOf(provider, toText(row['id']))
   return [
+    ...checkCancellation(database, row, provider),
     ...checkLedger(product, database, row, record),
     ...checkResource(database, row),
     ...(row['status'] === 'completed' ? checkCompleted(database, row, record) : []),
@@ -171,6 +172,8 @@ const RESOURCE_STATUS: Readonly<Record<string, string>> = {
 function checkResource(database: Database, row: Row): string[] {
   const resource = resourceOf(database, row)
   const isHeld = row['status'] === 'failed_retryable' && isKnownToProvider(resource)
+  // Another operation cancels the hold.
+  if (isHeld && row['cancellation'] !== null) return []
   const expected = isHeld ? 'requires_capture' : RESOURCE_STATUS[toText(row['status'])]
   if (expected === undefined || resource?.['status'] === expected) return []
   const actual = toText(resource?.['status'])
@@ -180,10 +183,86 @@ function checkResource(database: Database, row: Row): string[] {
 const isKnownToProvider = (payment: Row | undefined): boolean =>
   typeof payment?.['provider_payment_id'] === 'string'
 
+/** What a client is told about its cancellation is true at the provider. */
+function checkCancellation(database: Database, row: Row, provider: Provider): string[] {
+  const record = recordOf(provider, toText(row['id']))
+  const refunds = refundsOfCancellation(row, provider)
+  const refunded = refunds.filter((refund) => refund.refunded > 0).length
+  const repeated =
+    refunded > 1 && !hasRefundOfClient(database)
+      ? [`1: the cancellation of ${toText(row['id'])} refunded ${refunded} times`]
+      : []
+  const problem = findFalseCancellation(database, row, record, provider)
+  return problem === undefined
+    ? repeated
+    : [...repeated, `5: the cancellation is ${toText(row['cancellation'])}, but ${problem}`]
+}
+
+/** What a declined refund of the client leaves needs another refund. */
+const hasRefundOfClient = ({ refunds = [] }: Database): boolean =>
+  refunds.some(({ id }) => isOfClient(ownerOf(toText(id)).key))
+
+function findFalseCancellation(
+  database: Database,
+  row: Row,
+  record: ProviderRecord,
+  provider: Provider,
+): string | undefined {
+  const isHeld =
+    record.authorized > lateHoldsOf(record) && !record.canceled && record.captured === 0
+  const moved = record.authorized + record.captured + record.refunded - lateHoldsOf(record)
+  const mayMove = record.inFlight.some(({ call }) => call !== 'cancel')
+  switch (row['cancellation']) {
+    case 'prevented':
+      return moved > 0 || mayMove ? 'a call moved money' : undefined
+    case 'nothing_to_undo':
+      return isHeld || record.captured + record.refunded > 0 ? 'money was moved' : undefined
+    case 'undone':
+      if (isHeld) return 'money is held'
+      return record.capturedMinor === refundedMinorOf(database, row, provider)
+        ? undefined
+        : 'money was not returned'
+    case 'refused':
+      return isRefusedByProvider(row, record, provider) ? undefined : 'nothing was refused'
+    default:
+      return undefined
+  }
+}
+
+/** A refund cannot be undone, and the provider may have refused to return the money of a payment. */
+function isRefusedByProvider(row: Row, record: ProviderRecord, provider: Provider): boolean {
+  return row['refund_id'] === null
+    ? refundsOfCancellation(row, provider).some(({ declined }) => declined)
+    : record.refunded === 1
+}
+
+/** What the provider returned of the payment, by all refunds. */
+function refundedMinorOf({ refunds = [] }: Database, row: Row, provider: Provider): number {
+  const own = refunds.filter(({ payment_id }) => payment_id === row['payment_id'])
+  return own.reduce((sum, { id }) => {
+    const { key, life } = ownerOf(toText(id))
+    return sum + recordOf(provider, operationIdOf(key, life)).refundedMinor
+  }, 0)
+}
+
+/** The provider's records of the refunds that the cancellation of an operation began. */
+function refundsOfCancellation({ id }: Row, provider: Provider): ProviderRecord[] {
+  const { key } = ownerOf(toText(id))
+  const isOwn = (operationId: string) => {
+    const other = ownerOf(operationId).key
+    return !isOfClient(other) && clientKeyOf(other) === key
+  }
+  return Object.entries(provider).flatMap(([operationId, record]) =>
+    isOwn(operationId) && record.refunded + Number(record.declined) > 0 ? record : [],
+  )
+}
+
 /** A stored answer is true: at the provider, and in the resource. */
 function checkCompleted(database: Database, row: Row, record: ProviderRecord): string[] {
   const status = Number(row['response_status'])
   const resource = toText(resourceOf(database, row)?.['status'])
+  if (row['operation'] === 'payment.cancel') return status === 200 ? checkHoldEnded(resource) : []
+  if (status === OVERTAKEN) return checkHoldEnded(resource)
   const count = row['refund_id'] === null ? record.captured : record.refunded
   if (status === 201) {
     if (!namesResource(row)) return ['3: the stored answer is about another resource']
@@ -213,6 +292,12 @@ function checkCompleted(database: Database, row: Row, record: ProviderRecord): s
     ? violations
     : [...violations, `5: the stored answer is ${status}, but the provider executed it`]
 }
+
+/** The reaper's answer for an operation whose payment another one has ended. */
+const OVERTAKEN = 409
+
+const checkHoldEnded = (resource: string): string[] =>
+  resource === 'canceled' ? [] : [`2: the payment is said to be canceled, but is ${resource}`]
 
 function namesResource({ response_body, payment_id, refund_id }: Row): boolean {
   const id =
@@ -257,18 +342,30 @@ function resourceOf(database: Database, row: Row): Row | undefined {
 const keysOf = (database: Database): readonly Row[] => database['idempotency_keys'] ?? []
 
 /**
- * Whether every operation is completed, or is unknown with no check left and an open finding for a
- * person, or has failed and its client knows that another one with its reference supersedes it.
+ * Whether every operation is completed and every cancellation has ended, or an operation is unknown
+ * with no check left and an open finding for a person, or it has failed and its client knows that
+ * another one with its reference supersedes it.
  */
 export function haveAllOperationsEnded(database: Database, refusals: Refusals): boolean {
   return keysOf(database).every((row) => {
-    if (row['status'] === 'completed') return true
-    if (row['status'] === 'failed_retryable') {
-      return refusals[keyOfName(toText(row['key']))] === 'superseded'
+    if (isForPerson(database, row)) return true
+    if (row['cancellation'] === 'in_progress') {
+      const isSame = ({ payment_id }: Row) => payment_id === row['payment_id']
+      return keysOf(database).some((other) => isSame(other) && isForPerson(database, other))
     }
-    return row['status'] === 'unknown' && row['next_check_at'] === null && hasFinding(database, row)
+    // A canceled operation that stopped half-way goes no further. The reaper completes it.
+    return row['status'] === 'completed' || isCanceled(row) || isSuperseded(row, refusals)
   })
 }
+
+const isForPerson = (database: Database, row: Row): boolean =>
+  row['status'] === 'unknown' && row['next_check_at'] === null && hasFinding(database, row)
+
+const isCanceled = ({ status, cancellation }: Row): boolean =>
+  status === 'failed_retryable' && cancellation !== null
+
+const isSuperseded = ({ status, key }: Row, refusals: Refusals): boolean =>
+  status === 'failed_retryable' && refusals[keyOfName(toText(key))] === 'superseded'
 
 function hasFinding(database: Database, row: Row): boolean {
   return (database['reconciliation_findings'] ?? []).some(

@@ -1,5 +1,5 @@
 // Finds the requests that clients may send in a state.
-import { nameOfKey, REFUNDED_PAYMENT_ID } from '../programs/ids.ts'
+import { nameOfKey, paymentIdOf, REFUNDED_PAYMENT_ID } from '../programs/ids.ts'
 import type { ClientRequest } from '../programs/programs.ts'
 import type { Database } from '../store/database.ts'
 import type { Row } from '../store/rows.ts'
@@ -25,7 +25,20 @@ export function findRequests(
   refusals: Refusals,
 ): PossibleRequest[] {
   const keys = Array.from({ length: space.keys }, (_, key) => key)
-  return keys.flatMap((key) => requestsWith(space, key, database, refusals))
+  const requests = keys.flatMap((key) => requestsWith(space, key, database, refusals))
+  if (!space.refundsPart) return requests
+  // Retries without need are left to the other spaces, so that this one is small enough.
+  return [...requests.filter(({ isWanted }) => isWanted), ...partialRefunds(space, database)]
+}
+
+/** A client may refund a part of the first payment once it is captured, and retries a failed refund. */
+function partialRefunds({ keys: key }: Space, database: Database): PossibleRequest[] {
+  const row = rowOfKey(database, key)
+  const [payment] = database['payments'] ?? []
+  if (payment?.['status'] !== 'succeeded' || (row !== undefined && !isFailed(row))) return []
+  const paymentId = paymentIdOf(0, 1)
+  const request = { key: nameOfKey(key), amountMinor: REFUND_MINOR, paymentId }
+  return [{ kind: 'send', key, request, isWanted: row !== undefined }]
 }
 
 function requestsWith(
@@ -57,7 +70,9 @@ function requestsWith(
   ]
 }
 
-const isFailed = ({ status }: Row): boolean => status === 'failed_retryable'
+/** A canceled operation is not reopened. */
+const isFailed = ({ status, cancellation }: Row): boolean =>
+  status === 'failed_retryable' && cancellation === null
 
 function requestFor({ operation, refusedKeys, oneReference }: Space, key: number): ClientRequest {
   const name = oneReference

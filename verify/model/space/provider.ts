@@ -65,7 +65,7 @@ export function deliver(
   call: CallRequest,
   { declines, fails }: { readonly declines: boolean; readonly fails: boolean },
 ): Delivery[] {
-  const record = recordOf(provider, call.operationId)
+  const record = recordOf(provider, call.recordId)
   if (isLookup(call)) return [{ label: 'answered', provider, outcome: lookUp(record, call) }]
   const rememberedAnswer = record.remembered[call.providerKey ?? '']
   if (rememberedAnswer === 'failed') {
@@ -94,7 +94,7 @@ function deliverFailed(provider: Provider, record: ProviderRecord, call: CallReq
   if (keptFailures(record) === KEPT_FAILURES_MAX) return [early]
   const remembered = { ...record.remembered, [call.providerKey ?? '']: 'failed' as const }
   const unfinished = sortCalls([...record.unfinished, call])
-  const after = { ...provider, [call.operationId]: { ...record, remembered, unfinished } }
+  const after = { ...provider, [call.recordId]: { ...record, remembered, unfinished } }
   return [early, { label: 'fails', provider: after, outcome, isFault: true }]
 }
 
@@ -105,13 +105,13 @@ export function keptFailures({ remembered }: ProviderRecord): number {
 
 /** The provider completes the work of a kept failure, unless the state of the object refuses it. */
 export function complete(provider: Provider, call: CallRequest): Provider {
-  const record = recordOf(provider, call.operationId)
+  const record = recordOf(provider, call.recordId)
   const unfinished = record.unfinished.filter((other) => nameOf(other) !== nameOf(call))
   const isRefused = checkRefusal(provider, record, call) !== undefined
   const after = isRefused
     ? record
     : { ...afterExecution(record, call), completed: [...record.completed, call.call].toSorted() }
-  return { ...provider, [call.operationId]: { ...after, unfinished } }
+  return { ...provider, [call.recordId]: { ...after, unfinished } }
 }
 
 /**
@@ -136,7 +136,7 @@ function deliverExecuted(provider: Provider, record: ProviderRecord, call: CallR
   const remembered = { ...record.remembered, [call.providerKey ?? '']: count }
   return {
     label: 'executed',
-    provider: { ...provider, [call.operationId]: { ...after, remembered } },
+    provider: { ...provider, [call.recordId]: { ...after, remembered } },
     outcome: outcomeOf(call, count),
   }
 }
@@ -167,7 +167,7 @@ function deliverDeclined(provider: Provider, record: ProviderRecord, call: CallR
   const declined = record.declined || !['capture', 'cancel'].includes(call.call)
   return {
     label: 'declined',
-    provider: { ...provider, [call.operationId]: { ...record, remembered, declined } },
+    provider: { ...provider, [call.recordId]: { ...record, remembered, declined } },
     outcome: outcomeOf(call, 'declined'),
   }
 }

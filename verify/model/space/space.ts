@@ -56,6 +56,13 @@ export interface Space {
   readonly lives: number
   /** Whether clients cancel keys. */
   readonly cancels: boolean
+  /**
+   * Maximum number of concurrent workers for the events of cancellations. Without any, clients cancel
+   * only operations that have executed nothing.
+   */
+  readonly appliers: number
+  /** Whether a client refunds a part of the payment, with a key that follows the others. */
+  readonly refundsPart: boolean
   /** Whether clients send a different request under a used key. */
   readonly misuses: boolean
   /** Whether a client's retry may spell a default out. */

@@ -35,6 +35,8 @@ export const ONE_KEY = {
   expires: false,
   lives: 1,
   cancels: false,
+  appliers: 0,
+  refundsPart: false,
   misuses: false,
   respells: false,
   oneReference: false,
@@ -65,6 +67,9 @@ const BATCHES = {
   tries: { calls: 1, retries: 0 },
   provider: RELIABLE_PROVIDER,
 } as const
+
+/** A payment whose key is canceled at any time: an event undoes it. */
+const UNDONE = { ...ONE_KEY, workers: 1, cancels: true, appliers: 1 } as const
 
 export const spaces: readonly Space[] = [
   {
@@ -143,6 +148,39 @@ export const spaces: readonly Space[] = [
     budget: { ...NO_FAULTS, crashes: 1, losses: 1 },
     provider: { ...RELIABLE_PROVIDER, refuses: true },
     cancels: true,
+  },
+  {
+    ...UNDONE,
+    name: 'undone-payments',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
+  },
+  {
+    ...UNDONE,
+    name: 'undone-payments-and-lost-connections',
+    budget: { ...NO_FAULTS, losses: 1 },
+    provider: RELIABLE_PROVIDER,
+  },
+  {
+    ...UNDONE,
+    name: 'undone-payments-whose-refund-is-declined',
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...UNDONE,
+    name: 'undone-beside-a-refund',
+    budget: NO_FAULTS,
+    provider: RELIABLE_PROVIDER,
+    refundsPart: true,
+  },
+  {
+    ...UNDONE,
+    name: 'undone-by-two-workers',
+    workers: 2,
+    appliers: 2,
+    budget: NO_FAULTS,
+    provider: RELIABLE_PROVIDER,
   },
   {
     ...ONE_KEY,
@@ -272,8 +310,13 @@ const oneOfEach = ({ crashes, expiries, losses, early }: Budget): Budget => ({
 })
 
 const slicesOfOneKey = spaces
-  .filter(({ keys, isStepwise }) => keys === 1 && !isStepwise)
+  .filter(({ keys, isStepwise, appliers }) => keys === 1 && !isStepwise && appliers === 0)
   .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
+
+/** Of the spaces with events the smallest. */
+const slicesOfCancellations = spaces
+  .filter(({ appliers }) => appliers === 2)
+  .map((space) => sliceOf(space, {}))
 
 const slicesOfOrders: readonly Space[] = [
   {
@@ -298,9 +341,15 @@ const slicesOfBatches = spaces
   })
 
 /**
- * A small part of each space with one key, one reference or batches, for `npm run model -- --quick`.
+ * A small part of each space with one key or batches, one of events and two of one reference, for
+ * `npm run model -- --quick`.
  */
-export const slices: readonly Space[] = [...slicesOfOneKey, ...slicesOfOrders, ...slicesOfBatches]
+export const slices: readonly Space[] = [
+  ...slicesOfOneKey,
+  ...slicesOfCancellations,
+  ...slicesOfOrders,
+  ...slicesOfBatches,
+]
 
 /** The spaces whose paths are replayed on PostgreSQL. */
 export const replayedSpaces: readonly Space[] = [

@@ -1,8 +1,9 @@
-// Finds the programs that may start in a state: a worker for each available job, maintenance, and
-// client requests. Two jobs, or two requests, may share a process.
+// Finds the programs that may start in a state: a worker for each available job and each event that is
+// not applied, maintenance, and client requests. Two jobs, or two requests, may share a process.
 import type { Automaton, Program } from '../programs/automaton.ts'
-import { nameOfKey, ownerOf } from '../programs/ids.ts'
+import { isOfClient, nameOfKey, ownerOf } from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
+import { undoableOperations } from '../../../src/domain/idempotency/cancellation.ts'
 import { programsOf, type Programs } from '../programs/programs.ts'
 import type { Database } from '../store/database.ts'
 import { toText, isObject, type Row } from '../store/rows.ts'
@@ -66,6 +67,9 @@ export class Starts {
     }
     if (space.cancels && count(({ kind }) => kind === 'cancel') === 0) {
       starts.push(...this.#cancellationsOf(state))
+    }
+    if (count(({ kind }) => kind === 'apply') < space.appliers) {
+      starts.push(...this.#eventsOf(state))
     }
     return starts
   }
@@ -149,22 +153,45 @@ export class Starts {
     }
   }
 
-  /** Each operation that has not ended may be canceled. */
+  /** Each operation may be canceled that has not ended, or that an event can undo. */
   #cancellationsOf({ database }: State): Start[] {
-    const { idempotency_keys: rows = [] } = this.#context.databases.valueOf(database)
-    const unfinished = rows.filter(({ status }) => status !== 'completed')
-    return unfinished.map(({ id }) => {
+    const { databases, space, instances } = this.#context
+    const { idempotency_keys: rows = [] } = databases.valueOf(database)
+    const isUndoing = space.appliers > 0
+    const cancelable = isUndoing ? rows.filter(isCancelable) : rows.filter(isUnfinished)
+    return cancelable.map(({ id }) => {
       const operationId = toText(id)
       const { key } = ownerOf(operationId)
       const node = this.#initialNode(`cancel ${operationId}`, () =>
-        this.#programs.cancel(operationId),
+        isUndoing ? this.#programs.cancel(nameOfKey(key)) : this.#programs.prevent(operationId),
       )
       const members = [{ key, job: null }]
       return {
-        id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'cancel', members, node }),
+        id: instances.idOf({ ...NEW_INSTANCE, kind: 'cancel', members, node }),
         rank: NEVER,
         label: `a client cancels ${nameOfKey(key)}`,
-        skipsNoOps: true,
+        skipsNoOps: !isUndoing,
+      }
+    })
+  }
+
+  /** A worker may take each event that is not applied yet. */
+  #eventsOf({ database }: State): Start[] {
+    const { databases, instances } = this.#context
+    const { provider_events: events = [] } = databases.valueOf(database)
+    const pending = events.filter(({ status }) => status === 'pending')
+    return pending.map(({ object_id }) => {
+      const operationId = toText(object_id)
+      const { key } = ownerOf(operationId)
+      const node = this.#initialNode(`apply ${operationId}`, () =>
+        this.#programs.apply(operationId),
+      )
+      const members = [{ key, job: null }]
+      return {
+        id: instances.idOf({ ...NEW_INSTANCE, kind: 'apply', members, node }),
+        rank: RANK.apply,
+        label: `a worker takes the event that cancels ${nameOfKey(key)}`,
+        skipsNoOps: false,
       }
     })
   }
@@ -194,6 +221,15 @@ function jobsIn(database: Database): Job[] {
 function isAvailable({ key, job, isLeased }: Job, running: readonly Instance[]): boolean {
   const isOwn = (member: Member | null) => member?.key === key && member.job === job
   return !isLeased || !running.some(({ kind, members }) => kind === 'work' && members.some(isOwn))
+}
+
+const isUnfinished = ({ status }: Row): boolean => status !== 'completed'
+
+/** Of the keys of clients, those that are not canceled, and that a cancellation changes. */
+function isCancelable(row: Row): boolean {
+  const { key } = ownerOf(toText(row['id']))
+  const isUndoable = undoableOperations.some((name) => name === row['operation'])
+  return isOfClient(key) && row['cancellation'] === null && (isUnfinished(row) || isUndoable)
 }
 
 /** Separates the members in the name of a program. */

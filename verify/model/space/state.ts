@@ -16,8 +16,9 @@ const BUDGET_BASE = 16
 const FIXED_COLUMNS = 4
 
 /** Maximum number of concurrent instances. */
-export function maxInstances({ workers, requests, maintenance }: Space): number {
-  return workers + requests + maintenance
+export function maxInstances(space: Space): number {
+  const { workers, requests, maintenance, cancels, appliers } = space
+  return workers + requests + maintenance + (cancels ? 1 : 0) + appliers
 }
 
 export const widthOf = (space: Space): number => FIXED_COLUMNS + maxInstances(space)

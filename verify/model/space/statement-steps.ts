@@ -5,7 +5,7 @@ import { keyOfName, namesOperation } from '../programs/ids.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
 import { executeStatement, type ExecutionResult } from '../store/memory-store.ts'
-import { toText } from '../store/rows.ts'
+import { jsonOf, toText, type Row } from '../store/rows.ts'
 import { canonicalWork } from './canonical.ts'
 import type { EffectBuilder, StepContext } from './effect-builder.ts'
 import {
@@ -245,6 +245,7 @@ export class StatementSteps {
       if (table !== 'idempotency_keys' || row === null) return []
       const own = epochOf(instance, keyOfName(toText(row['key'])))
       const before = keys.find(({ id }) => id === row['id'])
+      if (before !== undefined && isMark(before, row)) return []
       const epoch = Number(before?.['lease_epoch'])
       const isStale = own !== undefined && own < epoch
       const isLeased = before?.['status'] === 'processing' && Number(before['lease_expires_at']) > 0
@@ -270,12 +271,22 @@ export class StatementSteps {
     request: StatementRequest,
     alone: ExecutionResult,
   ): string[] {
-    const { operation, keys } = this.#context.space
-    if (operation !== 'payment.create' || keys > 1 || instance.snapshot >= 0) return []
+    const { operation, keys, refundsPart } = this.#context.space
+    if (operation !== 'payment.create' || keys > 1 || refundsPart) return []
+    if (instance.snapshot >= 0) return []
     const execute = (store: Database) => this.execute(instance, shared, request, store)
     const isAboutOneKey = instance.members.length > 0 || namesOperation(request.parameters)
     return this.#frames.check(shared.database, isAboutOneKey, execute, alone)
   }
+}
+
+/** A client that wants out only marks the operation of another program. */
+function isMark(before: Row, row: Row): boolean {
+  const { cancellation, expires_at } = row
+  return (
+    cancellation === 'in_progress' &&
+    jsonOf(row) === jsonOf({ ...before, cancellation, expires_at })
+  )
 }
 
 const WAITS = { label: 'waits for a lock', act: 'waits' } as const

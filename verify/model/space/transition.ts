@@ -30,5 +30,15 @@ type Action =
   | { readonly kind: 'arrival' }
 
 /** The order in which the fault-free run completes the remaining work. */
-export const RANK = { step: 0, expiry: 1, work: 2, sweep: 3, check: 4, send: 5, time: 6 } as const
+export const RANK = {
+  step: 0,
+  expiry: 1,
+  work: 2,
+  sweep: 3,
+  check: 4,
+  send: 5,
+  time: 6,
+  // An event that must wait changes nothing, so everything else comes before it.
+  apply: 7,
+} as const
 export const NEVER = Number.POSITIVE_INFINITY

@@ -13,6 +13,7 @@ const TABLES_TO_EMPTY = [
   'phase_runs',
   'ledger_postings',
   'events',
+  'provider_events',
   'key_tombstones',
   'reconciliation_findings',
   'pgboss.job',

@@ -4,9 +4,11 @@ import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
 import { slices, spaces } from '../../../../verify/model/space/spaces.ts'
 
-test('there is a slice of every space with one key or with batches, and of one reference', () => {
+test('there is a slice of every space with one key or batches, of events, and of one reference', () => {
   const names = spaces
-    .filter(({ keys, members, isStepwise }) => (keys === 1 && !isStepwise) || members === 2)
+    .filter(({ keys, members, isStepwise, appliers }) =>
+      appliers > 0 ? appliers === 2 : (keys === 1 && !isStepwise) || members === 2,
+    )
     .map(({ name }) => `slice-of-${name}`)
   const sliced = slices.map(({ name }) => name)
 
