@@ -119,10 +119,10 @@ async function serve(
 async function answering(
   product: Product,
   environment: Environment,
-  answer: () => Promise<Answer>,
+  serving: () => Promise<Answer>,
 ): Promise<Value> {
   try {
-    return answerOf(await answer())
+    return answerOf(await serving())
   } catch (error) {
     const answer = product.problemAnswer(error, 'ietf')
     if (answer.status === 500) environment.reportUnexpected(error, 'the API')

@@ -150,39 +150,6 @@ export const spaces: readonly Space[] = [
     cancels: true,
   },
   {
-    ...UNDONE,
-    name: 'undone-payments',
-    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
-    provider: { ...RELIABLE_PROVIDER, refuses: true },
-  },
-  {
-    ...UNDONE,
-    name: 'undone-payments-and-lost-connections',
-    budget: { ...NO_FAULTS, losses: 1 },
-    provider: RELIABLE_PROVIDER,
-  },
-  {
-    ...UNDONE,
-    name: 'undone-payments-whose-refund-is-declined',
-    budget: { ...NO_FAULTS, crashes: 1 },
-    provider: { ...RELIABLE_PROVIDER, declines: true },
-  },
-  {
-    ...UNDONE,
-    name: 'undone-beside-a-refund',
-    budget: NO_FAULTS,
-    provider: RELIABLE_PROVIDER,
-    refundsPart: true,
-  },
-  {
-    ...UNDONE,
-    name: 'undone-by-two-workers',
-    workers: 2,
-    appliers: 2,
-    budget: NO_FAULTS,
-    provider: RELIABLE_PROVIDER,
-  },
-  {
     ...ONE_KEY,
     name: 'three-refunds-of-one-payment',
     operation: 'refund.create',
@@ -212,6 +179,39 @@ export const spaces: readonly Space[] = [
     name: 'three-payments',
     keys: 3,
     workers: 1,
+    budget: NO_FAULTS,
+    provider: RELIABLE_PROVIDER,
+  },
+  {
+    ...UNDONE,
+    name: 'undone-payments',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
+  },
+  {
+    ...UNDONE,
+    name: 'undone-payments-and-lost-connections',
+    budget: { ...NO_FAULTS, losses: 1 },
+    provider: RELIABLE_PROVIDER,
+  },
+  {
+    ...UNDONE,
+    name: 'undone-payments-whose-refund-is-declined',
+    budget: { ...NO_FAULTS, crashes: 1 },
+    provider: { ...RELIABLE_PROVIDER, declines: true },
+  },
+  {
+    ...UNDONE,
+    name: 'undone-beside-a-refund',
+    budget: NO_FAULTS,
+    provider: RELIABLE_PROVIDER,
+    refundsPart: true,
+  },
+  {
+    ...UNDONE,
+    name: 'undone-by-two-workers',
+    workers: 2,
+    appliers: 2,
     budget: NO_FAULTS,
     provider: RELIABLE_PROVIDER,
   },
@@ -341,8 +341,8 @@ const slicesOfBatches = spaces
   })
 
 /**
- * A small part of each space with one key or batches, one of events and two of one reference, for
- * `npm run model -- --quick`.
+ * A small part of each space with one key or batches, of one with events, and two of one reference,
+ * for `npm run model -- --quick`.
  */
 export const slices: readonly Space[] = [
   ...slicesOfOneKey,
