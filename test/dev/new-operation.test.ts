@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 
 describe('npm run new-operation', () => {
-  test('writes an operation that compiles, is formatted and is in openapi.yaml', async () => {
+  test('writes an operation that is in openapi.yaml', async () => {
     const { stdout } = await run('new-operation', 'payment.release')
 
     expect(stdout).toContain('wrote   src/operations/release-payment/phases.ts')
@@ -59,6 +59,9 @@ describe('npm run new-operation', () => {
     expect(await readFile(join(folder, 'openapi.yaml'), 'utf8')).toContain(
       '/v1/payments/{id}/release:',
     )
+  })
+
+  test('what it wrote compiles and is formatted', async () => {
     // In one thread it takes half the processor time: threads do not share what they checked.
     await run('types', '--singleThreaded')
     await run('format:check', 'src', 'test/operations')

@@ -92,7 +92,8 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     url: database.url,
     applicationName: 'test engine',
     poolSize: 6,
-    timeoutMs: 10_000,
+    // Tests fill tables with very many rows in one statement.
+    timeoutMs: 60_000,
   })
   const { sql } = store
   const announced: string[] = []
