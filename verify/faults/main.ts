@@ -17,7 +17,7 @@ import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.t
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { soak, type SoakOutcome } from './soak/soak.ts'
 import { injectDuringRecovery } from './recovery-faults.ts'
-import { planSuite } from './suite-plan.ts'
+import { planMutants, planSuite } from './suite-plan.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
 
@@ -99,7 +99,8 @@ async function runSelected(session: Session): Promise<Outcome> {
   const neighbours = await suite.run(plan.neighbours, 'Neighbours')
   await suite.end()
   const made = [...results, ...neighbours]
-  const { verdicts, controls } = await runMutants(context, possible.mutants, made)
+  const planned = planMutants(possible.mutants, { quick, seed })
+  const { verdicts, controls } = await runMutants(context, planned, made)
   const single = [...made, ...events, ...contests, ...compared, ...others]
   const all = [...failed, ...single, ...nested, ...controls]
   return withSoak({ ...EMPTY_OUTCOME, counted, results: all, verdicts }, await soakRun)

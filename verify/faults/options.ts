@@ -40,8 +40,9 @@ mutants, and a soak of 15 minutes beside them. To end in time, it samples varian
 recoveries, and all but SIGKILL and connection reset at the points of the other operations.
 The report is written to faults-report/report.html.
 
---quick          Takes a few minutes: SIGKILL and connection reset at all points of
-                 payment.create, a sample of the other runs, noisy neighbours, all mutants, no soak.
+--quick          Takes a few minutes: SIGKILL or connection reset at each point of
+                 payment.create, noisy neighbours, a sample of the other runs and of the mutants,
+                 no soak. The seed decides.
 --case <label>   Repeats one run. Every failed run is printed with its label:
                  <scenario>:<fault>@<point>, with +<fault>@<point> for each further fault.
 --times <n>      How often to make the run of --case (default 1).

@@ -18,6 +18,7 @@ import {
   type NestedOptions,
   type PlanOptions,
 } from './plan.ts'
+import type { Mutant } from './mutants/mutant.ts'
 import { planNeighbours } from './neighbours/plan.ts'
 import { planReaperContests } from './reaper-contests.ts'
 
@@ -93,6 +94,14 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const ones = { events, contests, comparisons, providers, neighbours }
   const plan = { runs, pairs, everyState, triples, ...ones }
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
+}
+
+const QUICK_MUTANTS = 30
+
+/** A quick suite has a sample of the mutants. */
+export function planMutants(mutants: readonly Mutant[], { quick, seed }: PlanOptions): Mutant[] {
+  const drawn = sample(seededRandom(seed), mutants, quick ? QUICK_MUTANTS : mutants.length)
+  return mutants.filter((mutant) => drawn.includes(mutant))
 }
 
 /** Returns the shares that fit the budget, or the smallest ones. */

@@ -147,13 +147,15 @@ test('the full plan has every fault at every point to which it applies, once', (
 })
 
 test('the quick plan has every point of payment.create, and a sample of the rest by its seed', () => {
-  const swept = all[0]?.points.flatMap(({ label }) => [
-    `payment.create:SIGKILL@${label}`,
-    `payment.create:reset@${label}`,
-  ])
+  const points = all[0]?.points ?? []
   const quick = labels(true)
+  const atPoint = ({ label }: Point, fault: string) =>
+    quick.includes(`payment.create:${fault}@${label}`)
 
-  expect(quick).toEqual(expect.arrayContaining(swept ?? []))
+  expect(points.length).toBeGreaterThan(10)
+  for (const point of points) {
+    expect(['SIGKILL', 'reset'].filter((fault) => atPoint(point, fault))).not.toEqual([])
+  }
   expect(new Set(quick).size).toBe(quick.length)
   expect(quick.length).toBeLessThan(labels(false).length)
   expect(labels(true)).toEqual(quick)

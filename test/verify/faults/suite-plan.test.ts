@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/case.ts'
 import { claimsOf } from './sample-points.ts'
 import { isKill, planRuns } from '../../../verify/faults/plan.ts'
-import { fitShares, planSuite, secondsOf } from '../../../verify/faults/suite-plan.ts'
+import { mutants } from '../../../verify/faults/mutants/mutants.ts'
+import { fitShares, planMutants, planSuite, secondsOf } from '../../../verify/faults/suite-plan.ts'
 
 const counted = (scenario: string, times: number) => ({ scenario, points: claimsOf(times) })
 
@@ -66,4 +67,14 @@ test('lists how many runs there are of each kind', () => {
   expect(summary[0]).toBe(`Planned: ${runs.length} runs with one fault`)
   expect(summary.join('\n')).toMatch(/payment\.create\.manual: \d+ of \d+, sampled by the seed/)
   expect(runs.some(({ injections }) => isKill(injections))).toBe(true)
+})
+
+test('a quick suite has a sample of the mutants by its seed, and a full one has all', () => {
+  const quick = (seed: number) => planMutants(mutants, { quick: true, seed })
+
+  expect(planMutants(mutants, FULL)).toEqual(mutants)
+  expect(quick(1)).toHaveLength(30)
+  expect(new Set(quick(1)).size).toBe(30)
+  expect(quick(1)).toEqual(quick(1))
+  expect(quick(2)).not.toEqual(quick(1))
 })
