@@ -17,8 +17,8 @@ import { until } from '../support/until.ts'
 const PASSWORD = `secret-${randomUUID()}`
 const LOGIN = `:${PASSWORD}@`
 const REDIS_TIMEOUT_MS = 500
-/** How long the replays may take together. If each waited for Redis, they would take longer. */
-const FAULTY_MS_MAX = 6 * REDIS_TIMEOUT_MS
+/** How many of the replays may wait for Redis. */
+const WAITING_MAX = 5
 const REPLAYS = 10
 
 const body = paymentBody()
@@ -130,12 +130,14 @@ async function expectServed(url: string): Promise<void> {
   const key = randomUUID()
   const first = await postPayment(url, tenant, body, { key })
   expect(first.status).toBe(201)
-  const startedAt = performance.now()
+  let waiting = 0
   for (let time = 0; time < REPLAYS; time += 1) {
+    const startedAt = performance.now()
     const replayed = await postPayment(url, tenant, body, { key })
+    if (performance.now() - startedAt >= REDIS_TIMEOUT_MS) waiting += 1
     expect([replayed.status, replayed.text]).toEqual([201, first.text])
   }
-  expect(performance.now() - startedAt).toBeLessThan(FAULTY_MS_MAX)
+  expect(waiting).toBeLessThanOrEqual(WAITING_MAX)
   const stored = await findIdempotencyKey(service.store.sql, tenant.id, key)
   expect(first.text).toBe(stored?.response?.body)
   const executed = await service.executedFor({ id: String(first.json['id']) })

@@ -14,9 +14,9 @@ import { until } from '../support/until.ts'
 
 const ADMIN_API_KEY = 'adm_0123456789abcdef01234567'
 const REDIS_TIMEOUT_MS = 500
-/** How long many replays may take together while Redis does not answer: a few of its time limits. */
-const FAULTY_MS_MAX = 6 * REDIS_TIMEOUT_MS
-/** At each process. If each of them waited, they would take far longer. */
+/** How many of many replays may wait for Redis while it does not answer. */
+const WAITING_MAX = 5
+/** At each process. */
 const REPLAYS = 10
 
 const body = paymentBody()
@@ -95,18 +95,20 @@ async function untilUsed(): Promise<void> {
   })
 }
 
-/** Replays what was paid at both processes, and returns how long that took. */
+/** Replays what was paid at both processes, and returns how many replays may have waited for Redis. */
 async function replayAll(times = 1): Promise<number> {
-  const startedAt = performance.now()
+  let waiting = 0
   for (let time = 0; time < times; time += 1) {
     for (const { key, first } of paid) {
       for (const url of urls) {
+        const startedAt = performance.now()
         const replayed = await ask(url, key)
+        if (performance.now() - startedAt >= REDIS_TIMEOUT_MS) waiting += 1
         expect([replayed.status, replayed.text]).toEqual([201, first.text])
       }
     }
   }
-  return performance.now() - startedAt
+  return waiting
 }
 
 /** Every answer is the stored one, and every payment was authorized and captured once. */
@@ -124,13 +126,13 @@ async function expectTruth(): Promise<void> {
 test('Redis is killed, and starts again empty', async () => {
   await redis.kill()
 
-  const ms = await replayAll(REPLAYS / paid.length)
+  const waiting = await replayAll(REPLAYS / paid.length)
   await pay()
   await redis.start()
   await replayAll()
   await untilUsed()
 
-  expect(ms).toBeLessThan(FAULTY_MS_MAX)
+  expect(waiting).toBeLessThanOrEqual(WAITING_MAX)
 })
 
 test('Redis is flushed', async () => {
@@ -144,36 +146,36 @@ test('Redis is flushed', async () => {
 test('Redis is paused: it costs a moment once, not each request', async () => {
   redis.pause()
 
-  const ms = await replayAll(REPLAYS / paid.length)
+  const waiting = await replayAll(REPLAYS / paid.length)
   await pay()
   redis.resume()
   await replayAll()
   await untilUsed()
 
-  expect(ms).toBeLessThan(FAULTY_MS_MAX)
+  expect(waiting).toBeLessThanOrEqual(WAITING_MAX)
 })
 
 test('the network to Redis is cut in silence', async () => {
   address.cut()
 
-  const ms = await replayAll(REPLAYS / paid.length)
+  const waiting = await replayAll(REPLAYS / paid.length)
   await pay()
   // The silent connections stay silent: they are given up.
   address.acceptNew()
   await untilUsed()
   await replayAll()
 
-  expect(ms).toBeLessThan(FAULTY_MS_MAX)
+  expect(waiting).toBeLessThanOrEqual(WAITING_MAX)
 })
 
 test('Redis is full', async () => {
   await redis.client.configSet({ maxmemory: '1', 'maxmemory-policy': 'noeviction' })
 
-  const ms = await replayAll()
+  const waiting = await replayAll()
   await pay()
   await replayAll()
 
-  expect(ms).toBeLessThan(FAULTY_MS_MAX)
+  expect(waiting).toBeLessThanOrEqual(WAITING_MAX)
 })
 
 test('Redis fails over to a replica that missed writes', async () => {

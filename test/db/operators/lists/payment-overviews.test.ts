@@ -12,7 +12,7 @@ import { explain, rowsRead } from '../../../support/explain.ts'
 import { openTestStore } from '../../reservations.ts'
 
 const TENANTS = 3
-const PAYMENTS = 20_000
+const PAYMENTS = 6_000
 /** Of each tenant. */
 const STUCK = 5
 
