@@ -11,8 +11,8 @@ export default {
   globalTeardown: './test/support/global-teardown.ts',
   setupFiles: ['./test/support/encryption.ts'],
   testSequencer: './test/support/slowest-first.js',
-  // For two cores: five files run at once, because most wait for timers and processes in part. On a
-  // machine where a process starts slowly, five take longer than two, and tests exceed their limits.
-  maxWorkers: isSlow ? 2 : 5,
+  // For two cores: three files run at once, because some wait for timers in part. Five take no less time in
+  // all, because each has processes of its own, and tests exceed their limits.
+  maxWorkers: isSlow ? 2 : 3,
   testTimeout: isSlow ? 180_000 : 60_000,
 }

@@ -7,15 +7,18 @@ import TestSequencer from '@jest/test-sequencer'
 
 const TESTS = fileURLToPath(new URL('..', import.meta.url))
 
-/** Files that take twelve seconds or more, slowest first. */
+/**
+ * Files that take twelve seconds or more, slowest first. Those of the alerts mostly wait, so others are
+ * among them.
+ */
 const SLOWEST = [
   'alerts/store-outages.test.ts',
-  'alerts/worker-outages.test.ts',
-  'alerts/request-outages.test.ts',
-  'alerts/provider-outages.test.ts',
   'properties/operations.test.ts',
+  'alerts/worker-outages.test.ts',
   'dev/stack/stack.test.ts',
+  'alerts/request-outages.test.ts',
   'verify/simulate/simulate.test.ts',
+  'alerts/provider-outages.test.ts',
   'verify/fuzz/fuzz.test.ts',
   'verify/faults/run-case.test.ts',
   'http/limits/api-server.test.ts',

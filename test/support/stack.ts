@@ -14,13 +14,16 @@ export function launch(env: Record<string, string>, args: string[] = []): Servic
   return startProcess('dev/stack/main.ts', { args, env: { ...ports, ...env } })
 }
 
+/** Five processes start, one after the other, on cores that may be busy. */
+const START_MS = 50_000
+
 /** Returns when a payment can succeed. */
 export async function startStack(
   folder: string,
   env: Record<string, string> = {},
 ): Promise<RunningStack> {
   const launcher = launch({ DATA_DIR: join(folder, 'data'), ...env })
-  const ready = await launcher.waitForLine((line) => line.startsWith('ready '))
+  const ready = await launcher.waitForLine((line) => line.startsWith('ready '), START_MS)
   const printed = await launcher.waitForLine((line) => line.startsWith('API key'))
   const apiKey = printed.split(': ')[1] ?? ''
   return { launcher, folder, url: ready.replace('ready ', ''), tenant: { id: '', apiKey } }
