@@ -109,12 +109,19 @@ const webhookKnobs: z.ZodType<Partial<WebhookKnobs>> = z.strictObject({
   old_secret: z.string().min(1).nullable().exactOptional(),
 })
 
+/** A request on a connection that the server is about to close is reset, and a test fails by chance. */
+const closeConnection: RequestHandler = (_req, res, next) => {
+  res.set('Connection', 'close')
+  next()
+}
+
 type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
 /** Creates the routes under /_control. They answer an invalid request with 400 and the reason. */
 export function createControlRoutes(parts: ControlParts): Router {
   const { storage, clock, idempotency, faultRules, hanging, lateRequests, rateLimits } = parts
   return Router()
+    .use(closeConnection)
     .use(json({ type: () => true }))
     .get('/health', (_req, res) => void res.json({ status: 'ok' }))
     .get('/executed', (_req, res) => void res.json({ data: storage.executed.list() }))

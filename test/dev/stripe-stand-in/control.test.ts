@@ -57,6 +57,14 @@ test('reset deletes all data and settings', async () => {
   expect(await provider.executed()).toMatchObject([{ seq: 1, id: first.id }])
 })
 
+test('no control request shares a connection, which could be closed just then', async () => {
+  for (const body of [undefined, '{']) {
+    const init = body === undefined ? {} : { method: 'POST', body }
+    const response = await fetch(`${provider.url}/_control/faults`, init)
+    expect(response.headers.get('connection')).toBe('close')
+  }
+})
+
 describe('refuses an invalid control request', () => {
   test.each([
     ['an unknown fault', '/faults', { fault: 'explode' }, 'fault'],
