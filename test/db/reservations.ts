@@ -17,7 +17,7 @@ export const LEASE_MS = 60_000
 export const RETENTION_SECONDS = 86_400
 
 export function openTestStore(url: string, poolSize = 4): Store {
-  return openStore({ url, applicationName: 'test', poolSize, timeoutMs: 20_000 })
+  return openStore({ url, applicationName: 'test', poolSize, timeoutMs: 60_000 })
 }
 
 export function makeTenant(store: Store): Promise<string> {

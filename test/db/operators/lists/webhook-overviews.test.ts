@@ -10,7 +10,7 @@ import { openTestStore } from '../../reservations.ts'
 import type { Store } from '../../../../src/db/connection/client.ts'
 
 const TENANTS = 3
-const DELIVERIES = 30_000
+const DELIVERIES = 10_000
 
 let database: TestDatabase
 let store: Store
