@@ -871,7 +871,7 @@ export interface paths {
         put?: never;
         /**
          * Redrive dead letters
-         * @description Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept.
+         * @description Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept. A payment or refund that has failed is made now, although its client was told that it failed.
          */
         post: operations["redriveDeadLetters"];
         delete?: never;

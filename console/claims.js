@@ -47,7 +47,7 @@ function Steps({ operation }) {
 /** @param {{ operation: Schemas['OperationWithTimeline'] }} props */
 export function Subject({ operation }) {
   return html`<p>
-    <${AmountOf} operation=${operation} />, ${operation.operation} of
+    <${AmountOf} operation=${operation} />, ${operation.operation} of${' '}
     <${Tenant} id=${operation.tenant} />
   </p>`
 }
@@ -100,6 +100,7 @@ export function Happened({ operation, path, done, onToggle }) {
 
 /** @param {ChangeProps} props */
 export function DidNotHappen({ operation, path, done, onToggle }) {
+  const isRefund = operation.refund !== null
   return html`<${Action}
     label="It did not happen"
     title="State that it did not happen?"
@@ -116,7 +117,10 @@ export function DidNotHappen({ operation, path, done, onToggle }) {
       })}
   >
     <${Steps} operation=${operation} />
-    <p>If the look-up finds nothing, the client may retry, and then it can be charged.</p>
+    <p>
+      If the look-up finds nothing, the client may retry, and then
+      ${isRefund ? 'money is returned' : 'the card may be charged'}.
+    </p>
     <${LongField}
       label="What proves it?"
       name="proof"
@@ -128,8 +132,8 @@ export function DidNotHappen({ operation, path, done, onToggle }) {
     <label class="check">
       <input type="checkbox" name="unverified" />
       <span>
-        Act on it even if the look-up fails. If you are wrong, a retry charges a second time. This
-        needs a second operator.
+        Act on it even if the look-up fails. If you are wrong, a retry${' '}
+        ${isRefund ? 'returns the money' : 'charges'} a second time. This needs a second operator.
       </span>
     </label>
   <//>`

@@ -6,6 +6,7 @@ import { html } from './html.js'
 import { Members } from './members.js'
 import { Foreign, Id, Status, Time } from './parts.js'
 import { useResource } from './resource.js'
+import { MOVES_MONEY } from './resume.js'
 import { hrefOf } from './route.js'
 import { ChoiceFilter, Filters, List, listQuery } from './table.js'
 
@@ -40,9 +41,9 @@ export function DeadLetters({ route }) {
   return html`
     <h1>Dead letters</h1>
     <p>
-      Jobs that used up their retries. To redrive one is safe: what may have been executed is looked
-      up first. The doubt about an operation ends on the page of the operation, to which its dead
-      letter leads.
+      Jobs that used up their retries. Nothing is executed twice when one is redriven: what may have
+      been executed is looked up first. The doubt about an operation ends on the page of the
+      operation, to which its dead letter leads.
     </p>
     <${Filters} route=${route}>
       <${ChoiceFilter} label="Queue" name="queue" value=${queue} options=${options} />
@@ -80,6 +81,7 @@ const cellsWith = (unknown, done) => (/** @type {any} */ letter) => [
     run=${() => redrive({ queue: letter.queue, ids: [letter.id] })}
   >
     <p>It goes back to its queue with all its retries. If nothing is left to do, it is removed.</p>
+    <${MovesMoney} queue=${letter.queue} />
   <//>`,
   html`<${Foreign} text=${letter.last_error} />
     <span class="quiet">after ${plural(letter.retries ?? 0, 'retry', 'retries')}</span>`,
@@ -101,8 +103,12 @@ function RedriveQueue({ queue, count, done }) {
     run=${() => redrive({ queue })}
   >
     <p>They go back to their queue, each with all its retries.</p>
+    <${MovesMoney} queue=${queue} />
   <//>`
 }
+
+/** @param {{ queue: string }} props */
+const MovesMoney = ({ queue }) => queue === 'operations.dead' && html`<p>${MOVES_MONEY}</p>`
 
 /** @param {{ queue: string, ids?: string[] }} body */
 const redrive = (body) => change('POST', '/admin/dead-letters/redrive', body)

@@ -9,7 +9,7 @@ export const isLookUp = ({ provider }) => provider?.kind === 'look'
 const FOUND = {
   done: 'the provider shows that it happened.',
   declined: 'the provider shows that it was refused.',
-  not_executed: 'the provider shows that it did not happen.',
+  not_executed: 'the provider shows that it had not happened.',
 }
 
 /** @param {Run} run a look-up. */

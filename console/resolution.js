@@ -39,6 +39,7 @@ export function Resolution({ operation, path, done }) {
       open.status === 'unknown' &&
       html`
         ${open.proposal !== null && html`<${Proposal} ...${{ ...props, proposal: open.proposal }} />`}
+        <p>Look it up first. A claim is for what no look-up can find.</p>
         <p class="buttons">
           <${Happened} ...${props} />
           <${DidNotHappen} ...${props} />

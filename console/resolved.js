@@ -10,14 +10,15 @@ import { Facts, Status, Time } from './parts.js'
  */
 
 /** @param {{ operation: Schemas['OperationWithTimeline'] }} props */
-export function Resolved({ operation: { resolution, timeline } }) {
+export function Resolved({ operation: { resolution, status, timeline } }) {
   const lookUp = findResolving(timeline)
+  const isLater = lookUp?.provider?.outcome === 'not_executed' && status === 'completed'
   return html`
     <p class="note">
       <strong>It is no longer unknown.</strong> ${' '}
-      ${resolution?.taken === true ? byClaim(resolution) : 'No claim of an operator was needed.'}
-      ${' '}
+      ${resolution?.taken === true ? byClaim(resolution) : withoutClaim(resolution)} ${' '}
       ${lookUp && html`The look-up of <${Time} at=${lookUp.recorded_at} />: ${foundBy(lookUp)}`}
+      ${isLater && ' What came afterwards is in the timeline.'}
     </p>
     ${resolution !== null && html`<${LastClaim} resolution=${resolution} />`}
   `
@@ -26,6 +27,10 @@ export function Resolved({ operation: { resolution, timeline } }) {
 /** @param {Claim} claim */
 const authorsOf = ({ proposed_by: proposer, claimed_by: claimant }) =>
   proposer === null ? claimant : `${proposer} and ${claimant}`
+
+/** @param {Claim | null} claim one that was not acted on. */
+const withoutClaim = (claim) =>
+  claim === null ? 'No claim of an operator was needed.' : 'The last claim was not acted on.'
 
 /** @param {Claim} claim */
 function byClaim(claim) {

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Action } from './action.js'
 import { change } from './api.js'
+import { Subject } from './claims.js'
 import { words } from './format.js'
 import { html } from './html.js'
 import { foundBy, isLookUp } from './look-ups.js'
@@ -33,7 +34,7 @@ const RESUMES = {
   reopen: {
     label: 'Run it again',
     effect:
-      'It runs the operation again, as a retry of its client would. It is proved that nothing happened.',
+      'It runs the operation again, as a retry of its client would. The provider showed that nothing had happened.',
   },
 }
 
@@ -42,6 +43,10 @@ const NOTHING = 'Nothing: the operation is completed, or a worker works on it.'
 /** A look-up that leaves the outcome unknown is no event of the service, so the page asks. */
 const ASK_EVERY_MS = 1_000
 const ASK_AT_MOST = 60
+
+/** What follows when an operation that failed is run again. */
+export const MOVES_MONEY =
+  'What has failed is made now: a customer may be charged, or get money back. The merchant was told that it failed, and may have made another payment or refund. Ask first.'
 
 /** @param {{ operation: Operation, path: string, done: () => void }} props */
 export function Resume({ operation, path, done }) {
@@ -58,14 +63,24 @@ export function Resume({ operation, path, done }) {
     ${
       known !== undefined &&
       html`<${Action} ...${{ label, done, run: request }} title=${`${label}?`}>
+        <${Subject} operation=${operation} />
         <p>${effect}</p>
-        <p>A charge that may have been made is never made a second time.</p>
+        <p>
+          ${
+            operation.resume_would === 'reopen'
+              ? MOVES_MONEY
+              : 'A charge that may have been made is never made a second time.'
+          }
+        </p>
       <//>`
     }
     <div class="result" role="status">
       ${since !== undefined && html`<${Result} ...${{ operation, since, ask: done }} />`}
     </div>`
 }
+
+const TOO_EARLY =
+  'It is too early to be sure: the provider may still execute the call. Look it up again in a few minutes. '
 
 /** @param {{ operation: Operation, since: number, ask: () => void }} props */
 function Result({ operation, since, ask }) {
@@ -79,7 +94,7 @@ function Result({ operation, since, ask }) {
       ? html`<p>Requested. A worker looks at the provider.</p>`
       : html`<p>${seen} The outcome stays unknown.</p>
           <p>
-            It is looked up again
+            ${last?.provider?.outcome === 'not_executed' && TOO_EARLY} It is looked up again
             ${next === null ? 'only on request' : html`<${Time} at=${next} />`}.
           </p>`
   }

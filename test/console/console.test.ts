@@ -6,6 +6,7 @@ import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
 import {
   makeCompleted,
+  makeFailed,
   makeUnknown,
   OPERATORS,
   shownId,
@@ -144,10 +145,23 @@ describe('a change', () => {
       const redrives = page.getByRole('button', { name: /^Redrive .* of / })
       await redrives.first().waitFor()
       expect(await redrives.allTextContents()).toEqual(['Redrive 1 job of operations.dead'])
-      await changeBy(page, `Redrive ${shownId(ref)}`, 'Redrive')
+      await page.getByRole('button', { name: `Redrive ${shownId(ref)}` }).click()
+      await page.getByRole('dialog').getByText('a customer may be charged').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Redrive' }).click()
       await page.getByText('1 job redriven').waitFor()
       await page.getByRole('button', { name: 'Close' }).click()
       await page.getByRole('link', { name: shownId(ref) }).waitFor({ state: 'detached' })
+    })
+  })
+
+  testInBrowser('that runs a failed payment again says what it moves', async () => {
+    const ref = await makeFailed(api)
+    await withConsole(api.url, alice, `operations/${shownId(ref)}`, async (page) => {
+      await page.getByRole('button', { name: 'Run it again' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('payment.create of test').waitFor()
+      await dialog.getByText('a customer may be charged').waitFor()
+      expect(await dialog.innerText()).toContain('19.99')
     })
   })
 

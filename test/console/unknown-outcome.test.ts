@@ -4,7 +4,14 @@ import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { showId } from '../../src/domain/resource-id.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
-import { makeUnknown, OPERATORS, shownId, startAdminApi, type AdminApi } from '../support/admin.ts'
+import {
+  makeUnknown,
+  OPERATORS,
+  runUnderFault,
+  shownId,
+  startAdminApi,
+  type AdminApi,
+} from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
 import { changeBy, openPage, withConsole } from '../support/console-page.ts'
 import type { Accepted } from '../support/engine.ts'
@@ -71,6 +78,17 @@ describe('a look-up on request', () => {
       await openPage(page, 'operations')
       await page.getByRole('link', { name: 'resolved in the last 24' }).click()
       await page.getByRole('link', { name: shownId(ref) }).waitFor()
+    })
+  })
+
+  testInBrowser('that comes too early proves nothing, and says so', async () => {
+    const ref = await api.t.accept()
+    await runUnderFault(api, ref, 'error_500_before')
+    await onOperation(ref, alice, async (page) => {
+      await lookUp(page)
+      await resolveDue(api.t.engine)
+      await page.getByText('the provider shows that it had not happened.').waitFor()
+      await page.getByText('It is too early to be sure').waitFor()
     })
   })
 })

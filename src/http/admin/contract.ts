@@ -39,7 +39,7 @@ const deadLetterContracts: Contracts = {
     tag: 'Operators',
     summary: 'Redrive dead letters',
     description:
-      'Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept.',
+      'Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept. A payment or refund that has failed is made now, although its client was told that it failed.',
     body: {
       schema: redriveDeadLettersBody.meta({ id: 'RedriveDeadLetters' }),
       example: { queue: deadLetterQueues[0] },
