@@ -9,7 +9,7 @@ import type { Suite } from './suite.ts'
 type Runner = Pick<Suite, 'run' | 'recoveries'>
 
 /** How often missed runs are replaced. They are not repeated before. */
-const ROUNDS = 3
+const ROUNDS = 6
 const TRIES = 1
 /** With a smaller share of complete runs a stage fails, because it proves too little. */
 const COMPLETE_SHARE = 0.5
