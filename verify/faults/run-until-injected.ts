@@ -1,8 +1,8 @@
 // Repeats a run until all of its faults were injected, because a run without them proves nothing.
 import { shouldRepeat, type RunResult } from './results.ts'
 
-/** The order of concurrent messages may hide a point once. */
-export const MAX_ATTEMPTS = 3
+/** The order of concurrent messages may hide a point, or end a contest before its fault, a few times. */
+export const MAX_ATTEMPTS = 5
 
 interface Attempt {
   readonly result: RunResult
