@@ -40,7 +40,7 @@ mutants, and a soak of 15 minutes beside them. To end in time, it samples varian
 recoveries, and all but SIGKILL and connection reset at the points of the other operations.
 The report is written to faults-report/report.html.
 
---quick          Takes a few minutes: SIGKILL or connection reset at each point of
+--quick          Takes about ten minutes: SIGKILL or connection reset at each point of
                  payment.create, noisy neighbours, a sample of the other runs and of the mutants,
                  no soak. The seed decides.
 --case <label>   Repeats one run. Every failed run is printed with its label:
