@@ -7,7 +7,7 @@ import type { Lane } from './lane.ts'
 
 const POLL_MS = 5
 /** Enough for a process to start and a lease to expire. */
-const RENDEZVOUS_LIMIT_MS = 10_000
+const RENDEZVOUS_LIMIT_MS = 15_000
 
 /** The open operation of a tenant. */
 export interface Contested {
