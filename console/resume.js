@@ -79,8 +79,9 @@ export function Resume({ operation, path, done }) {
     </div>`
 }
 
-const TOO_EARLY =
-  'It is too early to be sure: the provider may still execute the call. Look it up again in a few minutes. '
+/** How late the provider may execute is not on the page, so it promises no time. */
+const NO_PROOF =
+  'The provider may still execute the call, so that this look-up alone is no proof. A later one may be. '
 
 /** @param {{ operation: Operation, since: number, ask: () => void }} props */
 function Result({ operation, since, ask }) {
@@ -94,7 +95,7 @@ function Result({ operation, since, ask }) {
       ? html`<p>Requested. A worker looks at the provider.</p>`
       : html`<p>${seen} The outcome stays unknown.</p>
           <p>
-            ${last?.provider?.outcome === 'not_executed' && TOO_EARLY} It is looked up again
+            ${last?.provider?.outcome === 'not_executed' && NO_PROOF} It is looked up again
             ${next === null ? 'only on request' : html`<${Time} at=${next} />`}.
           </p>`
   }

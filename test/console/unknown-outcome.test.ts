@@ -88,7 +88,7 @@ describe('a look-up on request', () => {
       await lookUp(page)
       await resolveDue(api.t.engine)
       await page.getByText('the provider shows that it had not happened.').waitFor()
-      await page.getByText('It is too early to be sure').waitFor()
+      await page.getByText('this look-up alone is no proof').waitFor()
     })
   })
 })

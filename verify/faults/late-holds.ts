@@ -87,15 +87,15 @@ async function untilReleased(merchant: Merchant, intentId: string): Promise<void
 
 const POLL_MS = 40
 
-/** The provider executes the late request when the faults are removed, because this never ends. */
-const NEVER_MS = 3_600_000
+/** Longer than a run, so that the late request is executed when the faults are removed. */
+const LATE_MS = 3_600_000
 
 async function payWithLateHold(merchant: Merchant): Promise<void> {
   const { lane } = merchant
   const from = await windowStart(merchant)
   const match = { method: 'POST', path: '/v1/payment_intents' } as const
   const fault = 'error_500_late'
-  await lane.provider.plantFault({ match, fault, times: 1, delay_ms: NEVER_MS })
+  await lane.provider.plantFault({ match, fault, times: 1, delay_ms: LATE_MS })
   await merchant.pay(AUTOMATIC)
   const { intentId } = await findPayment(merchant)
   await lane.provider.removeFaults()

@@ -1,4 +1,4 @@
-// Mutants of references: of the rule that one order is charged once, whatever the keys.
+// Mutants of references. A reference stands for one order, which is charged once under all its keys.
 import type { Mutant } from './mutant.ts'
 
 export const mutantsOfReferences: readonly Mutant[] = [
