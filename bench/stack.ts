@@ -45,6 +45,7 @@ export const UNLIMITED: Settings = {
   RATE_LIMIT_READS: '1000000',
   MAX_ACTIVE_KEYS: '1000000',
   MAX_STORED_KEYS: '10000000',
+  MAX_CONCURRENT_REQUESTS: '10000',
 }
 
 /** The processes that complete payments. */
