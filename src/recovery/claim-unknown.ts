@@ -10,12 +10,13 @@ import {
   type UnknownRef,
 } from '../db/operations/unknown-outcomes.ts'
 import type { Transaction } from '../db/connection/client.ts'
+import { retentionOf, type KeyRetention } from '../domain/idempotency/retention.ts'
 import { operationNamed, type Engine } from '../engine/engine.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 
 /** The parts of an engine that the API has as well. */
 export interface ResolverParts extends Pick<Engine, 'operations'> {
-  readonly settings: Pick<Engine['settings'], 'LEASE_MS'>
+  readonly settings: Pick<Engine['settings'], 'LEASE_MS' | keyof KeyRetention>
 }
 
 /**
@@ -62,9 +63,11 @@ export async function markAbsent(
     const marking = { tx, key: claim.key }
     await operation.markFailed(marking, operation.subject(claim))
     const status = 'failed_retryable'
-    const to = { status, inDoubt: false, reason, checkDelaysSeconds: [] } as const
+    // After a long doubt the client may retry as long as after any other answer.
+    const retentionSeconds = retentionOf(engine.settings, claim.operation)
+    const to = { status, inDoubt: false, reason, retentionSeconds, checkDelaysSeconds: [] } as const
     const isGivenBack = keepsDoubt
-      ? await giveBackInDoubtIfOwner(tx, claim, reason)
+      ? await giveBackInDoubtIfOwner(tx, claim, { reason, retentionSeconds })
       : await giveBackIfOwner(tx, claim, to)
     if (!isGivenBack) throw new LeaseLostError(claim)
     await appendPhaseRuns(tx, claim, runs)

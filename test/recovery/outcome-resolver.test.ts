@@ -814,6 +814,27 @@ describe('evidence about an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ status: 'failed' })
   })
 
+  test.each([false, true])(
+    'after a doubt longer than the retention, the client may still retry (doubt kept: %s)',
+    async (keepsDoubt) => {
+      const ref = await stale('unavailable')
+      const { lease_epoch: leaseEpoch } = await t.readKey(ref)
+      const seen = { ...ref, recoveryPoint: 'started', leaseEpoch: Number(leaseEpoch) }
+      await t.engine.store.sql`
+        update idempotency_keys set expires_at = now() - interval '1 day' where id = ${ref.id}
+      `
+      expect(await markAbsent(t.engine, seen, 'not found', { keepsDoubt })).toBe(true)
+
+      const [row] = await t.engine.store.sql<{ kept: number }[]>`
+        select extract(epoch from expires_at - now())::float8 as kept
+        from idempotency_keys where id = ${ref.id}
+      `
+      const { KEY_RETENTION_SECONDS } = t.engine.settings
+      expect(row?.kept).toBeGreaterThan(KEY_RETENTION_SECONDS - 60)
+      expect(row?.kept).toBeLessThanOrEqual(KEY_RETENTION_SECONDS)
+    },
+  )
+
   test('a reader triggers a check at once, and many readers trigger one check', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
     const ask = () =>

@@ -148,5 +148,7 @@ export const operationExamples: readonly Example[] = [
   example(requestCheckIfUnknown, (sql) => requestCheckIfUnknown(sql, REF)),
   example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS)),
   example(dropEvidenceIfSame, (sql) => dropEvidenceIfSame(sql, REF, { by: 'alice', note: '' })),
-  example(giveBackInDoubtIfOwner, (sql) => giveBackInDoubtIfOwner(sql, claim, 'not looked up')),
+  example(giveBackInDoubtIfOwner, (sql) =>
+    giveBackInDoubtIfOwner(sql, claim, { reason: 'not looked up', retentionSeconds: 86_400 }),
+  ),
 ]

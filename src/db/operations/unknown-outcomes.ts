@@ -233,11 +233,12 @@ export async function dropEvidenceIfSame(
 export async function giveBackInDoubtIfOwner(
   tx: Transaction,
   fence: Fence,
-  reason: string,
+  { reason, retentionSeconds }: { reason: string; retentionSeconds: number },
 ): Promise<boolean> {
   const { count } = await tx`
     update idempotency_keys set
       status = 'failed_retryable',
+      expires_at = now() + ${retentionSeconds} * interval '1 second',
       lease_expires_at = null,
       in_doubt = false,
       unknown_at = null,

@@ -104,8 +104,9 @@ const expire = (ref: OperationRef) => store.sql`
   update idempotency_keys set expires_at = now() - interval '1 hour' where id = ${ref.id}
 `
 
-const engineParts = { operations, settings: { LEASE_MS } }
-const all = { limit: 100, retention: { KEY_RETENTION_SECONDS: RETENTION_SECONDS } }
+const retention = { KEY_RETENTION_SECONDS: RETENTION_SECONDS }
+const engineParts = { operations, settings: { LEASE_MS, ...retention } }
+const all = { limit: 100, retention }
 
 /** Each statement as its program runs it, under matching conditions. */
 const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
