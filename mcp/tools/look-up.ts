@@ -26,7 +26,7 @@ type LookUpInput = z.output<z.ZodObject<typeof lookUpInput>>
 export const lookUpTool = defineTool({
   name: 'look_up',
   description:
-    'Tells what became of a payment or refund. It charges and changes nothing. Call it with reference, or payment_id, or payment_id and refund_reference, or refund_id.',
+    'Tells what became of a payment or refund. It charges and changes nothing. Call it with the reference or payment_id of a payment, or the refund_reference or refund_id of a refund.',
   // An unknown outcome is looked up at the provider when it is read.
   annotations: { title: 'Look up', ...reads, openWorldHint: true },
   input: lookUpInput,
@@ -45,15 +45,15 @@ async function lookUp(client: Client, asked: LookUpInput): Promise<Told> {
     const found = unwrap(await client.GET('/v1/refunds/{id}', { params: { path: { id } } }))
     return tellRefund(found, { verb: 'refund', lookUp: `refund_id ${id}`, attempt: 1 })
   }
-  if (paymentId !== undefined && refund !== undefined) {
-    const made = await toldRefunds(client, paymentId, refund)
+  if (refund !== undefined) {
+    const made = await toldRefunds(client, refund)
     return made.at(-1)?.told ?? nothingFound('refund')
   }
   if (paymentId !== undefined) {
     return tellPayment(await readPayment(client, paymentId), subjectOfPayment(paymentId))
   }
   if (reference === undefined) {
-    const message = 'Name a reference, a payment_id or a refund_id.'
+    const message = 'Name a reference, a payment_id, a refund_reference or a refund_id.'
     return { outcome: 'refused', message }
   }
   const payments = await paymentsOf(client, reference)

@@ -25,7 +25,7 @@ export const refundTool = defineTool({
   annotations: { title: 'Refund', ...moves },
   input,
   run: async (client, asked: RefundInput) => {
-    const subject = subjectOfRefund(asked.payment_id, asked.reference, asked.attempt)
+    const subject = subjectOfRefund(asked.reference, asked.attempt)
     try {
       return (await findMade(client, asked)) ?? tellRefund(await create(client, asked), subject)
     } catch (error) {
@@ -37,32 +37,29 @@ export const refundTool = defineTool({
   },
 })
 
-const subjectOfRefund = (paymentId: string, reference: string, attempt: number): Subject => ({
+const subjectOfRefund = (reference: string, attempt: number): Subject => ({
   verb: 'refund',
-  lookUp: `payment_id ${paymentId} and refund_reference ${JSON.stringify(reference)}`,
+  lookUp: `refund_reference ${JSON.stringify(reference)}`,
   attempt,
 })
 
 const ENDED = ['declined', 'canceled', 'failed']
 
-/** The refunds of a payment with a reference, as they stand; the first attempt comes first. */
+/** The refunds of a reference, as they stand; the first attempt comes first. */
 export async function toldRefunds(
   client: Client,
-  paymentId: string,
   reference: string,
 ): Promise<readonly { readonly refund: Refund; readonly told: Told }[]> {
-  const params = { path: { id: paymentId }, query: { limit: 100 } }
-  const { data } = unwrap(await client.GET('/v1/payments/{id}/refunds', { params }))
-  const refunds = data.toReversed().filter((refund) => refund.reference === reference)
-  return refunds.map((refund, index) => {
-    const subject = subjectOfRefund(paymentId, reference, index + 1)
-    return { refund, told: tellRefund(refund, subject) }
+  const query = { reference, limit: 100 }
+  const { data } = unwrap(await client.GET('/v1/refunds', { params: { query } }))
+  return data.toReversed().map((refund, index) => {
+    return { refund, told: tellRefund(refund, subjectOfRefund(reference, index + 1)) }
   })
 }
 
 /** What earlier calls have made, also those whose key is forgotten. */
 async function findMade(client: Client, asked: RefundInput): Promise<Told | undefined> {
-  const made = await toldRefunds(client, asked.payment_id, asked.reference)
+  const made = await toldRefunds(client, asked.reference)
   const standing = made.find(({ refund }) => !ENDED.includes(refund.status))
   if (standing !== undefined) return standing.told
   const same = made[asked.attempt - 1]

@@ -118,11 +118,24 @@ describe('idempotentHint is true: the same call again does nothing more', () => 
 
     expect(first).toMatchObject({ outcome: 'succeeded', refund: { amount: 500 } })
     expect(second).toEqual(first)
-    const look = { payment_id: payment?.id, refund_reference: input.reference }
-    expect(await agent.call('look_up', look)).toEqual(first)
+    expect(await agent.call('look_up', { refund_reference: input.reference })).toEqual(first)
     const made = (await service.executedFor({ id: payment?.id ?? '' })).map(({ kind }) => kind)
     expect(made.filter((kind) => kind === 'refund.create')).toHaveLength(1)
   })
+})
+
+test('a reference that the refund of another payment uses tells that refund', async () => {
+  const [one, other] = [await paid(), await paid()]
+  const reference = newReference()
+  const made = await agent.call('refund', { payment_id: one.payment?.id, reference })
+  const asked = { payment_id: other.payment?.id, reference }
+  const answers = [await agent.call('refund', asked)]
+  answers.push(await agent.call('refund', { ...asked, attempt: 2 }))
+
+  for (const answer of answers) {
+    expect(answer.refund).toMatchObject({ id: made.refund?.id, payment: one.payment?.id })
+  }
+  expect(await kindsOf(other)).not.toContain('refund.create')
 })
 
 describe('destructiveHint is true: no other call puts it back', () => {
