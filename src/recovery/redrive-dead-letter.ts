@@ -32,20 +32,32 @@ export class KeptDeadLetterError extends Error {
 }
 
 /**
- * Removes a dead letter from its queue and restarts its work.
+ * Removes a dead letter from its queue.
+ *
+ * @throws KeptDeadLetterError when there is none.
+ */
+export async function takeDeadLetter(
+  tx: Transaction,
+  queue: DeadLetterQueue,
+  id: string,
+): Promise<DeadLetter> {
+  const letter = await takeDeadLetterIfThere(tx, queue, id)
+  if (letter === undefined) throw new KeptDeadLetterError('there is no such dead letter')
+  return letter
+}
+
+/**
+ * Restarts the work of a dead letter that was taken from its queue.
  *
  * @throws KeptDeadLetterError, or StaleResourceError when it is too late for the operation. The
  *   caller's transaction must fail with it, so that the dead letter stays.
  */
-export async function redriveDeadLetter(
+export async function redrive(
   tx: Transaction,
   parts: Pick<Engine, 'operations'>,
-  queue: DeadLetterQueue,
-  id: string,
+  letter: DeadLetter,
 ): Promise<RedriveResult> {
-  const letter = await takeDeadLetterIfThere(tx, queue, id)
-  if (letter === undefined) throw new KeptDeadLetterError('there is no such dead letter')
-  return (await redrivers[queue](tx, letter, parts)) ? 'redriven' : 'needless'
+  return (await redrivers[letter.queue](tx, letter, parts)) ? 'redriven' : 'needless'
 }
 
 /** Each function returns whether there was something to do. */

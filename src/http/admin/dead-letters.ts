@@ -18,7 +18,8 @@ import { StaleResourceError } from '../../db/payments/payment-changes.ts'
 import { inTransaction } from '../../db/connection/transaction.ts'
 import {
   KeptDeadLetterError,
-  redriveDeadLetter,
+  redrive,
+  takeDeadLetter,
   type RedriveResult,
 } from '../../recovery/redrive-dead-letter.ts'
 import { showJson } from '../responses/answer.ts'
@@ -106,17 +107,21 @@ async function redriveOne(
   queue: DeadLetterQueue,
   id: string,
 ): Promise<RedriveOutcome> {
-  const attempt = { actor: operator, action: ACTION, subject: id }
+  const attempt = { actor: operator, action: ACTION }
+  const details = { queue, dead_letter: id }
+  let subject = id
   try {
     const redriving = inTransaction(parts.store.sql, async (tx) => {
-      const result = await redriveDeadLetter(tx, parts, queue, id)
-      await appendAdminAction(tx, { ...attempt, details: { queue, result } })
+      const letter = await takeDeadLetter(tx, queue, id)
+      subject = subjectOf(letter) ?? id
+      const result = await redrive(tx, parts, letter)
+      await appendAdminAction(tx, { ...attempt, subject, details: { ...details, result } })
       return result
     })
     return await withinStoreTimeout(parts, redriving)
   } catch (error) {
     const reason = reasonToKeep(error)
-    await append(parts, { ...attempt, details: { queue, result: 'kept', reason } })
+    await append(parts, { ...attempt, subject, details: { ...details, result: 'kept', reason } })
     return { reason }
   }
 }

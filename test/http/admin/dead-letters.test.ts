@@ -116,15 +116,15 @@ test('a failed payment is a dead letter with a reason, and is charged once when 
     redriven: 0,
     kept: [{ id: letter.id, reason: 'there is no such dead letter' }],
   })
+  const details = { queue: 'operations.dead', dead_letter: letter.id }
+  // With the other actions on the operation.
+  expect(await trailOf(operation)).toEqual([
+    { actor: 'alice', details: { ...details, result: 'redriven' } },
+  ])
   expect(await trailOf(letter.id)).toEqual([
-    { actor: 'alice', details: { queue: 'operations.dead', result: 'redriven' } },
     {
       actor: 'alice',
-      details: {
-        queue: 'operations.dead',
-        result: 'kept',
-        reason: 'there is no such dead letter',
-      },
+      details: { ...details, result: 'kept', reason: 'there is no such dead letter' },
     },
   ])
 })
