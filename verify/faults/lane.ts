@@ -226,11 +226,12 @@ export class Lane {
     if (former !== undefined) this.#replaced.push(former)
     if (role === 'api') this.#relay.passTo(undefined)
     this.#current.set(role, next)
+    const hasStandby = this.options.standbys?.includes(role) !== false
+    // At once: a fault may need a second one. Another call may have started it meanwhile.
+    if (hasStandby && !this.#standbys.has(role)) this.#standbys.set(role, this.#service(role))
     await next.start()
     if (this.#isRemoved || this.#current.get(role) !== next) return next
     if (role === 'api') this.#relay.passTo(next.port)
-    if (this.options.standbys?.includes(role) !== false)
-      this.#standbys.set(role, this.#service(role))
     void next.ended.then(() => this.#supervise(role, next))
     return next
   }
