@@ -260,7 +260,9 @@ export async function until(
   let idlePolls = 0
   while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
     if (await isReached()) return
-    idlePolls = (await retryWhileDown(() => hasWork(merchant.lane))) ? 0 : idlePolls + 1
+    // While a process starts again, nothing can happen.
+    const isIdle = merchant.lane.isWhole && !(await retryWhileDown(() => hasWork(merchant.lane)))
+    idlePolls = isIdle ? idlePolls + 1 : 0
     await retryWhileDown(() => makeEventsDue(merchant.lane))
     await wait(POLL_MS, undefined, { signal: merchant.signal })
   }
