@@ -30,6 +30,7 @@ import { createResolver, type Resolve } from './names/resolver.ts'
 import { operations } from './operations/index.ts'
 import { createOverviewReader } from './db/operators/overview.ts'
 import { recordFirstAccount } from './db/operators/provider-accounts.ts'
+import { declared, PROVIDER_NAME } from './provider/declared.ts'
 import { guardAccount } from './provider/guard-account.ts'
 import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
@@ -77,8 +78,9 @@ export function wireApi(
     readOverview: createOverviewReader(store.sql, () => systemClock.monotonicMs()),
     wakeWorkers: createJobWaker(store.sql, warnNotWoken),
     wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),
-    // The API never calls the provider, so it only needs its name.
+    // The API never calls the provider, so it only needs its name and its declaration.
     providerName: PROVIDER_NAME,
+    capabilities: declared,
     readProviderEvent: wireEventReader(config),
     settings: config,
     observe,
@@ -191,8 +193,6 @@ function wireStore(
 function wireNames({ DNS_SERVERS: servers, DNS_TIMEOUT_MS: timeoutMs }: Config): Resolve {
   return createResolver({ timeoutMs, servers, monotonicMs: () => systemClock.monotonicMs() })
 }
-
-export const PROVIDER_NAME: PaymentProvider['name'] = 'stripe'
 
 function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
   return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })

@@ -21,6 +21,9 @@ const SPANS = 'src/tracing/spans.ts'
 const WIRING = 'src/wiring.ts'
 /** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
+/** What a provider promises and can do, as data; `declared.ts` has that of the joined one. */
+const CAPABILITIES = 'src/provider/capabilities.ts'
+const DECLARED = 'src/provider/declared.ts'
 
 // prettier-ignore
 export const layers: readonly Layer[] = [
@@ -36,9 +39,9 @@ export const layers: readonly Layer[] = [
     packages: ['stripe', 'cockatiel', 'node:'] },
   { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['redis', 'pino', 'node:'] },
-  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
+  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
-  { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, SPANS, CONFIG],
+  { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/operations/index.ts', mayImport: ['src/operations/', 'src/engine/', 'src/http/keyed/'],
     packages: [] },
@@ -56,7 +59,7 @@ export const layers: readonly Layer[] = [
     packages: ['standardwebhooks', 'pino', 'node:'] },
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
-  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', SPANS, CONFIG],
+  { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CAPABILITIES, DECLARED, SPANS, CONFIG],
     packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
@@ -70,7 +73,7 @@ export const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', WIRING, CONFIG],
     packages: ['node:'] },
-  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', WIRING, CONFIG],
+  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', DECLARED, WIRING, CONFIG],
     packages: ['node:'] },
   { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/engine/engine.ts', 'src/db/', WIRING, CONFIG, LOG],
     packages: ['cli-progress', 'zod', 'node:'] },

@@ -11,6 +11,7 @@ import type { Overview } from '../db/operators/overview.ts'
 import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
+import type { Capabilities } from '../provider/capabilities.ts'
 import type { Answer } from './responses/answer.ts'
 import type { OpenSession } from './operators/operator.ts'
 import type { Places } from './limits/concurrency.ts'
@@ -57,6 +58,8 @@ export interface ApiParts {
   readonly wakeEventWorkers: () => void
   /** The name of the provider that new payments use. */
   readonly providerName: string
+  /** What it promises and can do. */
+  readonly capabilities: Capabilities
   /**
    * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError
    * for anything else. Undefined when the settings have no secret to verify signatures with.

@@ -66,6 +66,7 @@ export function guardAccount(
 
   return {
     name: provider.name,
+    capabilities: provider.capabilities,
     calls: mapCalls(provider.calls, guardCall),
     readAccount: check,
     retrieve: (payment) => unlessWrong('retrieve', () => provider.retrieve(payment)),

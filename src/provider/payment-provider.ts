@@ -7,6 +7,7 @@ import type { Cancellation, Hold, Payment } from '../domain/payments/payment.ts'
 import type { RefundStanding } from '../domain/payments/refund-standing.ts'
 import type { Standing } from '../domain/payments/standing.ts'
 import type { Dispute, DisputeStanding } from '../domain/payments/dispute.ts'
+import type { Capabilities } from './capabilities.ts'
 import type { Correlation } from './correlation.ts'
 import type { PaymentOfObject, ProviderDispute } from './provider-dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
@@ -120,10 +121,7 @@ export interface Window {
   readonly to: Date
 }
 
-/**
- * Called before a page is requested again after a temporary failure. Throws to end the list
- * instead.
- */
+/** Called before a failed page is requested again. Throws to end the list instead. */
 export type OnRepeat = (failure: unknown) => void
 
 /**
@@ -209,6 +207,7 @@ export type CallValue<Name extends CallName> =
 
 export interface PaymentProvider {
   readonly name: string
+  readonly capabilities: Capabilities
   readonly calls: ProviderCalls
   /** Reads the state of the payment. Executes nothing, so it is `done` or `not_executed`. */
   retrieve(payment: Payment): Promise<Done<Standing> | NotExecuted>

@@ -6,10 +6,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { parse } from 'yaml'
 import { eventTypes } from '../../src/domain/events/event-types.ts'
-import { amountSteps, chargeMinimaMinor } from '../../src/domain/payments/amount-rules.ts'
 import { problems } from '../../src/domain/problems/problems.ts'
 import { contracts } from '../../src/openapi/contracts.ts'
 import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
+import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
 import { routes } from '../../src/http/server/routes.ts'
 import { renderDocument } from '../../src/openapi/render-document.ts'
 
@@ -137,7 +137,8 @@ describe('the document', () => {
 
 test.each(['CreatePayment', 'AdjustPayment'])('%s lists every minimum and step', (name) => {
   const { amount } = document.components.schemas[name]?.properties ?? {}
-  const rules = [...chargeMinimaMinor, ...amountSteps]
+  const { chargeMinimaMinor, steps } = stripeCapabilities.amounts
+  const rules = [...chargeMinimaMinor, ...steps]
 
   expect(rules.length).toBeGreaterThan(30)
   for (const [currency, minor] of rules) {

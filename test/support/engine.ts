@@ -20,6 +20,7 @@ import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
+import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { AMOUNT_MINOR } from '../operations/amount.ts'
@@ -123,7 +124,11 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
     if (route === undefined) throw new Error(`no client begins ${operation}`)
     const draft = await route.readBeforeKey({
-      parts: { store, providerName: 'stripe' } as unknown as ApiParts,
+      parts: {
+        store,
+        providerName: 'stripe',
+        capabilities: stripeCapabilities,
+      } as unknown as ApiParts,
       request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,
       tenantId,
       body,

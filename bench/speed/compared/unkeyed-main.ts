@@ -52,7 +52,11 @@ async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string):
   const body = await readJson(own, request, false)
   refuseCardNumberInBody(body, own.settings)
   const payment = paymentRequestOf(body)
-  const problem = findChargeProblem(payment.amountMinor, payment.currency)
+  const problem = findChargeProblem(
+    parts.capabilities.amounts,
+    payment.amountMinor,
+    payment.currency,
+  )
   if (problem !== undefined) throw problem
   const row = await own.limits.storeBreaker.reserving(() =>
     withinStoreTimeout(own, insertTogether({ tenantId, payment })),

@@ -7,6 +7,7 @@ import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Operation } from '../../engine/define-operation.ts'
+import type { Capabilities } from '../../provider/capabilities.ts'
 import { refusing } from '../keyed/intent-draft.ts'
 import { keyedEndpoint } from '../keyed/keyed-endpoint.ts'
 import type { KeyedRoute, OperationEndpoint } from '../keyed/keyed-route.ts'
@@ -29,7 +30,11 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
    */
   readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
   /** Returns why a new operation is refused in every state of the payment: see `refusing`. */
-  readonly refuses?: (body: z.output<Body>, payment: Payment) => ProblemError | undefined
+  readonly refuses?: (
+    body: z.output<Body>,
+    payment: Payment,
+    capabilities: Capabilities,
+  ) => ProblemError | undefined
   /** A condition on the rows of `payments` and `reserved`, in addition to the payment's status. */
   readonly requires?: (sql: Sql) => Fragment
   /** Explains why `requires` was not met; undefined when only the status was wrong. */
@@ -51,7 +56,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       const valid = validateBody(route.body, body)
       const payment = await findRequestedPayment(parts, request, tenantId)
       const parameters = route.parameters(valid, payment)
-      return refusing(route.refuses?.(valid, payment), {
+      return refusing(route.refuses?.(valid, payment, parts.capabilities), {
         paymentId: payment.id,
         parameters,
         details: {},

@@ -11,7 +11,7 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   contract: adjustPaymentContract,
   body: adjustPaymentBody,
   parameters: ({ amount }) => ({ amount_minor: amount }),
-  refuses: ({ amount }, { currency }) => findChargeProblem(amount, currency),
+  refuses: ({ amount }, { currency }, { amounts }) => findChargeProblem(amounts, amount, currency),
   // With equal amounts, a look-up at the provider could not show whether the call was executed.
   requires: (sql) => sql`
     payments.amount_minor <> (reserved.parameters ->> 'amount_minor')::bigint

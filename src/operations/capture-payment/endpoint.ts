@@ -14,7 +14,7 @@ export const capturePaymentEndpoint = paymentEndpoint({
     amount_minor: amount ?? amountMinor,
     authorized_minor: amountMinor,
   }),
-  refuses: ({ amount }, { currency }) => findPartProblem(amount, currency),
+  refuses: ({ amount }, { currency }, { amounts }) => findPartProblem(amounts, amount, currency),
   // Both amounts were read before: another operation may have changed the payment since.
   requires: (sql) => sql`
     payments.amount_minor = (reserved.parameters ->> 'authorized_minor')::bigint

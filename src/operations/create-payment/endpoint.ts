@@ -21,7 +21,7 @@ export const createPaymentEndpoint = keyedEndpoint({
     const payment = paymentRequestOf(body)
     const problem =
       findReferenceProblem(parts, payment.reference) ??
-      findChargeProblem(payment.amountMinor, payment.currency)
+      findChargeProblem(parts.capabilities.amounts, payment.amountMinor, payment.currency)
     return refusing(problem, {
       paymentId: randomUUIDv7(),
       details: detailsOfPayment(payment, parts.providerName),

@@ -32,7 +32,8 @@ export const createRefundEndpoint = keyedEndpoint({
       metadata: others.metadata ?? {},
     }
     const problem =
-      findReferenceProblem(parts, refund.reference) ?? findPartProblem(amount, payment.currency)
+      findReferenceProblem(parts, refund.reference) ??
+      findPartProblem(parts.capabilities.amounts, amount, payment.currency)
     return refusing(problem, {
       paymentId: payment.id,
       refundId: randomUUIDv7(),

@@ -9,6 +9,7 @@ import type { Standing } from '../../domain/payments/standing.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
 import { readAccount } from './account.ts'
 import { WITH_CHARGE } from './answers.ts'
+import { stripeCapabilities } from './capabilities.ts'
 import {
   adjustAuthorization,
   authorizePayment,
@@ -51,6 +52,7 @@ export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const readIntents = shareIntentLists(connection)
   return {
     name: 'stripe',
+    capabilities: stripeCapabilities,
     calls: {
       authorize: {
         execute: (request, identity) => authorizePayment(connection, request.payment, identity),

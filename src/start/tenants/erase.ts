@@ -7,7 +7,7 @@ import {
 } from '../../db/retention/erased-customers.ts'
 import { findTenant } from '../../db/tenants/tenants.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { PROVIDER_NAME } from '../../wiring.ts'
+import { PROVIDER_NAME } from '../../provider/declared.ts'
 import { readCustomers, readTenantId, UsageError, type Given } from './arguments.ts'
 import { change, refuse, type Command } from './commands.ts'
 

@@ -4,13 +4,11 @@ import {
   refuseSmallCharge,
 } from '../../../dev/stripe-stand-in/payment-intents/charge-amounts.ts'
 import { StripeError } from '../../../dev/stripe-stand-in/requests/stripe-errors.ts'
-import {
-  amountSteps,
-  chargeMinimaMinor,
-  findChargeProblem,
-  findPartProblem,
-} from '../../../src/domain/payments/amount-rules.ts'
+import { findChargeProblem, findPartProblem } from '../../../src/domain/payments/amount-rules.ts'
 import { isCurrency } from '../../../src/domain/payments/currency.ts'
+import { stripeCapabilities } from '../../../src/provider/stripe/capabilities.ts'
+
+const { amounts: rules } = stripeCapabilities
 
 describe('findChargeProblem', () => {
   test.each([
@@ -22,8 +20,8 @@ describe('findChargeProblem', () => {
   ])('refuses less than the minimum in %s', (currency, minimum) => {
     const detail = `Too small: expected >=${minimum} in ${currency}`
 
-    expect(findChargeProblem(minimum, currency)).toBeUndefined()
-    expect(findChargeProblem(minimum - 1, currency)).toMatchObject({
+    expect(findChargeProblem(rules, minimum, currency)).toBeUndefined()
+    expect(findChargeProblem(rules, minimum - 1, currency)).toMatchObject({
       type: 'amount-too-small',
       detail: `/amount: ${detail}`,
       errors: [{ pointer: '/amount', detail }],
@@ -38,8 +36,8 @@ describe('findChargeProblem', () => {
   ])('refuses a fraction that does not exist in %s', (currency, step, amount) => {
     const detail = `Invalid input: expected a multiple of ${step} in ${currency}`
 
-    expect(findChargeProblem(step, currency)).toBeUndefined()
-    expect(findChargeProblem(amount, currency)).toMatchObject({
+    expect(findChargeProblem(rules, step, currency)).toBeUndefined()
+    expect(findChargeProblem(rules, amount, currency)).toMatchObject({
       type: 'invalid-amount',
       errors: [{ pointer: '/amount', detail }],
     })
@@ -50,27 +48,27 @@ describe('findChargeProblem', () => {
     ['forints, which are whole in payouts only', 'huf', 17_501],
     ['New Taiwan dollars, which are whole in payouts only', 'twd', 101],
   ])('accepts %s', (_, currency, amount) => {
-    expect(findChargeProblem(amount, currency)).toBeUndefined()
+    expect(findChargeProblem(rules, amount, currency)).toBeUndefined()
   })
 })
 
 describe('findPartProblem', () => {
   test('knows no minimum of a partial capture or refund', () => {
-    expect(findPartProblem(1, 'usd')).toBeUndefined()
+    expect(findPartProblem(rules, 1, 'usd')).toBeUndefined()
   })
 
   test('refuses a fraction that does not exist in the currency', () => {
-    expect(findPartProblem(550, 'isk')).toMatchObject({ type: 'invalid-amount' })
-    expect(findPartProblem(500, 'isk')).toBeUndefined()
+    expect(findPartProblem(rules, 550, 'isk')).toMatchObject({ type: 'invalid-amount' })
+    expect(findPartProblem(rules, 500, 'isk')).toBeUndefined()
   })
 
   test('never refuses all that is left', () => {
-    expect(findPartProblem(undefined, 'isk')).toBeUndefined()
+    expect(findPartProblem(rules, undefined, 'isk')).toBeUndefined()
   })
 })
 
 test('only accepted currencies have rules', () => {
-  const currencies = [...chargeMinimaMinor.keys(), ...amountSteps.keys()]
+  const currencies = [...rules.chargeMinimaMinor.keys(), ...rules.steps.keys()]
 
   expect(currencies.filter((currency) => !isCurrency(currency))).toEqual([])
 })
@@ -95,7 +93,7 @@ test('the stand-in refuses the same amounts in every currency', () => {
     .flatMap((currency) => [...amounts, ...larger].map((amount) => ({ amount, currency })))
     .filter(
       ({ amount, currency }) =>
-        isRefused(amount, currency) !== (findChargeProblem(amount, currency) !== undefined),
+        isRefused(amount, currency) !== (findChargeProblem(rules, amount, currency) !== undefined),
     )
 
   expect(differences).toEqual([])

@@ -9,6 +9,7 @@ import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import { parseId } from '../../../src/domain/resource-id.ts'
 import type { Answer } from '../../../src/http/responses/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
+import { stripeCapabilities } from '../../../src/provider/stripe/capabilities.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { WorkerParts } from '../../../workers/worker-parts.ts'
 import type { Value } from '../store/rows.ts'
@@ -180,6 +181,7 @@ function makeApi(
     wakeWorkers: ignore,
     wakeEventWorkers: ignore,
     providerName: 'stripe',
+    capabilities: stripeCapabilities,
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
     limits: {
       places: { whileArriving: <Body>(_request: unknown, read: () => Body): Body => read() },

@@ -1,0 +1,65 @@
+// What a provider promises and can do. Its adapter declares it as data. The service reads the
+// declaration, never the name of the provider.
+import type { AmountRules } from '../domain/payments/amount-rules.ts'
+
+/** How a provider treats idempotency keys. */
+export interface ProviderKeys {
+  /** For how long it remembers a key at least, in seconds. */
+  readonly keptSeconds: number
+  /**
+   * Whether it also keeps a failure under the key, and may complete the call later. Then no waiting
+   * time proves that a call did not happen which nothing but its key guards.
+   */
+  readonly keepsFailures: boolean
+}
+
+export interface Capabilities {
+  /** Null for a provider without idempotency keys: no call that may have run is repeated. */
+  readonly keys: ProviderKeys | null
+  /**
+   * How long after our time limit it may still execute a call, in seconds. Null if it does not say:
+   * then `PROVIDER_SETTLE_SECONDS` alone counts.
+   */
+  readonly settleSeconds: number | null
+  /** Whether a capture may take less than what is held. */
+  readonly partialCapture: boolean
+  /** Whether the held amount can be changed. */
+  readonly incrementalAuthorization: boolean
+  /** Whether a hold can be released before it expires. If not, `cancel` is always `declined`. */
+  readonly void: boolean
+  readonly amounts: AmountRules
+}
+
+interface KeySettings {
+  readonly PROVIDER_KEY_WINDOW_SECONDS: number
+}
+
+/**
+ * For how long after a call it may be repeated under its provider key, in seconds. 0: never, because
+ * the provider keeps no keys. A setting can shorten what the adapter declares, but not extend it.
+ */
+export function keyWindowSeconds(
+  { keys }: Pick<Capabilities, 'keys'>,
+  { PROVIDER_KEY_WINDOW_SECONDS }: KeySettings,
+): number {
+  return Math.min(keys?.keptSeconds ?? 0, PROVIDER_KEY_WINDOW_SECONDS)
+}
+
+/** Whether the provider may keep a failure, and complete the call at any later time. */
+export function keepsFailures(
+  capabilities: Pick<Capabilities, 'keys'>,
+  settings: KeySettings,
+): boolean {
+  return keyWindowSeconds(capabilities, settings) > 0 && capabilities.keys?.keepsFailures === true
+}
+
+/**
+ * How long a call may still be executed after it ended without an answer, in seconds. A setting can
+ * extend what the adapter declares, but not shorten it.
+ */
+export function settleSeconds(
+  { settleSeconds: declared }: Pick<Capabilities, 'settleSeconds'>,
+  { PROVIDER_SETTLE_SECONDS }: { readonly PROVIDER_SETTLE_SECONDS: number },
+): number {
+  return Math.max(declared ?? 0, PROVIDER_SETTLE_SECONDS)
+}
