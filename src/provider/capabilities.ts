@@ -3,7 +3,7 @@
 import type { AmountRules } from '../domain/payments/amount-rules.ts'
 
 /** How a provider treats idempotency keys. */
-export interface ProviderKeys {
+interface ProviderKeys {
   /** For how long it remembers a key at least, in seconds. */
   readonly keptSeconds: number
   /**

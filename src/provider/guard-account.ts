@@ -64,6 +64,13 @@ export function guardAccount(
     yield* list()
   }
 
+  const afterChecking =
+    <Found>(read: (id: string) => Promise<Found>) =>
+    async (id: string): Promise<Found> => {
+      await check()
+      return await read(id)
+    }
+
   return {
     name: provider.name,
     capabilities: provider.capabilities,
@@ -78,22 +85,10 @@ export function guardAccount(
     listRefunds: (...asked) => afterCheck(() => provider.listRefunds(...asked)),
     listDisputes: (...asked) => afterCheck(() => provider.listDisputes(...asked)),
     listMovements: (...asked) => afterCheck(() => provider.listMovements(...asked)),
-    async readPayment(id) {
-      await check()
-      return await provider.readPayment(id)
-    },
-    async readRefund(id) {
-      await check()
-      return await provider.readRefund(id)
-    },
-    async readDispute(id) {
-      await check()
-      return await provider.readDispute(id)
-    },
-    async readEarlyFraudWarning(id) {
-      await check()
-      return await provider.readEarlyFraudWarning(id)
-    },
+    readPayment: afterChecking((id) => provider.readPayment(id)),
+    readRefund: afterChecking((id) => provider.readRefund(id)),
+    readDispute: afterChecking((id) => provider.readDispute(id)),
+    readEarlyFraudWarning: afterChecking((id) => provider.readEarlyFraudWarning(id)),
   }
 }
 
