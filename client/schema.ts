@@ -5716,6 +5716,36 @@ export interface components {
                 param?: string;
             };
         };
+        /**
+         * The provider does not support this
+         * @description The payment provider of this service cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.
+         * @example {
+         *       "type": "/problems/not-supported-by-provider",
+         *       "title": "The provider does not support this",
+         *       "status": 422,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "not_supported_by_provider",
+         *         "message": "The provider does not support this"
+         *       }
+         *     }
+         */
+        NotSupportedByProviderProblem: {
+            /** @constant */
+            type: "/problems/not-supported-by-provider";
+            /** @constant */
+            title: "The provider does not support this";
+            /** @constant */
+            status: 422;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "not_supported_by_provider";
+                message: string;
+            };
+        };
         KeyedRefund: {
             /**
              * @description The id of the refund.
@@ -9990,7 +10020,7 @@ export interface operations {
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `capture-exceeds-authorization`. */
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `capture-exceeds-authorization`, `not-supported-by-provider`. */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -10008,7 +10038,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["CaptureExceedsAuthorizationProblem"];
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["CaptureExceedsAuthorizationProblem"] | components["schemas"]["NotSupportedByProviderProblem"];
                     "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
@@ -10124,7 +10154,7 @@ export interface operations {
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `not-supported-by-provider`. */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -10142,7 +10172,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["NotSupportedByProviderProblem"];
                     "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };
@@ -10433,7 +10463,7 @@ export interface operations {
             412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
             413: components["responses"]["ForeignKey-BodyTooLarge"];
             415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`. */
+            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `not-supported-by-provider`. */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["Request-Id"];
@@ -10451,7 +10481,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"];
+                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["NotSupportedByProviderProblem"];
                     "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
                 };
             };

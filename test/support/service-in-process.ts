@@ -38,6 +38,7 @@ export interface ServiceInProcess {
 export async function startServiceInProcess(
   settings: Record<string, string> = {},
   timeouts?: ServerTimeouts,
+  own: Partial<ApiParts> = {},
 ): Promise<ServiceInProcess> {
   const database = await createTestDatabase()
   const provider = await startProvider()
@@ -60,7 +61,7 @@ export async function startServiceInProcess(
     timeoutMs: 60_000,
   })
   const worker = workerOf(engine, store)
-  const parts = { ...wireApi(config, log), wakeWorkers: worker.wake }
+  const parts = { ...wireApi(config, log), wakeWorkers: worker.wake, ...own }
   const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

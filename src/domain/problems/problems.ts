@@ -96,6 +96,11 @@ export const problems = {
     'A reference is required',
     'The tenant of the API key requires a reference for every payment and every refund. Nothing was executed, and the idempotency key is not used up. Send the name of what is paid or returned, for example the number of the order, as `reference`.',
   ),
+  'not-supported-by-provider': invalid(
+    422,
+    'The provider does not support this',
+    'The payment provider of this service cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.',
+  ),
   'too-many-webhook-endpoints': invalid(
     409,
     'Too many webhook endpoints',

@@ -24,5 +24,6 @@ export const adjustPaymentContract: KeyedContract = {
     'invalid-state',
     'invalid-amount',
     'amount-too-small',
+    'not-supported-by-provider',
   ],
 }

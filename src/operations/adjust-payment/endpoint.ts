@@ -11,7 +11,11 @@ export const adjustPaymentEndpoint = paymentEndpoint({
   contract: adjustPaymentContract,
   body: adjustPaymentBody,
   parameters: ({ amount }) => ({ amount_minor: amount }),
-  refuses: ({ amount }, { currency }, { amounts }) => findChargeProblem(amounts, amount, currency),
+  refuses({ amount }, { currency }, { amounts, incrementalAuthorization }) {
+    if (incrementalAuthorization) return findChargeProblem(amounts, amount, currency)
+    const detail = 'The provider does not change the amount of a hold.'
+    return new ProblemError('not-supported-by-provider', { detail })
+  },
   // With equal amounts, a look-up at the provider could not show whether the call was executed.
   requires: (sql) => sql`
     payments.amount_minor <> (reserved.parameters ->> 'amount_minor')::bigint

@@ -24,5 +24,5 @@ export const cancelPaymentContract: KeyedContract = {
     example: { reason: 'requested_by_customer' },
   },
   answers: { 200: paymentAnswer('The canceled payment.'), 202: acceptedPayment },
-  problems: ['payment-declined', 'invalid-state'],
+  problems: ['payment-declined', 'invalid-state', 'not-supported-by-provider'],
 }

@@ -1,4 +1,5 @@
 // POST /v1/payments/:id/cancel
+import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
 import { cancelPaymentBody, cancelPaymentContract } from './contract.ts'
 import { cancelPayment } from './phases.ts'
@@ -9,4 +10,9 @@ export const cancelPaymentEndpoint = paymentEndpoint({
   contract: cancelPaymentContract,
   body: cancelPaymentBody,
   parameters: ({ reason = null }) => ({ reason }),
+  refuses(_body, _payment, capabilities) {
+    if (capabilities.void) return undefined
+    const detail = 'The provider does not release a hold before it expires.'
+    return new ProblemError('not-supported-by-provider', { detail })
+  },
 })

@@ -30,5 +30,6 @@ export const capturePaymentContract: KeyedContract = {
     'invalid-state',
     'invalid-amount',
     'capture-exceeds-authorization',
+    'not-supported-by-provider',
   ],
 }

@@ -14,7 +14,12 @@ export const capturePaymentEndpoint = paymentEndpoint({
     amount_minor: amount ?? amountMinor,
     authorized_minor: amountMinor,
   }),
-  refuses: ({ amount }, { currency }, { amounts }) => findPartProblem(amounts, amount, currency),
+  refuses({ amount }, { amountMinor, currency }, { amounts, partialCapture }) {
+    const isPart = amount !== undefined && amount < amountMinor
+    if (!isPart || partialCapture) return findPartProblem(amounts, amount, currency)
+    const detail = 'The provider captures only the whole amount of a payment.'
+    return new ProblemError('not-supported-by-provider', { detail })
+  },
   // Both amounts were read before: another operation may have changed the payment since.
   requires: (sql) => sql`
     payments.amount_minor = (reserved.parameters ->> 'authorized_minor')::bigint
