@@ -44,8 +44,8 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
   const lease = await renewForCall(engine, claimed)
   const call = () =>
     withSpan(callSpan(lease.claim), async (describe) => {
-      const { claim, subject } = lease
-      const outcome = await executeCall(engine.provider, name, subject, identityOf(claim))
+      const identity = identityOf(lease)
+      const outcome = await executeCall(engine.provider, name, lease.subject, identity)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })
@@ -199,11 +199,13 @@ function keyForgotten(lease: Lease): Call {
 
 /**
  * One provider key per phase and operation, the same for every try and every owner, until a failure
- * that the provider may keep under it is proved to have done nothing.
+ * that the provider may keep under it is proved to have done nothing. Sent only within the lease: a
+ * worker that was frozen sends nothing after its successor has begun to look.
  */
-function identityOf({ id, recoveryPoint, keyGeneration }: Claim) {
+function identityOf({ claim: { id, recoveryPoint, keyGeneration }, endsAtMs }: Lease) {
   const suffix = keyGeneration === 0 ? '' : `_${keyGeneration}`
-  return { providerKey: `atomic_${id}_${recoveryPoint}${suffix}`, operationId: id }
+  const providerKey = `atomic_${id}_${recoveryPoint}${suffix}`
+  return { providerKey, operationId: id, sendBeforeMs: endsAtMs }
 }
 
 /**

@@ -129,10 +129,12 @@ export type OnRepeat = (failure: unknown) => void
  * from our row and the phase, never from the client's idempotency key. It changes only after the
  * provider may have kept a failure under it, in the transaction that concludes that nothing was
  * executed. The operation id is sent as metadata, so that the object can be found without the key.
+ * Nothing may be sent after `sendBeforeMs` (by `performance.now()`): the lease of the caller ends then.
  */
 export interface CallIdentity {
   readonly providerKey: string
   readonly operationId: string
+  readonly sendBeforeMs: number
 }
 
 /** A call that moves money, and the look-up of its outcome when its answer was lost. */

@@ -111,7 +111,11 @@ describe('one payment, its cardholder, and up to four events', () => {
 
   /** Like a worker that crashes before it records the answer: the provider is ahead of us. */
   async function authorizeEarly(ref: Accepted): Promise<string> {
-    const identity = { providerKey: `atomic_${ref.id}_started`, operationId: ref.id }
+    const identity = {
+      providerKey: `atomic_${ref.id}_started`,
+      operationId: ref.id,
+      sendBeforeMs: Infinity,
+    }
     const outcome = await t.engine.provider.calls.authorize.execute(
       { payment: await t.readPayment(ref) },
       identity,

@@ -44,7 +44,7 @@ function guarded(secretKey: string, apiBase = t.provider.url): PaymentProvider {
 async function authorize(provider: PaymentProvider) {
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
-  const identity = { providerKey: randomUUIDv7(), operationId: ref.id }
+  const identity = { providerKey: randomUUIDv7(), operationId: ref.id, sendBeforeMs: Infinity }
   return await provider.calls.authorize.execute({ payment }, identity)
 }
 

@@ -42,7 +42,7 @@ function providerWith(outcomes: Outcome<Authorization>[]) {
 async function authorize(provider: PaymentProvider) {
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
-  const identity = { providerKey: randomUUIDv7(), operationId: ref.id }
+  const identity = { providerKey: randomUUIDv7(), operationId: ref.id, sendBeforeMs: Infinity }
   return await provider.calls.authorize.execute({ payment }, identity)
 }
 
@@ -146,7 +146,11 @@ test('guards every call of the port', async () => {
       { failures: 1, openMs: 60_000 },
     )
     const { execute } = guarded.calls[name] as ProviderCall<unknown, unknown>
-    const identity = { providerKey: randomUUIDv7(), operationId: randomUUIDv7() }
+    const identity = {
+      providerKey: randomUUIDv7(),
+      operationId: randomUUIDv7(),
+      sendBeforeMs: Infinity,
+    }
 
     expect(await execute({}, identity)).toMatchObject({ outcome: 'unknown' })
     expect(await execute({}, identity)).toMatchObject({ outcome: 'not_executed' })

@@ -163,7 +163,7 @@ test('the movement of a refund with an unknown outcome is not judged, and trigge
 test('a payment in progress that the provider already lists is counted once', async () => {
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
-  const identity = { providerKey: 'atomic_authorize', operationId: ref.id }
+  const identity = { providerKey: 'atomic_authorize', operationId: ref.id, sendBeforeMs: Infinity }
   await t.engine.provider.calls.authorize.execute({ payment }, identity)
 
   expect(await compareNow()).toMatchObject({ payments: 1, in_motion: 1, found: 0 })
@@ -172,7 +172,7 @@ test('a payment in progress that the provider already lists is counted once', as
 test('the movement of a refund in progress is not judged', async () => {
   const ref = await t.acceptRefund(await captured(t), 500)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
-  const identity = { providerKey: 'atomic_refund', operationId: ref.id }
+  const identity = { providerKey: 'atomic_refund', operationId: ref.id, sendBeforeMs: Infinity }
   const executed = await t.engine.provider.calls.refund.execute({ payment, refund }, identity)
 
   const counts = await compareNow(movementsOnly)
@@ -186,7 +186,7 @@ test('the movement of a refund in progress is not judged', async () => {
 test('the movement of a payment that does not name the provider’s yet is not judged', async () => {
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
-  const identity = { providerKey: 'atomic_authorize', operationId: ref.id }
+  const identity = { providerKey: 'atomic_authorize', operationId: ref.id, sendBeforeMs: Infinity }
   const made = await t.engine.provider.calls.authorize.execute({ payment }, identity)
   if (made.outcome !== 'done') throw new Error('the payment was not authorized')
   await t.provider.stripe.paymentIntents.capture(made.value.providerPaymentId)
@@ -203,7 +203,7 @@ test('the movement of a refund that names ours, while ours does not name it, is 
   const ref = await t.acceptRefund(await captured(t), 500)
   await runOperation(t.engine, ref)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
-  const identity = { providerKey: 'atomic_again', operationId: ref.id }
+  const identity = { providerKey: 'atomic_again', operationId: ref.id, sendBeforeMs: Infinity }
   await t.engine.provider.calls.refund.execute({ payment, refund }, identity)
 
   await compareNow(movementsOnly)

@@ -481,6 +481,7 @@ describe('a refund whose failure the provider keeps', () => {
     const late = refundParameters(await t.readPayment(payment), await t.readRefund(ref), {
       operationId: ref.id,
       providerKey: '',
+      sendBeforeMs: Infinity,
     })
     await t.provider.stripe.refunds.create(late)
 

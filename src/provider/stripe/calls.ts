@@ -32,7 +32,7 @@ export async function authorizePayment(
     currency: payment.currency,
     payment_method: payment.paymentMethod,
   }
-  return await toOutcome(connection, asked, async () => {
+  return await toOutcome(until(identity, connection), asked, async () => {
     const intent = await connection.stripe.paymentIntents.create(parameters, under(identity))
     return confirmAuthorization(payment, intent, asked)
   })
@@ -51,7 +51,7 @@ export async function capturePayment(
     payment_id: id,
     amount: amountMinor,
   }
-  return await toOutcome(connection, asked, async () => {
+  return await toOutcome(until(identity, connection), asked, async () => {
     try {
       const intent = await connection.stripe.paymentIntents.capture(id, parameters, under(identity))
       return confirmCapture(payment, amountMinor, intent, describeIntent(intent), asked)
@@ -74,7 +74,7 @@ export async function adjustAuthorization(
     payment_id: id,
     amount: amountMinor,
   }
-  return await toOutcome(connection, asked, async () => {
+  return await toOutcome(until(identity, connection), asked, async () => {
     const { paymentIntents } = connection.stripe
     const parameters = { amount: amountMinor, ...WITH_CHARGE }
     try {
@@ -98,7 +98,7 @@ export async function cancelPayment(
     provider_key: identity.providerKey,
     payment_id: id,
   }
-  return await toOutcome(connection, asked, async () => {
+  return await toOutcome(until(identity, connection), asked, async () => {
     try {
       const intent = await connection.stripe.paymentIntents.cancel(id, parameters, under(identity))
       return confirmCancel(payment, intent, describeIntent(intent), asked)
@@ -120,11 +120,17 @@ export async function refundPayment(
     payment_id: providerPaymentIdOf(payment),
     amount: refund.amountMinor,
   }
-  return await toOutcome(connection, asked, async () => {
+  return await toOutcome(until(identity, connection), asked, async () => {
     const answered = await connection.stripe.refunds.create(parameters, under(identity))
     return confirmRefund(refund, answered, asked)
   })
 }
+
+/** The connection, which sends nothing after the lease of the caller. */
+const until = ({ sendBeforeMs }: CallIdentity, connection: Connection): Connection => ({
+  ...connection,
+  sendBeforeMs,
+})
 
 function under({ providerKey }: CallIdentity): Stripe.RequestOptions {
   return { idempotencyKey: providerKey }

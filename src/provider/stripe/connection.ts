@@ -3,11 +3,14 @@ import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import { classifyStripeError, unknown, type CallDescription } from './errors.ts'
+import { before } from './http/deadline.ts'
 
 export interface Connection {
   readonly stripe: Stripe
   /** Limits a call as a whole. */
   readonly timeoutMs: number
+  /** By `performance.now()`, when nothing may be sent any more, if that is sooner. */
+  readonly sendBeforeMs?: number
 }
 
 /** The time limit has passed. It is not known whether the call was executed. */
@@ -20,21 +23,22 @@ export class CallTimeoutError extends Error {
 }
 
 /**
- * Waits for a call up to the time limit. The package's own timeout only limits silence, and an
- * answer that arrives byte by byte is never silent.
+ * Waits for a call up to the time limit, and sends nothing afterwards. The package's own timeout only
+ * limits silence, and an answer that arrives byte by byte is never silent.
  *
  * @throws CallTimeoutError, or what the call throws.
  */
 export async function withinTimeLimit<Value>(
-  { timeoutMs }: Connection,
+  { timeoutMs, sendBeforeMs = Number.POSITIVE_INFINITY }: Connection,
   call: () => Promise<Value>,
 ): Promise<Value> {
+  const deadlineMs = Math.min(performance.now() + timeoutMs, sendBeforeMs)
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new CallTimeoutError(timeoutMs)), timeoutMs)
   })
   try {
-    return await Promise.race([timeout, call()])
+    return await Promise.race([timeout, before(deadlineMs, call)])
   } finally {
     clearTimeout(timer)
   }

@@ -26,7 +26,11 @@ afterAll(() => t.stop())
 /** A second authorization of the payment, as the provider completes one under an earlier key. */
 async function authorizeAgain(ref: PaymentRef, paymentMethod = 'pm_card_visa'): Promise<string> {
   const payment = { ...(await t.readPayment(ref)), paymentMethod }
-  const identity = { providerKey: `late_${ref.paymentId}`, operationId: ref.paymentId }
+  const identity = {
+    providerKey: `late_${ref.paymentId}`,
+    operationId: ref.paymentId,
+    sendBeforeMs: Infinity,
+  }
   const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
   return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
 }
@@ -124,7 +128,11 @@ test('a hold that a payment in progress may still use is left alone', async () =
 /** A second authorization with other terms than those of the payment. */
 async function authorizeOther(ref: PaymentRef, terms: Partial<Payment>): Promise<string> {
   const payment = { ...(await t.readPayment(ref)), ...terms }
-  const identity = { providerKey: `other_${ref.paymentId}`, operationId: ref.paymentId }
+  const identity = {
+    providerKey: `other_${ref.paymentId}`,
+    operationId: ref.paymentId,
+    sendBeforeMs: Infinity,
+  }
   const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
   return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
 }
@@ -166,7 +174,11 @@ test('a second intent that was captured is left to a person', async () => {
   const ref = await captured(t)
   const surplus = await authorizeAgain(ref)
   const payment = { ...(await t.readPayment(ref)), providerPaymentId: surplus }
-  const identity = { providerKey: `captured_${surplus}`, operationId: ref.paymentId }
+  const identity = {
+    providerKey: `captured_${surplus}`,
+    operationId: ref.paymentId,
+    sendBeforeMs: Infinity,
+  }
   await t.engine.provider.calls.capture.execute({ payment }, identity)
 
   expect(await deliver(t.engine, eventOf(ref, surplus))).toBe('unmatched')
@@ -214,7 +226,11 @@ describe('a release', () => {
   test('that the provider refuses leaves the hold to a person', async () => {
     const { surplus, event, operation } = await releasing()
     const payment = { ...(await t.readPayment(operation)), providerPaymentId: surplus }
-    const identity = { providerKey: `captured_${surplus}`, operationId: operation.id }
+    const identity = {
+      providerKey: `captured_${surplus}`,
+      operationId: operation.id,
+      sendBeforeMs: Infinity,
+    }
     await t.engine.provider.calls.capture.execute({ payment }, identity)
 
     expect(await applyAll(t, [event])).toEqual(['applied'])

@@ -65,7 +65,11 @@ export function refundOf(payment: Payment, fields: Partial<Refund> = {}): Refund
 }
 
 export function identityOf(phase: string): CallIdentity {
-  return { providerKey: `atomic_${randomUUID()}_${phase}`, operationId: randomUUID() }
+  return {
+    providerKey: `atomic_${randomUUID()}_${phase}`,
+    operationId: randomUUID(),
+    sendBeforeMs: Infinity,
+  }
 }
 
 /** The trace of a call that was made at this time, in milliseconds since 1970. */

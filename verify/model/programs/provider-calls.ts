@@ -1,5 +1,9 @@
 // The payment provider as a program sees it: each call is a request to the environment.
-import type { PaymentProvider, ProviderCalls } from '../../../src/provider/payment-provider.ts'
+import type {
+  CallIdentity,
+  PaymentProvider,
+  ProviderCalls,
+} from '../../../src/provider/payment-provider.ts'
 import { operationIdOf, ownerOf } from './ids.ts'
 import type { Answer, CallRequest, ProviderCall } from './requests.ts'
 
@@ -13,20 +17,20 @@ export function providerOf(send: (request: CallRequest) => Promise<Answer>): Pay
   const calls: Partial<ProviderCalls> = {
     authorize: {
       execute: ({ payment: { amountMinor } }, identity) =>
-        ask('authorize', { ...identity, recordId: identity.operationId, amountMinor }),
+        ask('authorize', { ...namesOf(identity), recordId: identity.operationId, amountMinor }),
       find: ({ payment: { amountMinor } }, { operationId }) =>
         ask('findAuthorization', { ...lookUpBy(operationId), amountMinor }),
     },
     capture: {
       execute: ({ payment, amountMinor = payment.amountMinor }, identity) =>
-        ask('capture', { ...identity, recordId: creatorOf(payment), amountMinor }),
+        ask('capture', { ...namesOf(identity), recordId: creatorOf(payment), amountMinor }),
       find: ({ payment, amountMinor = payment.amountMinor }, { operationId }) =>
         ask('findCapture', { ...lookUpBy(operationId, creatorOf(payment)), amountMinor }),
     },
     cancel: {
       execute: ({ payment }, identity) =>
         ask('cancel', {
-          ...identity,
+          ...namesOf(identity),
           recordId: creatorOf(payment),
           amountMinor: payment.amountMinor,
         }),
@@ -38,7 +42,7 @@ export function providerOf(send: (request: CallRequest) => Promise<Answer>): Pay
     },
     refund: {
       execute: ({ refund: { amountMinor } }, identity) =>
-        ask('refund', { ...identity, recordId: identity.operationId, amountMinor }),
+        ask('refund', { ...namesOf(identity), recordId: identity.operationId, amountMinor }),
       find: ({ refund: { amountMinor } }, { operationId }) =>
         ask('findRefund', { ...lookUpBy(operationId), amountMinor }),
     },
@@ -53,6 +57,9 @@ function creatorOf({ id }: { readonly id: string }): string {
   const { key, life } = ownerOf(id)
   return operationIdOf(key, life)
 }
+
+/** Without the time of the deadline: the model has a step of its own for a lease that expires. */
+const namesOf = ({ providerKey, operationId }: CallIdentity) => ({ providerKey, operationId })
 
 const lookUpBy = (operationId: string, recordId = operationId) => ({
   operationId,

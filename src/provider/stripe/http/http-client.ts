@@ -1,9 +1,11 @@
-// The HTTP client for the stripe package: Stripe's own client with three changes. It never repeats a
-// request, an answer that is not an object does not crash the process, and reads are paced.
+// The HTTP client for the stripe package: Stripe's own client with four changes. It never repeats a
+// request, sends none after its deadline, an answer that is not an object does not crash the process,
+// and reads are paced.
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import Stripe from 'stripe'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
+import { connectBeforeSending, refuseLateRequest } from './deadline.ts'
 import { createPace } from './pace.ts'
 import { isAboutObject, readRateLimit, type RateLimit } from './rate-limit.ts'
 
@@ -45,12 +47,16 @@ export function createStripeHttpClient(
   const pace = createPace(readsPerSecond)
   const options = { keepAlive: true, ...(resolve && { lookup: lookupBy(resolve) }) }
   const client = Stripe.createNodeHttpClient(
-    protocol === 'http' ? new HttpAgent(options) : new HttpsAgent(options),
+    protocol === 'http'
+      ? connectBeforeSending(new HttpAgent(options), 'connect')
+      : connectBeforeSending(new HttpsAgent(options), 'secureConnect'),
   )
   const makeRequest = client.makeRequest.bind(client)
   client.makeRequest = async (...request) => {
     const [, , path, method] = request
     if (method === 'GET' && path !== ACCOUNT) await pace.turn(timeoutMs / 2)
+    // A connection that is kept alive is used at once.
+    refuseLateRequest()
     try {
       return noticingLimits(refusingScalars(await makeRequest(...request)), (limit) => {
         if (!isAboutObject(limit)) pace.pause(limit.retryAfterMs)
