@@ -27,7 +27,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or http
 
 /**
  * Stripe keeps idempotency keys for at least 24 h. One hour is left for clock differences and long
- * calls.
+ * calls. 0 says that the provider keeps none.
  */
 const PROVIDER_KEY_WINDOW_SECONDS = 23 * 60 * 60
 
@@ -82,7 +82,7 @@ const environmentSchema = z
     PROVIDER_KEY_WINDOW_SECONDS: z.coerce
       .number()
       .int()
-      .min(1)
+      .min(0)
       .max(DAY_SECONDS, 'must be at most 86400 (24 h): Stripe guarantees its keys no longer')
       .default(PROVIDER_KEY_WINDOW_SECONDS),
     DEMO_API_KEY: z

@@ -118,7 +118,8 @@ export function wireWorkerBase(
 /**
  * Creates the parts that a worker process needs for payments and for maintenance.
  *
- * @throws ConfigError when STRIPE_SECRET_KEY is not set, or a setting names an unknown operation.
+ * @throws ConfigError when STRIPE_SECRET_KEY is not set, or a setting names an unknown operation, or is
+ *   not true of Stripe.
  */
 export function wireEngine(config: Config, base: WorkerBase): Engine {
   requireKnownOperations(config)
@@ -205,6 +206,10 @@ function wireProvider(
   const { STRIPE_SECRET_KEY } = config
   if (STRIPE_SECRET_KEY === undefined) {
     throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in')
+  }
+  // Stripe keeps failures under its keys, and may complete a call that a look-up did not find.
+  if (config.PROVIDER_KEY_WINDOW_SECONDS === 0 && config.STRIPE_API_BASE === undefined) {
+    throw new ConfigError('PROVIDER_KEY_WINDOW_SECONDS=0 is not true of Stripe: it keeps its keys')
   }
   const provider = createStripeProvider({
     ...providerOptions(config, STRIPE_SECRET_KEY),

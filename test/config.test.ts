@@ -225,7 +225,7 @@ describe('readConfig', () => {
     ['STRIPE_WEBHOOK_SECRET', 'a secret with a space', 'whsec_hunter2 '],
     ['MOCK_WEBHOOK_URL', 'another protocol', 'ftp://hunter2.example'],
     ['PROVIDER_TIMEOUT_MS', 'more than an hour', '3600001'],
-    ['PROVIDER_KEY_WINDOW_SECONDS', 'zero', '0'],
+    ['PROVIDER_KEY_WINDOW_SECONDS', 'negative', '-1'],
     ['DEMO_API_KEY', 'too short a key', 'sk_hunter2'],
     ['DEMO_API_KEY', 'a key with other characters', 'sk_hunter2-hunter2'],
     ['WORKER_QUEUES', 'an unknown group', 'payments,hunter2'],

@@ -24,6 +24,8 @@ import {
 } from '../../src/db/operations/unknown-outcome-findings.ts'
 import { requestCheckOfPayment, claimDueChecks } from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
+import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
+import { declared } from '../../src/provider/declared.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 
@@ -46,7 +48,7 @@ export function statementsOf(config: Config): readonly Statement[] {
 }
 
 function sweeperStatements(config: Config): Statement[] {
-  const rule = repeatRule({ settings: config, operations })
+  const rule = repeatRule({ provider: { capabilities: declared }, settings: config, operations })
   return [
     {
       of: 'sweeper',
@@ -98,8 +100,8 @@ function resolverStatements(config: Config): Statement[] {
         openFindingsOfStuck(sql, {
           lastDelaySeconds: 60,
           unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
-          settleSeconds: config.PROVIDER_SETTLE_SECONDS,
-          keyWindowSeconds: config.PROVIDER_KEY_WINDOW_SECONDS,
+          settleSeconds: settleSeconds(declared, config),
+          keyWindowSeconds: keyWindowSeconds(declared, config),
           afterMs: config.LEASE_MS,
         }),
     },

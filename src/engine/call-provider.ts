@@ -1,9 +1,10 @@
 // Makes the provider call of a phase. A call without a final outcome is repeated with the same
-// provider key, within the limits of tries, lease and shutdown, and only while the provider still
-// remembers that key.
+// provider key, within the limits of tries, lease and shutdown. One that may have run is repeated only
+// while the provider still remembers that key: never, if it keeps none.
 import { recordKeptFailureIfOwner, type Claim } from '../db/operations/leases.ts'
 import type { PhaseRun } from '../db/operations/phase-runs.ts'
 import { isFinalOutcome, type Declined, type Outcome } from '../domain/operations/outcome.ts'
+import { keyWindowSeconds } from '../provider/capabilities.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
@@ -26,9 +27,10 @@ export async function callProvider(
 ): Promise<Call> {
   const name = operation.phases[claimed.claim.recoveryPoint]?.call
   if (name === undefined) return withoutCall(engine, claimed)
-  if (isPastKeyWindow(engine, claimed.claim)) return keyForgotten(claimed)
+  const { inDoubt, phaseAgeMs } = claimed.claim
+  if (inDoubt && isPastKeyWindow(engine, phaseAgeMs)) return keyForgotten(claimed)
   if (!endsInTime(engine)) {
-    return { kind: 'interrupted', lease: claimed, runs: [], inDoubt: claimed.claim.inDoubt }
+    return { kind: 'interrupted', lease: claimed, runs: [], inDoubt }
   }
 
   if (claimed.claim.keyGeneration === 0) return await tryCall(engine, name, claimed)
@@ -50,6 +52,8 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
       return outcome
     })
   const runs: PhaseRun[] = []
+  const { phaseAgeMs } = lease.claim
+  const beganAtMs = engine.clock.monotonicMs()
   let { inDoubt } = lease.claim
   for (;;) {
     const startedAt = engine.clock.now()
@@ -65,8 +69,14 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
     inDoubt ||= outcome.outcome === 'unknown'
     const keptFailure = outcome.outcome === 'unknown' ? outcome.keptFailure : undefined
     if (keptFailure !== undefined) await recordKeptFailure(engine, lease, keptFailure)
-    if (keptFailure === 'certain') return await lookAfterKeptFailure(engine, { name, lease, runs })
+    if (keptFailure === 'certain') {
+      return await lookInstead(engine, { name, lease, runs }, FAILURE_KEPT)
+    }
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
+    const ageMs = phaseAgeMs + engine.clock.monotonicMs() - beganAtMs
+    if (inDoubt && isPastKeyWindow(engine, ageMs)) {
+      return await lookInstead(engine, { name, lease, runs }, KEY_FORGOTTEN)
+    }
     const waits = outcome.asksToWait === true
     if (waits && inDoubt) return (await lookUp(engine, { name, lease, runs })).call
     if (!waits && runs.length < engine.settings.CALL_ATTEMPTS) {
@@ -92,14 +102,18 @@ async function recordKeptFailure(
   if (!isOwner) throw new LeaseLostError(claim)
 }
 
+/** No repetition can tell what the call did. */
+const FAILURE_KEPT = 'the provider failed, and keeps that as the result of this call'
+/** A repetition could execute the call a second time. */
+const KEY_FORGOTTEN = 'the call may have run, and the provider may not know its key'
+
 /**
- * A failure that the provider keeps: no repetition can tell what the call did. If a look-up does not
- * find it, it may still happen later.
+ * A call that may have run, and must not be repeated. If a look-up does not find it, it may still
+ * happen later.
  */
-async function lookAfterKeptFailure(engine: Engine, tried: TriedCall): Promise<Call> {
+async function lookInstead(engine: Engine, tried: TriedCall, reason: string): Promise<Call> {
   const { call, outcome } = await lookUp(engine, tried)
   if (call.kind !== 'open' || outcome === interrupted) return call
-  const reason = 'the provider failed, and keeps that as the result of this call'
   return { ...call, reason, givesUp: true }
 }
 
@@ -184,17 +198,14 @@ function withoutCall({ clock }: Engine, lease: Lease): Call {
 
 /**
  * Whether a call that may have run can no longer be repeated, because the provider may have
- * forgotten its key. Repeating the call then could charge twice.
- *
- * @see https://docs.stripe.com/api/idempotent_requests keys are kept for 24 hours at least
+ * forgotten its key, or keeps none. Repeating the call then could charge twice.
  */
-function isPastKeyWindow({ settings }: Engine, { inDoubt, phaseAgeMs }: Claim): boolean {
-  return inDoubt && phaseAgeMs >= settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+function isPastKeyWindow({ provider, settings }: Engine, phaseAgeMs: number): boolean {
+  return phaseAgeMs >= keyWindowSeconds(provider.capabilities, settings) * 1_000
 }
 
 function keyForgotten(lease: Lease): Call {
-  const reason = 'the provider may have forgotten the key of a call that may have run'
-  return { kind: 'open', lease, runs: [], inDoubt: true, reason, givesUp: true }
+  return { kind: 'open', lease, runs: [], inDoubt: true, reason: KEY_FORGOTTEN, givesUp: true }
 }
 
 /**

@@ -3,8 +3,9 @@ import type { PhaseName } from '../db/operations/unknown-outcome-findings.ts'
 import type { DueCheck } from '../db/operations/unknown-outcomes.ts'
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/verdict.ts'
-import { operationNamed, type Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { isLook } from '../engine/provider-call.ts'
+import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
 import { guardOf } from '../provider/payment-provider.ts'
 
 /** Why a call counts as not executed. */
@@ -27,9 +28,13 @@ export interface Absence {
  *   the client retry, in doubt;
  * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
  *   have forgotten the key: the provider may complete it at any time. With neither, the client may
- *   retry it in doubt, because a lost answer may have been such a failure.
+ *   retry it in doubt, because a lost answer may have been such a failure. A provider without keys
+ *   keeps no failures, so there the look-up is a proof.
  *
- * @see https://docs.stripe.com/error-low-level
+ * A worker that was frozen after its claim sends nothing any more: an outcome becomes unknown only
+ * when its worker has given up the call, or its lease has expired, and an adapter sends nothing after
+ * its time limit or the lease (`sendBeforeMs`). So the settling time, which counts from then, covers
+ * every call. It must be longer than the time limit, because of workers that shut down.
  */
 export function absenceOf(
   engine: Engine,
@@ -37,32 +42,43 @@ export function absenceOf(
   outcome: OpenOutcome,
 ): Absence | undefined {
   const { evidence, failureKept } = check
-  const { PROVIDER_KEY_WINDOW_SECONDS, PROVIDER_SETTLE_SECONDS } = engine.settings
+  const { provider, settings } = engine
   const isStated = evidence?.proved_absent === true
-  const isInWindow = check.phaseAgeMs < PROVIDER_KEY_WINDOW_SECONDS * 1_000
+  const isInWindow = check.phaseAgeMs < keyWindowSeconds(provider.capabilities, settings) * 1_000
   if (outcome.outcome === 'unknown') {
     const isTaken = isStated && evidence.unverified === true && isInWindow && !wasAnswered(outcome)
     if (!isTaken) return undefined
     return { reason: `not looked up; did not happen according to ${evidence.by}`, keepsDoubt: true }
   }
-  const isPastSettlingTime = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS
+  const isPastSettlingTime =
+    check.unknownForSeconds >= settleSeconds(provider.capabilities, settings)
   if (isStated) {
     const reason = `not found, and did not happen according to ${evidence.by}`
     return { reason, keepsDoubt: !isPastSettlingTime }
   }
   if (!isPastSettlingTime) return undefined
-  if (!isGuardedByKey(engine, check)) return { reason: outcome.reason, keepsDoubt: false }
+  if (!mayBeCompletedLater(engine, check)) return { reason: outcome.reason, keepsDoubt: false }
   // A lost answer may have been a failure that the provider keeps.
   return !failureKept && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined
 }
 
-function isGuardedByKey(engine: Engine, { operation, recoveryPoint }: DueCheck): boolean {
-  const call = operationNamed(engine, operation).phases[recoveryPoint]?.call
-  return call !== undefined && !isLook(call) && guardOf[call] === 'key'
+function mayBeCompletedLater(engine: Engine, check: DueCheck): boolean {
+  return phasesCompletedLater(engine).some(
+    ({ operation, recoveryPoint }) =>
+      operation === check.operation && recoveryPoint === check.recoveryPoint,
+  )
 }
 
-/** The phases whose call nothing but its provider key guards. */
-export function phasesGuardedByKey({ operations }: Pick<Engine, 'operations'>): PhaseName[] {
+/**
+ * The phases whose call nothing but its provider key guards, if the provider keeps failures: it may
+ * complete such a call at any time. A provider without keys keeps nothing.
+ */
+export function phasesCompletedLater({
+  operations,
+  provider,
+  settings,
+}: Pick<Engine, 'operations' | 'provider' | 'settings'>): PhaseName[] {
+  if (!keepsFailures(provider.capabilities, settings)) return []
   return operations.flatMap(({ name, phases }) =>
     Object.entries(phases)
       .filter(([, { call }]) => call !== undefined && !isLook(call) && guardOf[call] === 'key')

@@ -20,6 +20,7 @@ import {
   type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
+import { keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
@@ -27,7 +28,7 @@ import { operationNamed, type Engine } from '../engine/engine.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import { absenceOf, phasesGuardedByKey } from './absence.ts'
+import { absenceOf, phasesCompletedLater } from './absence.ts'
 import { claimUnknown, markAbsent } from './claim-unknown.ts'
 import { recordVerdict } from './record-verdict.ts'
 
@@ -61,12 +62,12 @@ const POSTPONED_AT_MOST_SECONDS = 3_600
  */
 export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
   const checked = await resolveAllDue(engine)
-  const { store, settings } = engine
+  const { store, provider, settings } = engine
   const found = await openFindingsOfStuck(store.sql, {
     lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
-    unprovable: phasesGuardedByKey(engine),
-    settleSeconds: settings.PROVIDER_SETTLE_SECONDS,
-    keyWindowSeconds: settings.PROVIDER_KEY_WINDOW_SECONDS,
+    unprovable: phasesCompletedLater(engine),
+    settleSeconds: settleSeconds(provider.capabilities, settings),
+    keyWindowSeconds: keyWindowSeconds(provider.capabilities, settings),
     afterMs: settings.LEASE_MS,
   })
   await closeFindingsOfIdle(store.sql)
@@ -160,11 +161,13 @@ async function look(
 }
 
 /** Where to look. An operator's evidence comes first, then the ids from the provider's events. */
-async function traceOf({ store, settings, clock }: Engine, check: DueCheck): Promise<Trace> {
+async function traceOf(
+  { store, provider, settings, clock }: Engine,
+  check: DueCheck,
+): Promise<Trace> {
   const { evidence, payment } = check
-  const settlingEndsAt = new Date(
-    check.calledTo.getTime() + settings.PROVIDER_SETTLE_SECONDS * 1_000,
-  )
+  const settlingMs = settleSeconds(provider.capabilities, settings) * 1_000
+  const settlingEndsAt = new Date(check.calledTo.getTime() + settlingMs)
   const knownId = evidence?.provider_payment_id ?? payment.providerPaymentId
   const [providerPaymentId = null] =
     knownId === null ? await findProviderPaymentIds(store.sql, payment) : [knownId]

@@ -19,6 +19,7 @@ import {
   type EngineSettings,
   type Operations,
 } from '../engine/engine.ts'
+import { keyWindowSeconds } from '../provider/capabilities.ts'
 
 /** The results of one sweep, by problem. */
 export interface SweepCounts extends Record<string, number> {
@@ -66,15 +67,19 @@ export async function sweep(engine: Engine): Promise<SweepCounts> {
 }
 
 /**
- * Which phases may be repeated: all while the provider remembers the key, afterwards only local
- * phases.
+ * Which phases may be repeated: all while the provider remembers the key; afterwards, and if it keeps
+ * no keys, only local phases.
  */
-export function repeatRule({ settings, operations }: RuleParts): RepeatRule {
-  const { PROVIDER_KEY_WINDOW_SECONDS: keyWindowSeconds, JOB_RETRY_LIMIT } = settings
-  return { keyWindowSeconds, localPhases: localPhasesOf(operations), attempts: JOB_RETRY_LIMIT + 1 }
+export function repeatRule({ provider, settings, operations }: RuleParts): RepeatRule {
+  return {
+    keyWindowSeconds: keyWindowSeconds(provider.capabilities, settings),
+    localPhases: localPhasesOf(operations),
+    attempts: settings.JOB_RETRY_LIMIT + 1,
+  }
 }
 
 interface RuleParts extends Pick<Engine, 'operations'> {
+  readonly provider: Pick<Engine['provider'], 'capabilities'>
   readonly settings: Pick<EngineSettings, 'PROVIDER_KEY_WINDOW_SECONDS' | 'JOB_RETRY_LIMIT'>
 }
 

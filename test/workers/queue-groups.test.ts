@@ -258,3 +258,11 @@ test.each([
 ])('a worker for %s without a secret key does not start', async (queues, reason) => {
   await expect(service.startWorker({ WORKER_QUEUES: queues })).rejects.toThrow(reason)
 })
+
+test('a worker with Stripe does not start with the setting that the provider keeps no keys', async () => {
+  const settings = { ...withProvider(), STRIPE_API_BASE: '', PROVIDER_KEY_WINDOW_SECONDS: '0' }
+
+  await expect(startWorker('payments', settings)).rejects.toThrow(
+    'PROVIDER_KEY_WINDOW_SECONDS=0 is not true of Stripe',
+  )
+})

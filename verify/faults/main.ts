@@ -11,7 +11,7 @@ import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { findPossible } from './machine-needs.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import type { CountedScenario } from './plan.ts'
+import { planProviders, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
@@ -85,6 +85,13 @@ async function runSelected(session: Session): Promise<Outcome> {
     await suite.end()
     return withSoak({ ...EMPTY_OUTCOME, counted, results: failed }, await runSoak(session, counted))
   }
+  if (options.provider !== undefined) {
+    const runs = planProviders(counted, { quick, seed }).filter(
+      ({ provider }) => provider === options.provider,
+    )
+    const results = await suite.run(runs, `Provider ${options.provider}`)
+    return { ...EMPTY_OUTCOME, counted, results: [...failed, ...results] }
+  }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
   const plan = planSuite(counted, { quick, seed })
   for (const line of plan.summary) progress.say(line)
@@ -134,9 +141,10 @@ function withSoak(before: Outcome, soakOutcome: SoakOutcome | undefined): Outcom
   return { ...before, results: [...before.results, soakOutcome.result], soak: soakOutcome.plots }
 }
 
-/** Only a complete suite is reported: no single run, no mutants alone, no interrupted suite. */
+/** Only a complete suite is reported: no single run, no provider or mutants alone, none interrupted. */
 function isFullSuite({ options, signal }: Session): boolean {
-  return options.only === undefined && options.mutants === undefined && !signal.aborted
+  const { only, mutants, provider } = options
+  return only === undefined && mutants === undefined && provider === undefined && !signal.aborted
 }
 
 async function report(

@@ -6,7 +6,7 @@ import { readLabel, type Case } from './case.ts'
 import { faultNamed } from './faults.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { mutants } from './mutants/mutants.ts'
-import { providerNamed } from './providers.ts'
+import { IDEMPOTENT, providerKinds, providerNamed } from './providers.ts'
 import { scenarioNamed } from './scenarios.ts'
 
 export interface FaultsOptions {
@@ -16,6 +16,8 @@ export interface FaultsOptions {
   readonly only: Case | undefined
   /** The only mutants to run, without the suite; undefined: all of them, after the suite. */
   readonly mutants: readonly Mutant[] | undefined
+  /** The kind of provider with which all runs are made, without the suite; undefined: the suite. */
+  readonly provider: string | undefined
   /** How often the only run is made. */
   readonly times: number
   /** Decides which runs a sample contains. */
@@ -48,6 +50,7 @@ The report is written to faults-report/report.html.
 --times <n>      How often to make the run of --case (default 1).
 --mutant <name>  Runs one mutant only, or "all" of them. A mutant is the product with one rule
                  removed, and an invariant has to catch it.
+--provider <name> Makes only the runs with this other kind of provider: forgetting, keyless or lying.
 --soak <minutes> Runs a soak only: steady load with a fault every few seconds.
 --seed <n>       Selects other samples (default 1).
 --lanes <n>      How many runs are made at a time (default 7, for two cores, or 2 on a machine
@@ -74,6 +77,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     quick: { type: 'boolean' },
     case: { type: 'string' },
     mutant: { type: 'string' },
+    provider: { type: 'string' },
     times: { type: 'string' },
     seed: { type: 'string' },
     lanes: { type: 'string' },
@@ -89,6 +93,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     quick: values.quick ?? false,
     only,
     mutants: values.mutant === undefined ? undefined : readMutants(values.mutant),
+    provider: values.provider === undefined ? undefined : readProvider(values.provider),
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
@@ -107,6 +112,12 @@ function readMutants(name: string): readonly Mutant[] {
   if (chosen.length > 0) return chosen
   const names = mutants.map((mutant) => `  ${mutant.name}`)
   throw new UsageError(`unknown mutant "${name}"; the mutants are\n${names.join('\n')}`)
+}
+
+function readProvider(name: string): string {
+  const others = providerKinds.map((kind) => kind.name).filter((kind) => kind !== IDEMPOTENT)
+  if (others.includes(name)) return name
+  throw new UsageError(`unknown provider "${name}"; the other providers are ${others.join(', ')}`)
 }
 
 function readCase(label: string): Case {

@@ -70,7 +70,8 @@ export async function runCase(
   await releaseAll(lane)
   const restarts = await within(lane.untilWhole(), 'the restart of a process')
   const checked = await checkEverything(lane, merchant, bystander, scenario)
-  const isUnprovable = ({ invariant }: Violation) => kind.unprovable.includes(invariant)
+  const unprovable = run.injections.flatMap(({ fault }) => kind.unprovable[fault] ?? [])
+  const isUnprovable = ({ invariant }: Violation) => unprovable.includes(invariant)
   const isAnswered = merchant.history.operations.every(({ answers }) => answers.length > 0)
   const lastFaultAt = injectedAt.at(-1)
   const recoveryMs =

@@ -3,7 +3,7 @@
 import { cells } from '../../bench/report-files.ts'
 import { RETURN_LIMIT_MS } from './bounds.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { IDEMPOTENT, providerNamed } from './providers.ts'
+import { describeUnprovable, IDEMPOTENT, providerNamed } from './providers.ts'
 import { hasFailed, isMissed, isSkipped, type Comparison, type RunResult } from './results.ts'
 
 const COLUMNS = [52, 8, 8, 8, 14, 14]
@@ -90,11 +90,11 @@ function showProviders(results: readonly RunResult[]): string[] {
     '',
     ...[...byProvider].map(([provider, own]) => {
       const lost = own.filter(({ unprovable }) => unprovable.length > 0)
-      const { unprovable } = providerNamed(provider)
-      if (unprovable.length === 0)
+      const unprovable = describeUnprovable(providerNamed(provider))
+      if (unprovable === '')
         return `${provider} provider: every invariant must hold; ${own.length} runs`
       const broken = `they broke in ${lost.length} of ${own.length} runs`
-      return `${provider} provider: invariants ${unprovable.join(' and ')} cannot be guaranteed; ${broken}`
+      return `${provider} provider: invariants ${unprovable} cannot be guaranteed; ${broken}`
     }),
   ]
 }

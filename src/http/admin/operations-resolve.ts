@@ -15,6 +15,7 @@ import {
   type OperationOverview,
 } from '../../db/operators/lists/operation-overviews.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {
   concernsRefund,
@@ -96,11 +97,11 @@ function isUnverified(resolution: Resolution): boolean {
 
 /** Within the window a retry repeats the call with the same provider key, which is harmless. */
 function refusePastKeyWindow(
-  { settings }: ApiParts,
+  { capabilities, settings }: ApiParts,
   { phaseAgeMs }: OperationOverview,
   resolution: Resolution,
 ): void {
-  const windowMs = settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+  const windowMs = keyWindowSeconds(capabilities, settings) * 1_000
   const isPast = phaseAgeMs === null || phaseAgeMs >= windowMs
   if (isPast && isUnverified(resolution)) throw new ProblemError('key-window-passed')
 }

@@ -13,6 +13,7 @@ import { showRefundId } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
+import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 
@@ -82,7 +83,7 @@ export function presentOperation(
 }
 
 function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
-  const keyWindowMs = parts.settings.PROVIDER_KEY_WINDOW_SECONDS * 1_000
+  const keyWindowMs = keyWindowSeconds(parts.capabilities, parts.settings) * 1_000
   return resumptionOf({ ...operation, callsProvider: callsProvider(parts, operation) }, keyWindowMs)
 }
 

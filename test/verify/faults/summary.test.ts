@@ -21,15 +21,15 @@ test('says for each provider which invariants cannot be guaranteed', () => {
   const summary = renderSummary(
     [
       makeRun({ provider: 'lying' }),
-      makeRun({ provider: 'not-idempotent' }),
-      makeRun({ provider: 'not-idempotent', unprovable: [CHARGED_TWICE] }),
+      makeRun({ provider: 'keyless' }),
+      makeRun({ provider: 'keyless', unprovable: [CHARGED_TWICE] }),
     ],
     [],
   )
 
   expect(summary).toContain('lying provider: every invariant must hold; 1 runs\n')
   expect(summary).toContain(
-    'not-idempotent provider: invariants 1 and 5 cannot be guaranteed; they broke in 1 of 2 runs\n',
+    'keyless provider: invariants 1 and 5 with provider-late cannot be guaranteed; they broke in 1 of 2 runs\n',
   )
 })
 

@@ -48,13 +48,42 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     patches: [
       {
         file: 'src/engine/call-provider.ts',
-        text: 'return inDoubt && ',
-        replacement: 'return false && inDoubt && ',
+        text: 'if (inDoubt && isPastKeyWindow(engine, phaseAgeMs)) return',
+        replacement: 'if (inDoubt && isPastKeyWindow(engine, phaseAgeMs) && false) return',
       },
       {
         file: 'src/db/operations/sweeper.ts',
         text: "phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'",
-        replacement: '${keyWindowSeconds}::int > 0',
+        replacement: '(${keyWindowSeconds}::int >= 0 and phase_began_at is not null)',
+      },
+    ],
+    circumstances: KEYLESS,
+    caughtBy: 1,
+    shownBy: ['payment.create~keyless:SIGKILL@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'repeated-in-doubt-within-the-lease',
+    breaks: 'A call is repeated by its owner at once, although the provider keeps no keys.',
+    patches: [
+      {
+        file: 'src/engine/call-provider.ts',
+        text: 'if (inDoubt && isPastKeyWindow(engine, ageMs)) {',
+        replacement: 'if (inDoubt && isPastKeyWindow(engine, ageMs) && false) {',
+      },
+    ],
+    circumstances: KEYLESS,
+    caughtBy: 1,
+    shownBy: ['payment.create~keyless:reset@worker/provider-authorize/reply#1/before'],
+  },
+  {
+    name: 'sweeper-repeats-without-provider-keys',
+    breaks:
+      'The sweeper, and the worker after it, take the setting for what the provider declares.',
+    patches: [
+      {
+        file: 'src/provider/capabilities.ts',
+        text: 'return Math.min(keys?.keptSeconds ?? 0, PROVIDER_KEY_WINDOW_SECONDS)',
+        replacement: 'return keys === null ? 60 : Math.max(60, PROVIDER_KEY_WINDOW_SECONDS)',
       },
     ],
     circumstances: KEYLESS,

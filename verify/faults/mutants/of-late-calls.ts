@@ -11,9 +11,8 @@ export const mutantsOfLateCalls: readonly Mutant[] = [
     patches: [
       {
         file: 'src/recovery/absence.ts',
-        text: 'const isPastSettlingTime = check.unknownForSeconds >= PROVIDER_SETTLE_SECONDS',
-        replacement:
-          'const isPastSettlingTime = check.unknownForSeconds >= 0 * PROVIDER_SETTLE_SECONDS',
+        text: 'check.unknownForSeconds >= settleSeconds(',
+        replacement: 'check.unknownForSeconds >= 0 * settleSeconds(',
       },
     ],
     // The outcome is unknown after the first try, and no key keeps the retry from a second charge.
@@ -30,7 +29,7 @@ export const mutantsOfLateCalls: readonly Mutant[] = [
     patches: [
       {
         file: 'src/recovery/absence.ts',
-        text: 'if (!isGuardedByKey(engine, check)) return',
+        text: 'if (!mayBeCompletedLater(engine, check)) return',
         replacement: 'if (engine !== undefined) return',
       },
       // Otherwise the second refund exceeds what is left, and is refused.

@@ -5,7 +5,7 @@ import { RETURN_LIMIT_MS } from '../bounds.ts'
 import { RECOVERY_LIMIT_SECONDS } from '../merchant.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { histogramOf } from './histogram.ts'
-import { providerNamed } from '../providers.ts'
+import { describeUnprovable, providerNamed } from '../providers.ts'
 import { invariantNames } from './invariant-names.ts'
 import { matricesOf, type Matrix } from './matrix.ts'
 import { showComparison } from '../summary.ts'
@@ -178,13 +178,13 @@ function scenarioTable(byScenario: Report['by_scenario']): string {
 }
 
 const PROVIDERS = `<p>The kinds of provider: one that is idempotent, as Stripe is; one that forgets idempotency keys early; one
-that ignores them; one that charges without an answer and reports wrong amounts. What no service can guarantee with such
+that keeps none; one that charges without an answer and reports wrong amounts. What no service can guarantee with such
 a provider is listed, but is no failure. With the last three, every fault is injected at the provider calls of each operation.</p>`
 
 function providerTable(byProvider: Report['by_provider']): string {
   const rows = Object.entries(byProvider).map(([name, tally]): TableRow => {
     const { runs, failed, lost, broken } = tally
-    const unprovable = providerNamed(name).unprovable.join(', ') || 'none'
+    const unprovable = describeUnprovable(providerNamed(name)) || 'none'
     const cells = [
       name,
       count(runs),

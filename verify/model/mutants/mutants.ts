@@ -30,6 +30,16 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
     budget: { crashes: 1 },
     provider: providerThatMay('forgets'),
   },
+  'repeated-in-doubt-within-the-lease': {
+    foundBy: '1',
+    provider: providerThatMay('keyless'),
+    tries: { calls: 2, retries: 0 },
+  },
+  'sweeper-repeats-without-provider-keys': {
+    foundBy: '1',
+    budget: { crashes: 1 },
+    provider: providerThatMay('keyless'),
+  },
   'absence-believed-too-early': {
     foundBy: '5',
     provider: providerThatMay('delays'),

@@ -56,12 +56,24 @@ export interface Programs {
   send(requests: readonly ClientRequest[]): Program
 }
 
+interface ProgramOptions {
+  readonly tries: Tries
+  readonly checks: readonly number[]
+  readonly provider?: { readonly keyless: boolean }
+}
+
 export function programsOf(
   product: Product,
-  { tries, checks }: { readonly tries: Tries; readonly checks: readonly number[] },
+  { tries, checks, provider }: ProgramOptions,
 ): Programs {
   const settings = settingsFor(tries, checks)
-  const engineOf = (environment: Environment) => makeEngine(product, settings, environment)
+  const capabilities = provider?.keyless
+    ? { ...stripeCapabilities, keys: null }
+    : stripeCapabilities
+  const engineOf = (environment: Environment): Engine => ({
+    ...makeEngine(product, settings, environment),
+    provider: { ...environment.provider, capabilities },
+  })
   return {
     work: (operationIds) => async (environment) => {
       const parts = { engine: engineOf(environment) } as unknown as WorkerParts

@@ -4,7 +4,7 @@
 import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Standing } from '../../../src/domain/payments/standing.ts'
 import type { CallRequest, ProviderCall } from '../programs/requests.ts'
-import { AMOUNT_MINOR } from './space.ts'
+import { AMOUNT_MINOR, type Space } from './space.ts'
 
 /** The provider's record of one operation. */
 export interface ProviderRecord {
@@ -59,11 +59,22 @@ export function isLookup({ providerKey }: CallRequest): boolean {
   return providerKey === null
 }
 
-/** The call reaches the provider. A provider key that it remembers gets the same answer again. */
+/** The call reaches the provider. A provider without keys remembers none of them. */
 export function deliver(
   provider: Provider,
   call: CallRequest,
-  { declines, fails }: { readonly declines: boolean; readonly fails: boolean },
+  may: Pick<Space['provider'], 'declines' | 'fails' | 'keyless'>,
+): Delivery[] {
+  const deliveries = deliverUnderKey(provider, call, may)
+  if (!may.keyless || isLookup(call)) return deliveries
+  return deliveries.map((one) => ({ ...one, provider: forget(one.provider, call.recordId) }))
+}
+
+/** A provider key that it remembers gets the same answer again. */
+function deliverUnderKey(
+  provider: Provider,
+  call: CallRequest,
+  { declines, fails }: Pick<Space['provider'], 'declines' | 'fails'>,
 ): Delivery[] {
   const record = recordOf(provider, call.recordId)
   if (isLookup(call)) return [{ label: 'answered', provider, outcome: lookUp(record, call) }]

@@ -45,6 +45,8 @@ export interface Space {
      * It may complete the work of a kept 500 at any time. Not together with `forgets`.
      */
     readonly fails: boolean
+    /** It keeps no idempotency keys: a call that reaches it again is executed again. */
+    readonly keyless: boolean
   }
   /** When the outcome resolver checks, in seconds after the outcome became unknown. */
   readonly checks: readonly number[]

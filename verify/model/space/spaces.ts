@@ -13,6 +13,7 @@ const ANY_PROVIDER = {
   forgets: true,
   hides: true,
   fails: false,
+  keyless: false,
 } as const
 export const RELIABLE_PROVIDER = {
   declines: false,
@@ -21,6 +22,7 @@ export const RELIABLE_PROVIDER = {
   forgets: false,
   hides: false,
   fails: false,
+  keyless: false,
 } as const
 
 export const ONE_KEY = {
@@ -109,6 +111,21 @@ export const spaces: readonly Space[] = [
     workers: 1,
     budget: { ...NO_FAULTS, crashes: 1 },
     provider: { ...RELIABLE_PROVIDER, fails: true, delays: true, declines: true, refuses: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'payment-without-provider-keys',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    tries: { calls: 2, retries: 1 },
+    provider: { ...RELIABLE_PROVIDER, keyless: true, refuses: true, delays: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'refund-without-provider-keys',
+    operation: 'refund.create',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
+    tries: { calls: 2, retries: 1 },
+    provider: { ...RELIABLE_PROVIDER, keyless: true, refuses: true, delays: true },
   },
   {
     ...ONE_KEY,

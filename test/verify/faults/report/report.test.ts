@@ -63,8 +63,8 @@ describe('the report', () => {
   })
 
   test('counts the invariants that broke, by provider', () => {
-    const lost = makeRun({ provider: 'not-idempotent', unprovable: [CHARGED_TWICE, CHARGED_TWICE] })
-    const kept = makeRun({ provider: 'not-idempotent' })
+    const lost = makeRun({ provider: 'keyless', unprovable: [CHARGED_TWICE, CHARGED_TWICE] })
+    const kept = makeRun({ provider: 'keyless' })
 
     const broken = makeRun({ violations: [{ invariant: 5, what: 'no ledger' }] })
 
@@ -72,7 +72,7 @@ describe('the report', () => {
 
     expect(byProvider).toEqual({
       idempotent: { runs: 1, failed: 1, lost: {}, broken: { 5: 1 } },
-      'not-idempotent': { runs: 2, failed: 0, lost: { 1: 1 }, broken: {} },
+      keyless: { runs: 2, failed: 0, lost: { 1: 1 }, broken: {} },
     })
   })
 
