@@ -29,7 +29,7 @@ export interface Absence {
  * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
  *   have forgotten the key: the provider may complete it at any time. With neither, the client may
  *   retry it in doubt, because a lost answer may have been such a failure. A provider without keys
- *   keeps no failures, so there the look-up is a proof.
+ *   keeps no failures, so there the look-up is a proof, unless its adapter has reported a kept one.
  *
  * A worker that was frozen after its claim sends nothing any more: an outcome becomes unknown only
  * when its worker has given up the call, or its lease has expired, and an adapter sends nothing after
@@ -62,23 +62,21 @@ export function absenceOf(
   return !failureKept && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined
 }
 
+/**
+ * Whether nothing but its key guards the call, and the provider may complete it at any time: because
+ * it keeps failures, or because its adapter has reported that it may have kept this one.
+ */
 function mayBeCompletedLater(engine: Engine, check: DueCheck): boolean {
-  return phasesCompletedLater(engine).some(
+  const { provider, settings } = engine
+  const isGuardedByKey = phasesGuardedByKey(engine).some(
     ({ operation, recoveryPoint }) =>
       operation === check.operation && recoveryPoint === check.recoveryPoint,
   )
+  return isGuardedByKey && (check.failureKept || keepsFailures(provider.capabilities, settings))
 }
 
-/**
- * The phases whose call nothing but its provider key guards, if the provider keeps failures: it may
- * complete such a call at any time. A provider without keys keeps nothing.
- */
-export function phasesCompletedLater({
-  operations,
-  provider,
-  settings,
-}: Pick<Engine, 'operations' | 'provider' | 'settings'>): PhaseName[] {
-  if (!keepsFailures(provider.capabilities, settings)) return []
+/** The phases whose call nothing but its provider key guards. */
+export function phasesGuardedByKey({ operations }: Pick<Engine, 'operations'>): PhaseName[] {
   return operations.flatMap(({ name, phases }) =>
     Object.entries(phases)
       .filter(([, { call }]) => call !== undefined && !isLook(call) && guardOf[call] === 'key')

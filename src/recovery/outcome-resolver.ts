@@ -20,7 +20,7 @@ import {
   type OpenOutcome,
   type Outcome,
 } from '../domain/operations/outcome.ts'
-import { keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
+import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import { lookUpCall } from '../engine/call-provider.ts'
@@ -28,7 +28,7 @@ import { operationNamed, type Engine } from '../engine/engine.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import { absenceOf, phasesCompletedLater } from './absence.ts'
+import { absenceOf, phasesGuardedByKey } from './absence.ts'
 import { claimUnknown, markAbsent } from './claim-unknown.ts'
 import { recordVerdict } from './record-verdict.ts'
 
@@ -51,6 +51,9 @@ type Result = keyof Pick<ResolverCounts, 'settled' | 'absent' | 'unclear' | 'pos
 /** The number of outcomes that are looked up at the same time. One list serves all of a window. */
 const BATCH = 50
 
+/** If the provider keeps no failures, the age of a call does not make it unprovable. */
+const NEVER_SECONDS = 10 ** 9
+
 /** When a postponed check is repeated. */
 const POSTPONED_SECONDS = 5
 /** For how long after its last check an outcome can be postponed. Then a finding opens. */
@@ -65,9 +68,11 @@ export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
   const { store, provider, settings } = engine
   const found = await openFindingsOfStuck(store.sql, {
     lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
-    unprovable: phasesCompletedLater(engine),
+    unprovable: phasesGuardedByKey(engine),
     settleSeconds: settleSeconds(provider.capabilities, settings),
-    keyWindowSeconds: keyWindowSeconds(provider.capabilities, settings),
+    keyWindowSeconds: keepsFailures(provider.capabilities, settings)
+      ? keyWindowSeconds(provider.capabilities, settings)
+      : NEVER_SECONDS,
     afterMs: settings.LEASE_MS,
   })
   await closeFindingsOfIdle(store.sql)

@@ -115,10 +115,10 @@ describe('a call of an owner that died', () => {
 })
 
 describe('a refund that is not found', () => {
-  const lost = async () => {
+  const lost = async (fault = 'reset_before') => {
     const payment = await captured(t)
     await ignoreKeys()
-    await t.provider.addFault({ match: { path: '/v1/refunds' }, fault: 'error_500_before' })
+    await t.provider.addFault({ match: { path: '/v1/refunds' }, fault })
     const ref = await t.acceptRefund(payment, 500)
     expect(await run(ref)).toBe('gave_up')
     return ref
@@ -142,6 +142,19 @@ describe('a refund that is not found', () => {
     await reopenOperation(t.engine, ref)
     expect(await run(ref)).toBe('finished')
     expect(await executed('refund.create')).toHaveLength(1)
+  })
+
+  test('stays unknown if the adapter reports a kept failure, and becomes a finding', async () => {
+    const ref = await lost('error_500_before')
+    await t.letTimePass(ref, 5)
+    await resolveDue(t.engine)
+    await t.letTimePass(ref, 60)
+    expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
+    await t.letTimePass(ref, 30)
+
+    expect(await resolveDue(t.engine)).toMatchObject({ found: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
   })
 
   test('is not repeated by its client on the word of an operator', async () => {

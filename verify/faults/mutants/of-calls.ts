@@ -110,8 +110,8 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     patches: [
       {
         file: 'src/engine/call-provider.ts',
-        text: "if (keptFailure === 'certain') return",
-        replacement: "if (keptFailure === 'certain' && false) return",
+        text: "if (keptFailure === 'certain') {",
+        replacement: "if (keptFailure === 'certain' && false) {",
       },
       {
         file: 'src/db/operations/leases.ts',
