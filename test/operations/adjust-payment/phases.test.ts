@@ -124,9 +124,10 @@ test('the current amount is refused, because a look-up could not show whether it
 describe('a capture that was requested before the amount changed', () => {
   test('is refused by the statement that marks the payment as processing', async () => {
     const payment = await held(t)
-    const { store } = t.engine
+    const { store, provider } = t.engine
+    const parts = { store, capabilities: provider.capabilities }
     const draft = await capturePaymentEndpoint.readBeforeKey({
-      parts: { store } as unknown as ApiParts,
+      parts: parts as unknown as ApiParts,
       request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,
       tenantId: t.tenantId,
       body: { amount: 1000 },
