@@ -43,6 +43,20 @@ export interface Mutant {
 /** For runs against the `keyless` provider. */
 export const KEYLESS: Circumstances = { settings: providerNamed('keyless').settings }
 
+/**
+ * As if the provider kept keys for a second: an owner that comes too early repeats the call, and every
+ * later one looks it up.
+ */
+export const KEYLESS_UNTIL_A_LOOK: Circumstances = {
+  settings: {
+    // At least the key window, so that a call whose lease expired is never repeated.
+    LEASE_MS: '1100',
+    PROVIDER_KEY_WINDOW_SECONDS: '1',
+    CALL_ATTEMPTS: '1',
+    JOB_RETRY_DELAY_SECONDS: '2',
+  },
+}
+
 /** Disables row-level security. */
 export const NO_ROW_SECURITY = `
   do $$

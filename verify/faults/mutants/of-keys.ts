@@ -1,7 +1,7 @@
 // Mutants of the idempotency key: how it is reserved, compared, replayed, retried and reaped.
 import {
   CHECK_THEN_INSERT,
-  KEYLESS,
+  KEYLESS_UNTIL_A_LOOK,
   NO_UNIQUE_KEY,
   type Circumstances,
   type Mutant,
@@ -17,9 +17,9 @@ const SLOW_INSERTS: readonly string[] = [
 
 /** The outcome resolver waits, so that clients retry before it looks. */
 const SLOW_RESOLVER: Circumstances = {
-  ...KEYLESS,
+  ...KEYLESS_UNTIL_A_LOOK,
   settings: {
-    ...KEYLESS.settings,
+    ...KEYLESS_UNTIL_A_LOOK.settings,
     CHECK_DELAYS_SECONDS: '4,6,8',
     CHECK_ON_READ_SECONDS: '3',
   },

@@ -1,6 +1,6 @@
 // Mutants of what keeps one worker at a time on an operation: lease, epoch, recovery point,
 // sweeper.
-import { KEYLESS, NO_UNIQUE_STEPS, type Mutant } from './mutant.ts'
+import { KEYLESS_UNTIL_A_LOOK, NO_UNIQUE_STEPS, type Mutant } from './mutant.ts'
 
 export const mutantsOfLeases: readonly Mutant[] = [
   {
@@ -74,7 +74,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
         replacement: "and status in ('pending', 'processing')",
       },
     ],
-    circumstances: KEYLESS,
+    circumstances: KEYLESS_UNTIL_A_LOOK,
     caughtBy: 1,
     shownBy: ['payment.create~keyless:job-twice@worker/fetch-operations/CommandComplete#1/before'],
   },
@@ -94,7 +94,7 @@ export const mutantsOfLeases: readonly Mutant[] = [
       },
     ],
     // The sweeper must come while the call still waits for its answer.
-    circumstances: { ...KEYLESS, settings: { ...KEYLESS.settings, SWEEP_INTERVAL_MS: '100' } },
+    circumstances: { settings: { ...KEYLESS_UNTIL_A_LOOK.settings, SWEEP_INTERVAL_MS: '100' } },
     caughtBy: 1,
     shownBy: ['payment.create~keyless:stall@worker/provider-authorize/reply#1/before'],
   },
