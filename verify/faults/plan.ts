@@ -167,7 +167,11 @@ export function planProviders(
   const chosen = quick ? sample(seededRandom(seed), runs, SAMPLE_SIZE_PER_PROVIDER) : runs
   return providerKinds
     .filter(({ name }) => name !== IDEMPOTENT)
-    .flatMap(({ name }) => chosen.map((run): Case => ({ ...run, provider: name })))
+    .flatMap(({ name, without }) =>
+      chosen
+        .filter(({ injections }) => !injections.some(({ fault }) => without.includes(fault)))
+        .map((run): Case => ({ ...run, provider: name })),
+    )
 }
 
 function isAtCall({ role, peer }: Point): boolean {

@@ -36,8 +36,6 @@ export interface RunResult {
   /** How many of the faults were injected; for a soak, the number of its random faults. */
   readonly struck: number
   readonly violations: readonly Violation[]
-  /** Violations that no service can prevent with such a provider and fault: reported, but no failure. */
-  readonly unprovable: readonly Violation[]
   /** From the last fault until each key was terminal, or unknown with a finding; null if never. */
   readonly recoveryMs: number | null
   /** From when PostgreSQL was back until a new payment succeeded; null without an outage. */
@@ -136,7 +134,6 @@ function emptyResult(
     mutant: mutant ?? null,
     struck: 0,
     violations: [],
-    unprovable: [],
     recoveryMs: null,
     returnMs: null,
     durationMs,

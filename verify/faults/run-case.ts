@@ -70,15 +70,12 @@ export async function runCase(
   await releaseAll(lane)
   const restarts = await within(lane.untilWhole(), 'the restart of a process')
   const checked = await checkEverything(lane, merchant, bystander, scenario)
-  const unprovable = run.injections.flatMap(({ fault }) => kind.unprovable[fault] ?? [])
-  const isUnprovable = ({ invariant }: Violation) => unprovable.includes(invariant)
   const isAnswered = merchant.history.operations.every(({ answers }) => answers.length > 0)
   const lastFaultAt = injectedAt.at(-1)
   const recoveryMs =
     isAnswered && lastFaultAt !== undefined
       ? idleAt - Math.max(lastFaultAt, merchant.healedAt)
       : null
-  const broken = [...violations, ...checkRecovery(recoveryMs), ...restarts, ...checked]
   const result: RunResult = {
     case: labelOf(run),
     scenario: run.scenario,
@@ -87,8 +84,7 @@ export async function runCase(
     points: run.injections.map(({ point }) => point),
     mutant: mutant ?? null,
     struck: (isComplete ? run.injections.length : injectedAt.length) - misses,
-    violations: broken.filter((violation) => !isUnprovable(violation)),
-    unprovable: broken.filter(isUnprovable),
+    violations: [...violations, ...checkRecovery(recoveryMs), ...restarts, ...checked],
     recoveryMs,
     returnMs,
     outcome: describeOutcome(merchant.history),

@@ -271,4 +271,8 @@ test('plans every fault at the provider calls of each operation, with each other
   }
   expect(made).not.toContain('payment.create~forgetting:SIGKILL@worker/claim/DataRow#1/before')
   expect(plan.some(({ provider }) => provider === undefined)).toBe(false)
+  // It would break its promise.
+  const late = made.filter((run) => run.includes('provider-late'))
+  expect(late.filter((run) => run.includes('~lying'))).not.toEqual([])
+  expect(late.filter((run) => run.includes('~keyless'))).toEqual([])
 })

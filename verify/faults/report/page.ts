@@ -5,7 +5,6 @@ import { RETURN_LIMIT_MS } from '../bounds.ts'
 import { RECOVERY_LIMIT_SECONDS } from '../merchant.ts'
 import { isCaught, type MutantVerdict } from '../mutants/verdict.ts'
 import { histogramOf } from './histogram.ts'
-import { describeUnprovable, providerNamed } from '../providers.ts'
 import { invariantNames } from './invariant-names.ts'
 import { matricesOf, type Matrix } from './matrix.ts'
 import { showComparison } from '../summary.ts'
@@ -178,34 +177,18 @@ function scenarioTable(byScenario: Report['by_scenario']): string {
 }
 
 const PROVIDERS = `<p>The kinds of provider: one that is idempotent, as Stripe is; one that forgets idempotency keys early; one
-that keeps none; one that charges without an answer and reports wrong amounts. What no service can guarantee with such
-a provider is listed, but is no failure. With the last three, every fault is injected at the provider calls of each operation.</p>`
+that keeps none; one that charges without an answer and reports wrong amounts. With the last three, every fault is injected at the provider calls of each operation.</p>`
 
 function providerTable(byProvider: Report['by_provider']): string {
   const rows = Object.entries(byProvider).map(([name, tally]): TableRow => {
-    const { runs, failed, lost, broken } = tally
-    const unprovable = describeUnprovable(providerNamed(name)) || 'none'
-    const cells = [
-      name,
-      count(runs),
-      unprovable,
-      showCounts(lost),
-      showCounts(broken),
-      count(failed),
-    ]
+    const { runs, failed, broken } = tally
+    const cells = [name, count(runs), showCounts(broken), count(failed)]
     return { cells, mark: failed === 0 ? undefined : 'missed' }
   })
   return table(PROVIDER_HEADING, rows)
 }
 
-const PROVIDER_HEADING = [
-  'provider',
-  'runs',
-  'invariants that cannot be guaranteed',
-  'broken among these',
-  'broken among the others',
-  'failed',
-]
+const PROVIDER_HEADING = ['provider', 'runs', 'broken invariants', 'failed']
 
 function neighboursOf({ results }: Report): string[] {
   const measured = results.filter(({ comparisons = [] }) => comparisons.length > 0)

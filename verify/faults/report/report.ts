@@ -36,9 +36,7 @@ export interface Tally {
 interface ProviderTally {
   readonly runs: number
   readonly failed: number
-  /** Runs by the invariant they broke, of those that cannot be guaranteed with the provider. */
-  readonly lost: Readonly<Record<string, number>>
-  /** Runs by the invariant they broke, of all others. */
+  /** Runs by the invariant they broke. */
   readonly broken: Readonly<Record<string, number>>
 }
 
@@ -167,9 +165,8 @@ function tallyByScenario(
 function tallyByProvider(runs: readonly RunResult[]): Report['by_provider'] {
   const tallies = [...Map.groupBy(runs, ({ provider }) => provider)].map(([name, own]) => {
     const failed = own.filter((run) => hasFailed(run)).length
-    const lost = countByInvariant(own.map(({ unprovable }) => unprovable))
     const broken = countByInvariant(own.map(({ violations }) => violations))
-    return [name, { runs: own.length, failed, lost, broken }] as const
+    return [name, { runs: own.length, failed, broken }] as const
   })
   return Object.fromEntries(tallies)
 }

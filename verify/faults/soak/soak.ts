@@ -181,7 +181,6 @@ function resultOf(
     mutant: null,
     struck: injected.length,
     violations: injected.length === 0 ? [...violations, NO_FAULT] : violations,
-    unprovable: [],
     recoveryMs: longest(injected.flatMap(({ recoveryMs }) => recoveryMs ?? [])),
     returnMs: longest(injected.flatMap(({ returnMs }) => returnMs ?? [])),
     outcome: `${operations} operations under ${injected.length} faults`,

@@ -20,7 +20,6 @@ export function makeRun(changes: Partial<RunResult> = {}): RunResult {
     points,
     mutant: null,
     provider: 'idempotent',
-    unprovable: [],
     struck: faults.length,
     violations: [],
     recoveryMs: 1_200,
