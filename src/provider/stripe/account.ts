@@ -1,6 +1,7 @@
 // Reads which account of Stripe a secret key belongs to.
 import Stripe from 'stripe'
-import { withinTimeLimit, type Connection } from './connection.ts'
+import { withinTimeLimit } from '../time-limit.ts'
+import { type Connection } from './connection.ts'
 import { isStripesOwn } from './errors.ts'
 
 /**

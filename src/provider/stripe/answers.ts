@@ -11,15 +11,9 @@ import {
 } from '../../domain/payments/payment.ts'
 import type { Authorization, Capture } from '../payment-provider.ts'
 import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
-import { isInstant, isJson } from './json.ts'
-import {
-  classifyStripeError,
-  declined,
-  describeStripeError,
-  UNEXPECTED_STATE,
-  unknown,
-  type CallDescription,
-} from './errors.ts'
+import { isInstant, isJson } from '../json.ts'
+import { type CallDescription, unknown } from '../call-outcomes.ts'
+import { classifyStripeError, declined, describeStripeError, UNEXPECTED_STATE } from './errors.ts'
 
 type Intent = Stripe.Response<Stripe.PaymentIntent>
 

@@ -4,6 +4,7 @@ import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Cancellation, Hold, Payment } from '../../domain/payments/payment.ts'
 import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import type { Authorization, CallIdentity, CallRequest, Capture } from '../payment-provider.ts'
+import { providerPaymentIdOf } from '../call-outcomes.ts'
 import {
   confirmAdjustment,
   confirmAuthorization,
@@ -15,7 +16,7 @@ import {
   explainRefusedCapture,
   WITH_CHARGE,
 } from './answers.ts'
-import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
+import { toOutcome, type Connection } from './connection.ts'
 import { authorizationParameters, refundParameters } from './parameters.ts'
 import { confirmRefund } from './refund-standing.ts'
 

@@ -2,41 +2,19 @@
 // is `not_executed`; in doubt the outcome is `unknown`.
 import Stripe from 'stripe'
 import type { Declined, NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
+import { unknown, type CallDescription } from '../call-outcomes.ts'
+import { failureCode, neverSent } from '../never-sent.ts'
 import { fitText, fitTextOrNothing, isObjectId } from '../provider-text.ts'
 import { TooManyReadsError } from './http/pace.ts'
 import { asksToWait, isAboutObject, readRateLimit } from './http/rate-limit.ts'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 type AnswerDescription = Readonly<Record<string, unknown>>
-export type CallDescription = Readonly<Record<string, unknown>>
-
-/**
- * Codes that mean that no connection was made, so no byte of the request was sent. This holds only
- * if a system call of CONNECTING failed: an established connection can fail with the same codes.
- */
-const NOT_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-])
 
 export const UNEXPECTED_STATE = 'payment_intent_unexpected_state'
 
 /** The parameters whose ids clients choose. Stripe itself gave out all other ids that we send. */
 const OF_CLIENTS = new Set(['payment_method', 'customer'])
-
-/** The system calls that establish a connection. */
-const CONNECTING = new Set(['getaddrinfo', 'connect'])
-
-/** The server did not prove its identity, so the connection was closed before the request. */
-const NOT_TRUSTED = new Set([
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-])
 
 /**
  * The outcome of a call that failed with this error of the stripe package.
@@ -154,27 +132,9 @@ function classifyConnectionError(
   error: StripeError,
   asked: CallDescription,
 ): NotExecuted | Unknown {
-  const answered = { error: textOf(error.detail, 'code') ?? 'connection lost' }
+  const answered = { error: failureCode(error.detail) ?? 'connection lost' }
   if (neverSent(error.detail)) return notExecuted(error, asked, answered)
   return unknown(asked, answered, error.message)
-}
-
-/** Whether the request was never sent. Node combines the errors of several addresses into one. */
-function neverSent(failure: unknown): boolean {
-  const bundled = memberOf(failure, 'errors')
-  if (Array.isArray(bundled)) return bundled.every(neverSent)
-  const code = textOf(failure, 'code') ?? ''
-  const syscall = textOf(failure, 'syscall') ?? ''
-  return NOT_TRUSTED.has(code) || (NOT_CONNECTED.has(code) && CONNECTING.has(syscall))
-}
-
-function textOf(failure: unknown, name: string): string | undefined {
-  const member = memberOf(failure, name)
-  return typeof member === 'string' ? member : undefined
-}
-
-function memberOf(failure: unknown, name: string): unknown {
-  return (failure as Record<string, unknown> | null | undefined)?.[name]
 }
 
 /** A short description of Stripe's answer, sufficient to find the call in Stripe's dashboard. */
@@ -215,14 +175,6 @@ function notExecuted(
   answered: AnswerDescription,
 ): NotExecuted {
   return { outcome: 'not_executed', reason: fitText(error.message), asked, answered }
-}
-
-export function unknown(
-  asked: CallDescription,
-  answered: AnswerDescription,
-  reason: string,
-): Unknown {
-  return { outcome: 'unknown', reason: fitText(reason), asked, answered }
 }
 
 function reasonOf(error: unknown): string {

@@ -4,9 +4,11 @@
 import type { Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { showId } from '../../domain/resource-id.ts'
 import { fitText } from '../provider-text.ts'
-import { describeFailure, withinTimeLimit, type Connection } from './connection.ts'
-import { isMissing, unknown, wasSent, type CallDescription } from './errors.ts'
-import { isJson, type Json } from './json.ts'
+import { type CallDescription, unknown } from '../call-outcomes.ts'
+import { withinTimeLimit } from '../time-limit.ts'
+import { describeFailure, type Connection } from './connection.ts'
+import { isMissing, wasSent } from './errors.ts'
+import { isJson, type Json } from '../json.ts'
 import type { IsMatch, ListReading } from './lists/pages.ts'
 
 export interface Search {

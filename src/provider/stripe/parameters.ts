@@ -4,8 +4,8 @@ import type Stripe from 'stripe'
 import { showPaymentId, type Payment } from '../../domain/payments/payment.ts'
 import { showRefundId, type Refund } from '../../domain/payments/refund.ts'
 import type { CallIdentity } from '../payment-provider.ts'
+import { providerPaymentIdOf } from '../call-outcomes.ts'
 import { WITH_CHARGE } from './answers.ts'
-import { providerPaymentIdOf } from './connection.ts'
 
 export function refundParameters(
   payment: Payment,

@@ -11,6 +11,8 @@ import {
 } from '../../domain/payments/payment.ts'
 import type { Authorization, CallRequest, Capture, Trace } from '../payment-provider.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
+import { type CallDescription, providerPaymentIdOf, unknown } from '../call-outcomes.ts'
+import { withinTimeLimit } from '../time-limit.ts'
 import {
   cancellationOf,
   confirmAdjustment,
@@ -21,8 +23,8 @@ import {
   isAbout,
   WITH_CHARGE,
 } from './answers.ts'
-import { providerPaymentIdOf, withinTimeLimit, type Connection } from './connection.ts'
-import { unknown, UNEXPECTED_STATE, type CallDescription } from './errors.ts'
+import { type Connection } from './connection.ts'
+import { UNEXPECTED_STATE } from './errors.ts'
 import { pagesOf, type IsMatch } from './lists/pages.ts'
 import { shareLists, type ReadSharedList } from './lists/shared-lists.ts'
 import { findOne, unclear, type Explain } from './matches.ts'

@@ -5,9 +5,9 @@ import type { Failure } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import { fitTextOrNothing, isObjectId } from '../provider-text.ts'
+import { type CallDescription, unknown } from '../call-outcomes.ts'
 import { MISMATCH } from './answers.ts'
-import { unknown, type CallDescription } from './errors.ts'
-import { namedId } from './json.ts'
+import { namedId } from '../json.ts'
 
 /** The standing of a refund, if the answer is about this refund and in a possible state. */
 export function confirmRefund(

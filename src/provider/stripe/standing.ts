@@ -1,12 +1,12 @@
 // Reads where a payment stands at Stripe from its intent. Reading executes nothing, so after any
 // other answer, or none, it can be repeated.
 import type Stripe from 'stripe'
-import type { Done, NotExecuted, Outcome } from '../../domain/operations/outcome.ts'
+import type { Done, NotExecuted } from '../../domain/operations/outcome.ts'
 import type { Failure, Payment } from '../../domain/payments/payment.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
+import type { CallDescription } from '../call-outcomes.ts'
 import { fitTextOrNothing } from '../provider-text.ts'
 import { cancellationOf, describeIntent, holdOf, isAbout } from './answers.ts'
-import type { CallDescription } from './errors.ts'
 
 /** The standing of the payment, if the intent is about this payment and in a possible state. */
 export function confirmStanding(
@@ -64,13 +64,4 @@ function refusedStanding({ last_payment_error: error }: Stripe.PaymentIntent) {
     message: fitTextOrNothing(error.message) ?? '',
   }
   return { status: 'refused', failure } as const
-}
-
-/** Turns any failed look into `not_executed`, because a look executes nothing. */
-export function asLook<Value>(outcome: Outcome<Value>): Done<Value> | NotExecuted {
-  if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
-  const { asked, answered } = outcome
-  const reason = outcome.outcome === 'unknown' ? outcome.reason : outcome.failure.message
-  const waits = outcome.outcome === 'unknown' && outcome.asksToWait === true
-  return { outcome: 'not_executed', reason, asked, answered, ...(waits && { asksToWait: true }) }
 }

@@ -7,6 +7,7 @@ import type { Refund } from '../../domain/payments/refund.ts'
 import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
+import { asLook, providerPaymentIdOf } from '../call-outcomes.ts'
 import { readAccount } from './account.ts'
 import { WITH_CHARGE } from './answers.ts'
 import { stripeCapabilities } from './capabilities.ts'
@@ -17,7 +18,7 @@ import {
   capturePayment,
   refundPayment,
 } from './calls.ts'
-import { providerPaymentIdOf, toOutcome, type Connection } from './connection.ts'
+import { toOutcome, type Connection } from './connection.ts'
 import {
   listDisputes,
   readDispute,
@@ -36,7 +37,7 @@ import { listMovements } from './records/movements.ts'
 import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
 import { confirmRefund } from './refund-standing.ts'
 import { findRefund } from './refund-traces.ts'
-import { asLook, confirmStanding } from './standing.ts'
+import { confirmStanding } from './standing.ts'
 
 export interface StripeOptions extends HttpOptions {
   readonly secretKey: string

@@ -5,7 +5,7 @@ import {
   type DisputeStatus,
 } from '../../../domain/payments/dispute.ts'
 import { fitTextOrNothing } from '../../provider-text.ts'
-import { isInstant, isJson, type Json } from '../json.ts'
+import { isInstant, isJson, type Json } from '../../json.ts'
 import { isAmount, isCurrency } from '../records/records.ts'
 
 /**

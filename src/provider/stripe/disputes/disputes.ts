@@ -5,10 +5,10 @@ import type { Dispute, DisputeStanding } from '../../../domain/payments/dispute.
 import type { OnRepeat, Window } from '../../payment-provider.ts'
 import type { PaymentOfObject, ProviderDispute } from '../../provider-dispute.ts'
 import { fitTextOrNothing, isObjectId } from '../../provider-text.ts'
+import { asLook, unknown } from '../../call-outcomes.ts'
 import { MISMATCH } from '../answers.ts'
 import { toOutcome, type Connection } from '../connection.ts'
-import { unknown } from '../errors.ts'
-import { isInstant, isJson, namedId, type Json } from '../json.ts'
+import { isInstant, isJson, namedId, type Json } from '../../json.ts'
 import { patientPagesOf } from '../lists/pages.ts'
 import {
   correlationIn,
@@ -17,7 +17,6 @@ import {
   readIfThere,
   recordOf,
 } from '../records/records.ts'
-import { asLook } from '../standing.ts'
 import { disputeStandingOf } from './dispute-standing.ts'
 
 export async function retrieveDispute(

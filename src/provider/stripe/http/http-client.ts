@@ -5,7 +5,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import Stripe from 'stripe'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
-import { connectBeforeSending, refuseLateRequest } from './deadline.ts'
+import { connectBeforeSending, refuseLateRequest } from '../../deadline.ts'
 import { createPace } from './pace.ts'
 import { isAboutObject, readRateLimit, type RateLimit } from './rate-limit.ts'
 

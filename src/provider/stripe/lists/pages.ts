@@ -4,8 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import Stripe from 'stripe'
 import type { OnRepeat } from '../../payment-provider.ts'
 import { isObjectId } from '../../provider-text.ts'
-import { CallTimeoutError, withinTimeLimit, type Connection } from '../connection.ts'
-import { isJson, type Json } from '../json.ts'
+import { CallTimeoutError, withinTimeLimit } from '../../time-limit.ts'
+import { type Connection } from '../connection.ts'
+import { isJson, type Json } from '../../json.ts'
 
 /** The largest page that Stripe returns. */
 const PAGE_SIZE = 100

@@ -6,7 +6,7 @@ import type { OnRepeat, OtherMovement, ProviderMovement, Window } from '../../pa
 import type { MovementKind } from '../../../domain/ledger/ledger.ts'
 import { fitTextOrNothing, isObjectId } from '../../provider-text.ts'
 import type { Connection } from '../connection.ts'
-import { isInstant, isJson, namedId, type Json } from '../json.ts'
+import { isInstant, isJson, namedId, type Json } from '../../json.ts'
 import { patientPagesOf } from '../lists/pages.ts'
 import {
   correlationIn,

@@ -9,7 +9,7 @@ import {
   before,
   connectBeforeSending,
   TooLateError,
-} from '../../../../src/provider/stripe/http/deadline.ts'
+} from '../../../../src/provider/deadline.ts'
 import { makeAuthority } from '../../../support/certificates.ts'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 

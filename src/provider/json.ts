@@ -1,5 +1,5 @@
-// Checks members of Stripe's JSON, of which nothing is taken for granted.
-import { isObjectId } from '../provider-text.ts'
+// Checks members of a provider's answers, of which nothing is taken for granted.
+import { isObjectId } from './provider-text.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

@@ -1,0 +1,30 @@
+// Outcomes that every adapter reports in the same way.
+import type { Done, NotExecuted, Outcome, Unknown } from '../domain/operations/outcome.ts'
+import type { Payment } from '../domain/payments/payment.ts'
+import { fitText } from './provider-text.ts'
+
+/** Describes a call for the timeline. Contains no secrets. */
+export type CallDescription = Readonly<Record<string, unknown>>
+
+export function unknown(
+  asked: CallDescription,
+  answered: CallDescription,
+  reason: string,
+): Unknown {
+  return { outcome: 'unknown', reason: fitText(reason), asked, answered }
+}
+
+/** Turns any failed look into `not_executed`, because a look executes nothing. */
+export function asLook<Value>(outcome: Outcome<Value>): Done<Value> | NotExecuted {
+  if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome
+  const { asked, answered } = outcome
+  const reason = outcome.outcome === 'unknown' ? outcome.reason : outcome.failure.message
+  const waits = outcome.outcome === 'unknown' && outcome.asksToWait === true
+  return { outcome: 'not_executed', reason, asked, answered, ...(waits && { asksToWait: true }) }
+}
+
+/** The provider's id of a payment. A payment without one is a bug of the caller. */
+export function providerPaymentIdOf({ id, providerPaymentId }: Payment): string {
+  if (providerPaymentId === null) throw new Error(`payment ${id} is unknown to the provider`)
+  return providerPaymentId
+}
