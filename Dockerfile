@@ -30,6 +30,7 @@ FROM base AS stripe-stand-in
 ENV DATA_DIR=/data
 # The folder of its SQLite file.
 RUN install --directory --owner=node --group=node /data
+COPY dev/stand-in dev/stand-in
 COPY dev/stripe-stand-in dev/stripe-stand-in
 USER node
 CMD ["node", "dev/stripe-stand-in/main.ts"]

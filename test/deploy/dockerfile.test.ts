@@ -110,7 +110,11 @@ describe('the image', () => {
 describe('the image of the Stripe stand-in', () => {
   test('contains the stand-in, which the image of the service does not', () => {
     expect(copiedPaths().filter((path) => path.startsWith('dev'))).toEqual([])
-    expect(copiedPaths('stripe-stand-in')).toEqual([...copiedPaths(), 'dev/stripe-stand-in'])
+    expect(copiedPaths('stripe-stand-in')).toEqual([
+      ...copiedPaths(),
+      'dev/stand-in',
+      'dev/stripe-stand-in',
+    ])
   })
 
   test('runs as an unprivileged user, who may write the data folder', () => {

@@ -1,48 +1,23 @@
-// Decides which requests get a fault. A rule matches properties of the request only. It does not
-// depend on whether the request would execute or replay.
+// Decides which requests get a fault: by a rule, or by their payment method. It does not depend on
+// whether the request would execute or replay.
+import {
+  createFaultRules as createRules,
+  DELAY_DEFAULT_MS,
+  type FaultRule as Rule,
+  type FaultRules as Rules,
+  type InjectedFault as Injected,
+} from '../../stand-in/fault-rules.ts'
 import type { ApiRequest } from '../requests/api-request.ts'
 import type { FaultName } from './faults.ts'
 import { findPaymentMethod } from '../payment-intents/payment-methods.ts'
 
-export interface FaultRule {
-  match: {
-    method?: string | undefined
-    /** `*` stands for any characters. */
-    path?: string | undefined
-    payment_method?: string | undefined
-    /** Injects the fault into `times` matching requests from this one on, counted from 1. */
-    nth?: number | undefined
-  }
-  fault: FaultName
-  times: number
-  delay_ms: number
-}
+export type FaultRule = Rule<FaultName>
+export type InjectedFault = Injected<FaultName>
 
-export interface InjectedFault {
-  fault: FaultName
-  delayMs: number
-}
-
-interface CountedRule extends FaultRule {
-  matched: number
-  /** How often the rule injected its fault. The control API shows this name. */
-  struck: number
-}
-
-export interface FaultRules {
-  add(rule: FaultRule): CountedRule
-  list(): CountedRule[]
-  clear(): void
+export interface FaultRules extends Rules<FaultName, ApiRequest> {
   /** Clears the rules, and forgets which idempotency keys got the fault of a payment method. */
   reset(): void
-  /**
-   * Counts the request in every matching rule, and returns the fault of the first rule that is due.
-   */
-  pick(request: ApiRequest): InjectedFault | undefined
 }
-
-/** Long enough to be noticed, and shorter than the usual timeouts of clients. */
-const DELAY_DEFAULT_MS = 1_000
 
 /** Stripe's own time limits reach about 80 s: its packages wait that long. */
 const LATE_DEFAULT_MS = 60_000
@@ -52,53 +27,17 @@ export function delayDefaultMs(fault: FaultName): number {
   return fault.endsWith('_late') ? LATE_DEFAULT_MS : DELAY_DEFAULT_MS
 }
 
-/** Rules are kept in memory: a stand-in that was killed restarts without faults. */
 export function createFaultRules(): FaultRules {
-  let rules: { counted: CountedRule; isMatch: (request: ApiRequest) => boolean }[] = []
+  const rules = createRules<FaultName, ApiRequest>()
   const methodFaults = createMethodFaults()
   return {
-    add: (rule) => {
-      const counted = { ...rule, matched: 0, struck: 0 }
-      rules.push({ counted, isMatch: createMatcher(rule.match) })
-      return counted
-    },
-    list: () => rules.map(({ counted }) => counted),
-    clear: () => {
-      rules = []
-    },
+    ...rules,
     reset: () => {
-      rules = []
+      rules.clear()
       methodFaults.reset()
     },
-    pick: (request) => {
-      let injected: InjectedFault | undefined
-      for (const { counted, isMatch } of rules) {
-        if (!isMatch(request)) continue
-        counted.matched += 1
-        if (injected !== undefined || !isDue(counted)) continue
-        counted.struck += 1
-        injected = { fault: counted.fault, delayMs: counted.delay_ms }
-      }
-      return injected ?? methodFaults.pick(request)
-    },
+    pick: (request) => rules.pick(request) ?? methodFaults.pick(request),
   }
-}
-
-function isDue({ match: { nth }, matched, struck, times }: CountedRule): boolean {
-  return nth === undefined ? struck < times : matched >= nth && matched < nth + times
-}
-
-function createMatcher({ method, path, payment_method }: FaultRule['match']) {
-  const pattern = path?.split('*').map(escapePattern).join('.*')
-  const pathPattern = new RegExp(`^${pattern ?? '.*'}$`)
-  return (request: ApiRequest) =>
-    (method === undefined || method === request.method) &&
-    pathPattern.test(request.path) &&
-    (payment_method === undefined || payment_method === request.params['payment_method'])
-}
-
-function escapePattern(text: string): string {
-  return text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')
 }
 
 /** Injects the faults of payment methods, only into the first request of each idempotency key. */

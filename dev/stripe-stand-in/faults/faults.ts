@@ -5,9 +5,20 @@
 // (https://docs.stripe.com/error-low-level). A `late` fault executes `delay_ms` later by the
 // stand-in's clock, without a client that waits: Stripe's own time limits reach about 80 s, and it
 // may complete the work of a 500 at any time. Deleting the rules executes it at once.
-import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import { setTimeout as wait } from 'node:timers/promises'
+import {
+  delay,
+  hang,
+  hangAfter,
+  hangBefore,
+  nonsenseBody,
+  refuse,
+  resetAfter,
+  resetBefore,
+  slowDrip,
+  truncatedBody,
+  type ReceivedRequest,
+} from '../../stand-in/transport-faults.ts'
+import { resetConnection, sendAnswer, type WireAnswer } from '../../stand-in/wire.ts'
 import type { ApiRequest } from '../requests/api-request.ts'
 import {
   keyInUse,
@@ -16,15 +27,10 @@ import {
   serverError,
   unavailable,
 } from '../requests/stripe-errors.ts'
-import { resetConnection, sendAnswer, startAnswer, type WireAnswer } from '../requests/wire.ts'
 
-/** A request into which a fault is injected. */
-export interface FaultedRequest {
+/** A request into which a fault is injected. While it is in flight, its idempotency key is. */
+export interface FaultedRequest extends ReceivedRequest {
   request: ApiRequest
-  res: ServerResponse
-  delayMs: number
-  /** Executes, replays or refuses the request, and returns the true answer. */
-  execute: () => WireAnswer
   /** Executes the request, and keeps a 500 as the result of its key. Replays what is kept. */
   executeAndFail: () => WireAnswer
   /** Executes nothing, and keeps a 500 as the result of the key. Replays what is kept. */
@@ -33,11 +39,6 @@ export interface FaultedRequest {
   failAndExecuteLate: () => WireAnswer
   /** Executes the request later. Until then its key is in flight. */
   executeLate: () => void
-  /** Runs the work while the request's idempotency key counts as in flight. */
-  whileInFlight: (work: () => Promise<void>) => Promise<void>
-  refuseConnections: (milliseconds: number) => void
-  /** Aborted when hanging connections must be closed. */
-  released: AbortSignal
 }
 
 /** Injects the fault. A thrown StripeError becomes the answer. */
@@ -45,30 +46,15 @@ type Fault = (faulted: FaultedRequest) => void | Promise<void>
 
 /** The faults, by the names that rules and payment methods use. */
 export const faults = {
-  /**
-   * Resets the connection and stops listening for `delay_ms`, so that new connections are refused.
-   * The server sees a request only after it accepted the connection. The matching request therefore
-   * gets a reset, and all later requests, of any client, get the refusal.
-   */
-  refuse: ({ res, delayMs, refuseConnections }) => {
-    refuseConnections(delayMs)
-    resetConnection(res)
-  },
-  reset_before: ({ res }) => resetConnection(res),
-  reset_after: ({ res, execute }) => {
-    execute()
-    resetConnection(res)
-  },
+  refuse,
+  reset_before: resetBefore,
+  reset_after: resetAfter,
   reset_late: ({ res, executeLate }) => {
     executeLate()
     resetConnection(res)
   },
-  /** Never answers: the connection hangs until the client closes it or the rules are deleted. */
-  hang_before: async (faulted) => faulted.whileInFlight(() => hang(faulted)),
-  hang_after: async (faulted) => {
-    faulted.execute()
-    await hang(faulted)
-  },
+  hang_before: hangBefore,
+  hang_after: hangAfter,
   /** Never answers, and executes only after the client has left. */
   hang_late: async (faulted) => {
     await faulted.whileInFlight(() => hang(faulted))
@@ -83,7 +69,7 @@ export const faults = {
   },
   /** Executes and keeps a 500 like `error_500_after`, and says that a retry is of no use. */
   error_500_final: ({ res, executeAndFail }) =>
-    sendAnswer(res, { ...executeAndFail(), headers: { 'Stripe-Should-Retry': 'false' } }),
+    sendAnswer(res, withHeader(executeAndFail(), 'Stripe-Should-Retry', 'false')),
   /** Answers 503 without executing: it never reached what keeps results. */
   unavailable: () => {
     throw unavailable()
@@ -100,38 +86,15 @@ export const faults = {
   conflict: ({ request }) => {
     throw keyInUse(request.idempotencyKey ?? '')
   },
-  /** Executes, announces the whole body, sends half of it and closes the connection. */
-  truncated_body: ({ res, execute }) => {
-    const body = startAnswer(res, execute())
-    res.write(body.subarray(0, Math.floor(body.length / 2)), () => res.destroy())
-  },
-  /** Executes, and answers 200 with a body that is not JSON. */
-  nonsense_body: ({ res, execute }) => {
-    execute()
-    sendAnswer(res, { status: 200, body: '<html>Bad Gateway</html>' })
-  },
+  truncated_body: truncatedBody,
+  nonsense_body: nonsenseBody,
   /** Executes the true amount, and answers with one minor unit more. */
   wrong_amount: ({ res, execute }) => {
     const answer = execute()
     sendAnswer(res, { ...answer, body: misstateAmounts(answer.body) })
   },
-  /** Executes at once, and answers after `delay_ms`. Until then the key is in flight. */
-  delay: async ({ res, delayMs, execute, whileInFlight, released }) => {
-    const answer = execute()
-    await whileInFlight(() => wait(delayMs, undefined, { signal: released }))
-    sendAnswer(res, answer)
-  },
-  /** Executes, and sends the body in small pieces over `delay_ms`. */
-  slow_drip: async ({ res, delayMs, execute, released }) => {
-    const body = startAnswer(res, execute())
-    const pieces = Math.min(body.length, Math.ceil(delayMs / DRIP_INTERVAL_MS))
-    for (let piece = 0; piece < pieces && !res.closed; piece += 1) {
-      await wait(delayMs / pieces, undefined, { signal: released })
-      const [from, to] = [piece, piece + 1].map((part) => Math.floor((part * body.length) / pieces))
-      res.write(body.subarray(from, to))
-    }
-    res.end()
-  },
+  delay,
+  slow_drip: slowDrip,
 } as const satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof faults
@@ -139,10 +102,8 @@ export type FaultName = keyof typeof faults
 /** In the order of the table above. */
 export const faultNames = Object.keys(faults) as FaultName[]
 
-const DRIP_INTERVAL_MS = 10
-
-async function hang({ res, released }: FaultedRequest): Promise<void> {
-  if (!res.closed) await once(res, 'close', { signal: released })
+function withHeader(answer: WireAnswer, name: string, value: string): WireAnswer {
+  return { ...answer, headers: { ...answer.headers, [name]: value } }
 }
 
 const AMOUNTS = ['amount', 'amount_capturable', 'amount_received']

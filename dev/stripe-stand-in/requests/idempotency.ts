@@ -8,7 +8,8 @@ import type { Answer } from './endpoint.ts'
 import type { KeptResult } from './kept-results.ts'
 import type { Storage } from '../storage.ts'
 import { keyInUse, keyUsedDifferently, StripeError } from './stripe-errors.ts'
-import { refusalAnswer, type WireAnswer } from './wire.ts'
+import type { WireAnswer } from '../../stand-in/wire.ts'
+import { jsonAnswer, refusalAnswer, replayedAnswer } from './wire.ts'
 
 /**
  * `keep`: as Stripe. `forget`: no results are kept, and the kept ones are deleted; a key in flight
@@ -83,7 +84,7 @@ export function createIdempotency(storage: Storage): Idempotency {
 function run(execute: () => Answer): { answer: WireAnswer; beganExecuting: boolean } {
   try {
     const { status, body } = execute()
-    return { answer: { status, body: JSON.stringify(body) }, beganExecuting: true }
+    return { answer: jsonAnswer(status, JSON.stringify(body)), beganExecuting: true }
   } catch (error) {
     if (!(error instanceof StripeError)) throw error
     return { answer: refusalAnswer(error), beganExecuting: error.beganExecuting }
@@ -92,7 +93,7 @@ function run(execute: () => Answer): { answer: WireAnswer; beganExecuting: boole
 
 function replay(kept: KeptResult, fingerprint: string, key: string): WireAnswer {
   if (kept.fingerprint !== fingerprint) return refusalAnswer(keyUsedDifferently(key))
-  return { status: kept.status, body: kept.body, replayOf: kept.request_id }
+  return replayedAnswer(kept.status, kept.body, kept.request_id)
 }
 
 /** The fingerprint does not depend on the order of the parameters. */

@@ -2,20 +2,21 @@
 // and executes or replays it according to its idempotency key.
 import type { RequestHandler, Response } from 'express'
 import type { Logger } from 'pino'
+import type { HangingConnections } from '../../stand-in/hanging-connections.ts'
+import type { Listener } from '../../stand-in/listener.ts'
+import { resetConnection, sendAnswer } from '../../stand-in/wire.ts'
 import { readApiRequest, type ApiRequest } from './api-request.ts'
 import type { Answer, Endpoint } from './endpoint.ts'
 import type { Clock } from '../clock.ts'
 import type { FaultRules, InjectedFault } from '../faults/fault-rules.ts'
 import { faults, type FaultedRequest } from '../faults/faults.ts'
-import type { HangingConnections } from './hanging-connections.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { LateRequests } from './late-requests.ts'
-import type { Listener } from '../listener.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { settleDue } from '../settle-due.ts'
 import type { Storage } from '../storage.ts'
 import { serverError, StripeError } from './stripe-errors.ts'
-import { refusalAnswer, resetConnection, sendAnswer } from './wire.ts'
+import { refusalAnswer } from './wire.ts'
 
 export interface PipelineParts {
   storage: Storage

@@ -1,41 +1,23 @@
-// Sends answers in their serialized form, in which they are also kept for replays.
-import type { ServerResponse } from 'node:http'
+// Makes answers in the serialized form in which they are sent, and also kept for replays.
+import type { WireAnswer } from '../../stand-in/wire.ts'
 import type { StripeError } from './stripe-errors.ts'
 
-/** A serialized answer. A replay repeats exactly these bytes. */
-export interface WireAnswer {
-  status: number
-  body: string
-  /** For a replay, the id of the request that first got this answer. */
-  replayOf?: string
-  headers?: Readonly<Record<string, string>>
+export function jsonAnswer(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): WireAnswer {
+  return { status, body, contentType: 'application/json', headers }
+}
+
+/** @param requestId of the request that first got this answer. A replay repeats exactly its bytes. */
+export function replayedAnswer(status: number, body: string, requestId: string): WireAnswer {
+  return jsonAnswer(status, body, {
+    'Idempotent-Replayed': 'true',
+    'Original-Request': requestId,
+  })
 }
 
 export function refusalAnswer({ status, body, headers }: StripeError): WireAnswer {
-  return { status, body: JSON.stringify(body), headers }
-}
-
-export function sendAnswer(res: ServerResponse, answer: WireAnswer): void {
-  res.end(startAnswer(res, answer))
-}
-
-/** Sends the head of an answer and returns the body, which the caller sends. */
-export function startAnswer(
-  res: ServerResponse,
-  { status, body, replayOf, headers }: WireAnswer,
-): Buffer {
-  const bytes = Buffer.from(body)
-  const replayed = replayOf && { 'Idempotent-Replayed': 'true', 'Original-Request': replayOf }
-  res.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': bytes.length,
-    ...headers,
-    ...replayed,
-  })
-  return bytes
-}
-
-/** Closes the connection with a TCP reset and without an answer. */
-export function resetConnection(res: ServerResponse): void {
-  res.socket?.resetAndDestroy()
+  return jsonAnswer(status, JSON.stringify(body), headers)
 }
