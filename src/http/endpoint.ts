@@ -62,10 +62,10 @@ export interface ApiParts {
   readonly capabilities: Capabilities
   /**
    * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError
-   * for anything else. Undefined when the settings have no secret to verify signatures with.
+   * for anything else, at once or as a rejection. Undefined when the settings have no secret to verify signatures with.
    */
   readonly readProviderEvent:
-    | ((body: Uint8Array, signature: string | undefined) => ProviderEvent)
+    | ((body: Uint8Array, signature: string | undefined) => ProviderEvent | Promise<ProviderEvent>)
     | undefined
   /** For a request of a tenant, with the limits that the tenant has of its own. */
   readonly settings: Pick<

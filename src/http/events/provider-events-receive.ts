@@ -21,7 +21,7 @@ export const receiveProviderEvent: OpenEndpoint = async (parts, request) => {
   }
   const body = await readBody(parts, request, EVENT_MAX_BYTES)
   const [signature, ...others] = headerLines(request, 'stripe-signature')
-  const event = parts.readProviderEvent(body, others.length === 0 ? signature : undefined)
+  const event = await parts.readProviderEvent(body, others.length === 0 ? signature : undefined)
   const isNew = await withinStoreTimeout(parts, storeProviderEvent(parts.store.sql, event))
   if (isNew) parts.wakeEventWorkers()
   parts.log.info({ event: event.id, type: event.type, repeated: !isNew }, 'provider event stored')

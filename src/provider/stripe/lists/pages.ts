@@ -1,8 +1,8 @@
 // Reads a list of Stripe to its end, newest first. Only a complete list proves that an object does
 // not exist, so an answer that is not a page of a list is an error, never the end.
-import { setTimeout as wait } from 'node:timers/promises'
 import Stripe from 'stripe'
 import type { OnRepeat } from '../../payment-provider.ts'
+import { readPatiently } from '../../patience.ts'
 import { isObjectId } from '../../provider-text.ts'
 import { CallTimeoutError, withinTimeLimit } from '../../time-limit.ts'
 import { type Connection } from '../connection.ts'
@@ -10,11 +10,6 @@ import { isJson, type Json } from '../../json.ts'
 
 /** The largest page that Stripe returns. */
 const PAGE_SIZE = 100
-
-/** The list fails after this many failures of one page. */
-const PAGE_TRIES = 4
-/** The delay before the second try. It doubles with each further try. */
-const PAGE_RETRY_DELAY_MS = 500
 
 export interface PageParameters {
   readonly limit: number
@@ -56,19 +51,9 @@ export async function* pagesOf(
 export function patientPagesOf(
   connection: Connection,
   list: (parameters: PageParameters) => Promise<unknown>,
-  onRepeat: OnRepeat = () => {},
+  onRepeat?: OnRepeat,
 ): AsyncGenerator<readonly Json[]> {
-  return pagesOf(connection, list, async (page) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await page()
-      } catch (error) {
-        if (tries === PAGE_TRIES || !isPassing(error)) throw error
-        onRepeat(error)
-        await wait(PAGE_RETRY_DELAY_MS * 2 ** (tries - 1))
-      }
-    }
-  })
+  return pagesOf(connection, list, (page) => readPatiently(page, isPassing, onRepeat))
 }
 
 /** Whether an object of a list is one that is looked for. */
