@@ -1,0 +1,137 @@
+// The payment provider Braintree, called with Braintree's official package. Each call returns the
+// request that it made, and ends within the time limit.
+import braintree from 'braintree'
+import type { Resolve } from '../../names/resolver.ts'
+import type { PaymentProvider } from '../payment-provider.ts'
+import { readAccount } from './account.ts'
+import {
+  adjustAuthorization,
+  authorizePayment,
+  cancelPayment,
+  capturePayment,
+  refundPayment,
+} from './calls.ts'
+import { braintreeCapabilities } from './capabilities.ts'
+import type { Connection, Gateway } from './connection.ts'
+import { listDisputes, readDispute, retrieveDispute } from './disputes/disputes.ts'
+import { createWatchedAgent } from './http/watched-agent.ts'
+import { retrievePayment, retrieveRefund } from './retrieve.ts'
+import { findAuthorization } from './traces/authorization-traces.ts'
+import { findAdjustment, findCancel, findCapture } from './traces/payment-traces.ts'
+import { listMovements } from './records/movements.ts'
+import { listPayments, listRefunds, readPayment, readRefund } from './records/records.ts'
+import { findRefund } from './traces/refund-traces.ts'
+
+export interface BraintreeOptions {
+  readonly environment: 'production' | 'sandbox'
+  readonly merchantId: string
+  readonly publicKey: string
+  readonly privateKey: string
+  /** The account of the merchant that takes payments in each currency, in lower case. */
+  readonly merchantAccounts: Readonly<Record<string, string>>
+  /** Another server with Braintree's API, such as http://127.0.0.1:3101. */
+  readonly apiBase?: string | undefined
+  /** The time limit of a whole call, in milliseconds. After that its outcome is unknown. */
+  readonly timeoutMs: number
+  /**
+   * After this time a search shows every transaction, in milliseconds. Braintree documents none; one
+   * hour by default.
+   */
+  readonly searchLagMs?: number
+  /** Resolves Braintree's name; by default as the system does. */
+  readonly resolve?: Resolve
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+const SEARCH_LAG_DEFAULT_MS = 60 * 60 * 1_000
+
+export function createBraintreeProvider(options: BraintreeOptions): PaymentProvider {
+  const connection = connect(options)
+  return {
+    name: 'braintree',
+    capabilities: braintreeCapabilities,
+    calls: {
+      authorize: {
+        execute: (request, identity) => authorizePayment(connection, request.payment, identity),
+        find: (request, trace) => findAuthorization(connection, request.payment, trace),
+      },
+      capture: {
+        execute: (request) => capturePayment(connection, request),
+        find: ({ payment, amountMinor = payment.amountMinor }) =>
+          findCapture(connection, payment, amountMinor),
+      },
+      adjust: {
+        execute: (request) => adjustAuthorization(connection, request),
+        find: (request) => findAdjustment(connection, request),
+      },
+      cancel: {
+        execute: (request) => cancelPayment(connection, request),
+        find: ({ payment }) => findCancel(connection, payment),
+      },
+      refund: {
+        execute: (request, identity) => refundPayment(connection, request, identity),
+        find: (request, trace) => findRefund(connection, request, trace),
+      },
+    },
+    readAccount: () => readAccount(connection, options),
+    retrieve: (payment) => retrievePayment(connection, payment),
+    retrieveRefund: (refund) => retrieveRefund(connection, refund),
+    retrieveDispute: (dispute) => retrieveDispute(connection, dispute),
+    listPayments: (...asked) => listPayments(connection, ...asked),
+    listRefunds: (...asked) => listRefunds(connection, ...asked),
+    listDisputes: (...asked) => listDisputes(connection, ...asked),
+    listMovements: (...asked) => listMovements(connection, ...asked),
+    readPayment: (id) => readPayment(connection, id),
+    readRefund: (id) => readRefund(connection, id),
+    readDispute: (id) => readDispute(connection, id),
+    // Braintree sends no early warnings of fraud.
+    readEarlyFraudWarning: async () => undefined,
+  }
+}
+
+function connect(options: BraintreeOptions): Connection {
+  const { merchantId, publicKey, privateKey, timeoutMs } = options
+  const { server, ssl, ...at } = environmentOf(options)
+  const { agent, watch } = createWatchedAgent(ssl, options.resolve)
+  const Environment = braintree.Environment as unknown as EnvironmentClass
+  const gateway = new braintree.BraintreeGateway({
+    environment: new Environment(server, at.port, '', ssl, server, at.port),
+    merchantId,
+    publicKey,
+    privateKey,
+    customHttpAgent: agent,
+  } as unknown as braintree.GatewayConfig) as unknown as Gateway
+  gateway.config.timeout = timeoutMs
+  return {
+    gateway,
+    watch,
+    timeoutMs,
+    merchantAccounts: new Map(Object.entries(options.merchantAccounts)),
+    searchLagMs: options.searchLagMs ?? SEARCH_LAG_DEFAULT_MS,
+    now: options.now ?? Date.now,
+  }
+}
+
+/** The package's types leave its constructor out. */
+type EnvironmentClass = new (
+  server: string,
+  port: string,
+  authUrl: string,
+  ssl: boolean,
+  graphQlServer: string,
+  graphQlPort: string,
+) => braintree.Environment
+
+const servers = {
+  production: 'https://api.braintreegateway.com',
+  sandbox: 'https://api.sandbox.braintreegateway.com',
+} as const
+
+function environmentOf({ environment, apiBase = servers[environment] }: BraintreeOptions) {
+  const { protocol, hostname, port } = new URL(apiBase)
+  const ssl = protocol !== 'http:'
+  // A URL writes an IPv6 address in brackets, a connection does not.
+  const server = hostname.replaceAll(/[[\]]/g, '')
+  return { server, ssl, port: port || (ssl ? '443' : '80') }
+}

@@ -1,0 +1,131 @@
+// The calls that move money at Braintree. It has no idempotency keys: what tells one call from
+// another is the order id of the transaction that it creates, or the state of the one that it
+// changes. Each makes one request.
+import type { Outcome } from '../../domain/operations/outcome.ts'
+import type {
+  Cancellation,
+  CancellationReason,
+  Hold,
+  Payment,
+} from '../../domain/payments/payment.ts'
+import type { RefundStanding } from '../../domain/payments/refund-standing.ts'
+import { providerPaymentIdOf } from '../call-outcomes.ts'
+import type { Authorization, CallIdentity, CallRequest, Capture } from '../payment-provider.ts'
+import { showAmount } from './amounts.ts'
+import {
+  confirmAdjustment,
+  confirmAuthorization,
+  confirmCancel,
+  confirmCapture,
+  confirmRefund,
+  declined,
+  explainAnswer,
+} from './answers.ts'
+import { toOutcome, type Connection } from './connection.ts'
+import { showOrderId } from './order-id.ts'
+
+export async function authorizePayment(
+  connection: Connection,
+  payment: Payment,
+  { operationId }: CallIdentity,
+): Promise<Outcome<Authorization>> {
+  const { tenantId, id: paymentId, currency, amountMinor } = payment
+  const orderId = showOrderId({ tenantId, paymentId, operationId, refundId: null })
+  const amount = showAmount(amountMinor, currency)
+  const asked = { call: 'transaction.sale', order_id: orderId, amount, currency }
+  const merchantAccountId = connection.merchantAccounts.get(currency)
+  if (merchantAccountId === undefined) return refuseCurrency(currency, asked)
+  const sale = {
+    amount,
+    orderId,
+    merchantAccountId,
+    ...methodOf(payment),
+    // Always only authorize: the capture is a separate phase.
+    options: { submitForSettlement: false },
+  }
+  return await toOutcome(connection, asked, async (exchange) => {
+    const answer = await connection.gateway.transaction.sale(sale)
+    return explainAnswer(answer, exchange, asked, confirmAuthorization(payment, orderId))
+  })
+}
+
+/**
+ * A method that is stored belongs to a customer. Without one it is a nonce, which is used once: so a
+ * request without a customer cannot use the stored card of another tenant.
+ */
+function methodOf({ paymentMethod, customer }: Payment) {
+  return customer === null
+    ? { paymentMethodNonce: paymentMethod }
+    : { paymentMethodToken: paymentMethod, customerId: customer }
+}
+
+/** Without an account of the merchant in this currency, Braintree would charge another currency. */
+function refuseCurrency(currency: string, asked: Readonly<Record<string, unknown>>) {
+  const message = `The merchant has no account for payments in ${currency}.`
+  const failure = { code: 'currency_not_supported', declineCode: null, message }
+  return declined(failure, null, asked, { error: 'not sent' })
+}
+
+/** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/submit-for-settlement/node */
+export async function capturePayment(
+  connection: Connection,
+  { payment, amountMinor = payment.amountMinor }: CallRequest<'capture'>,
+): Promise<Outcome<Capture>> {
+  const id = providerPaymentIdOf(payment)
+  const amount = showAmount(amountMinor, payment.currency)
+  const asked = { call: 'transaction.submitForSettlement', transaction_id: id, amount }
+  return await toOutcome(connection, asked, async (exchange) => {
+    const answer = await connection.gateway.transaction.submitForSettlement(id, amount)
+    return explainAnswer(answer, exchange, asked, confirmCapture(payment, amountMinor))
+  })
+}
+
+/** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/adjust-authorization/node */
+export async function adjustAuthorization(
+  connection: Connection,
+  { payment, amountMinor }: CallRequest<'adjust'>,
+): Promise<Outcome<Hold>> {
+  const id = providerPaymentIdOf(payment)
+  const amount = showAmount(amountMinor, payment.currency)
+  const asked = { call: 'transaction.adjustAuthorization', transaction_id: id, amount }
+  return await toOutcome(connection, asked, async (exchange) => {
+    const answer = await connection.gateway.transaction.adjustAuthorization(id, amount)
+    return explainAnswer(answer, exchange, asked, confirmAdjustment(payment, amountMinor))
+  })
+}
+
+/**
+ * A void also undoes a capture that is not being settled yet. Then nothing is captured, so the payment
+ * is canceled.
+ *
+ * @see https://developer.paypal.com/braintree/docs/reference/request/transaction/void/node
+ */
+export async function cancelPayment(
+  connection: Connection,
+  { payment, reason = null }: CallRequest<'cancel'>,
+): Promise<Outcome<Cancellation>> {
+  const id = providerPaymentIdOf(payment)
+  const asked = { call: 'transaction.void', transaction_id: id }
+  return await toOutcome(connection, asked, async (exchange) => {
+    const answer = await connection.gateway.transaction.void(id)
+    const confirm = confirmCancel(payment, reason as CancellationReason | null)
+    return explainAnswer(answer, exchange, asked, confirm)
+  })
+}
+
+/** @see https://developer.paypal.com/braintree/docs/reference/request/transaction/refund/node */
+export async function refundPayment(
+  connection: Connection,
+  { payment, refund }: CallRequest<'refund'>,
+  { operationId }: CallIdentity,
+): Promise<Outcome<RefundStanding>> {
+  const id = providerPaymentIdOf(payment)
+  const { tenantId, paymentId, id: refundId, currency, amountMinor } = refund
+  const orderId = showOrderId({ tenantId, paymentId, operationId, refundId })
+  const amount = showAmount(amountMinor, currency)
+  const asked = { call: 'transaction.refund', transaction_id: id, order_id: orderId, amount }
+  return await toOutcome(connection, asked, async (exchange) => {
+    const answer = await connection.gateway.transaction.refund(id, { amount, orderId })
+    return explainAnswer(answer, exchange, asked, confirmRefund(payment, refund, orderId))
+  })
+}

@@ -1,0 +1,16 @@
+// What Braintree promises and can do; docs/providers/braintree-facts.md has the sources.
+import type { Capabilities } from '../capabilities.ts'
+
+export const braintreeCapabilities: Capabilities = {
+  /** Only its GraphQL API has keys, and its package does not use that for transactions. */
+  keys: null,
+  /** Its gateway waits up to 60 seconds for a processor. */
+  settleSeconds: 60,
+  /** One capture of a part: the rest is not captured later. */
+  partialCapture: true,
+  /** Where the processor supports it; else an adjustment is declined. */
+  incrementalAuthorization: true,
+  void: true,
+  /** Not documented: refusals are left to Braintree. */
+  amounts: { chargeMinimaMinor: new Map(), steps: new Map() },
+}

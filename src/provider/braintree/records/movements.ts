@@ -1,0 +1,61 @@
+// Lists what moved money, for reconciliation. Braintree shows no balance and no fees, so a movement is
+// read from its transaction or dispute: a capture when it was submitted for settlement, as the ledger
+// posts it, a refund when it was settled.
+import type { MovementKind } from '../../../domain/ledger/ledger.ts'
+import type { OnRepeat, ProviderMovement, Window } from '../../payment-provider.ts'
+import type { Connection } from '../connection.ts'
+import { listDisputeMovements } from '../disputes/dispute-movements.ts'
+import { CAPTURED } from '../standing.ts'
+import { isTransactionId, timeOfStatus, type Transaction } from '../transaction.ts'
+import { listTransactions, type Listing } from './records.ts'
+
+const submitted: Listing = {
+  type: 'sale',
+  field: 'submittedForSettlementAt',
+  timeOf: (transaction) => timeOfStatus(transaction, 'submitted_for_settlement'),
+}
+const settled: Listing = {
+  type: 'credit',
+  field: 'settledAt',
+  timeOf: (transaction) => timeOfStatus(transaction, 'settled'),
+}
+
+export async function* listMovements(
+  connection: Connection,
+  window: Window,
+  onRepeat?: OnRepeat,
+): AsyncGenerator<readonly ProviderMovement[]> {
+  for await (const page of listTransactions(connection, submitted, window, onRepeat)) {
+    // A capture that was voided before its settlement, or declined in it, has moved nothing.
+    const captured = page.filter(({ status }) => CAPTURED.has(status))
+    yield captured.map((sale) => movementOf(sale, 'capture', submitted, sale.id))
+  }
+  for await (const page of listTransactions(connection, settled, window, onRepeat)) {
+    yield page.map((credit) => {
+      const { refundedTransactionId: saleId } = credit.members
+      return movementOf(credit, 'refund', settled, isTransactionId(saleId) ? saleId : null)
+    })
+  }
+  yield* listDisputeMovements(connection, window, onRepeat)
+}
+
+function movementOf(
+  transaction: Transaction,
+  kind: MovementKind,
+  { timeOf }: Listing,
+  providerPaymentId: string | null,
+): ProviderMovement {
+  const { id, amountMinor, currency, correlation, createdAt } = transaction
+  return {
+    movementId: id,
+    kind,
+    amountMinor,
+    currency,
+    fee: { amountMinor: 0, currency },
+    providerPaymentId,
+    providerRefundId: kind === 'refund' ? id : null,
+    providerDisputeId: null,
+    createdAt: timeOf(transaction) ?? createdAt,
+    correlation,
+  }
+}
