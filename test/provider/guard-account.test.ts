@@ -7,7 +7,7 @@ import { guardAccount, WrongAccountError } from '../../src/provider/guard-accoun
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
-import { answerJson, startAnsweringServer } from './stripe/answering-server.ts'
+import { answerJson, startAnsweringServer } from './contract/answering-server.ts'
 
 const OTHER_KEY = 'sk_test_acctother_1'
 const always = { from: new Date(0), to: new Date('2100-01-01T00:00:00Z') }

@@ -6,6 +6,7 @@ import type { OnRepeat } from '../payment-provider.ts'
 import { readPatiently } from '../patience.ts'
 import { within, type Connection } from './connection.ts'
 import { isPassing } from './errors.ts'
+import type { Exchange } from './http/watched-agent.ts'
 import { isTransactionId, readTransaction, type Transaction } from './transaction.ts'
 
 /**
@@ -26,8 +27,13 @@ export const patient =
     readPatiently(read, isPassing, onRepeat)
 
 /** The ids that match, newest first, and how many of them a page may have. */
-export async function searchIds(connection: Connection, criteria: Criteria, read: Read = once) {
-  const answer = await post(connection, 'advanced_search_ids', criteria, read)
+export async function searchIds(
+  connection: Connection,
+  criteria: Criteria,
+  read: Read = once,
+  exchange: Exchange = {},
+) {
+  const answer = await post(connection, 'advanced_search_ids', criteria, read, exchange)
   const results: unknown = isJson(answer) ? answer['searchResults'] : undefined
   const { ids, pageSize } = isJson(results) ? results : {}
   const areIds = Array.isArray(ids) && ids.every(isTransactionId)
@@ -50,8 +56,9 @@ export async function readTransactions(
   criteria: Criteria,
   ids: readonly string[],
   read: Read = once,
+  exchange: Exchange = {},
 ): Promise<readonly Transaction[]> {
-  const answer = await post(connection, 'advanced_search', { ...criteria, ids }, read)
+  const answer = await post(connection, 'advanced_search', { ...criteria, ids }, read, exchange)
   const page: unknown = isJson(answer) ? answer['creditCardTransactions'] : undefined
   const listed: unknown = isJson(page) ? (page['transaction'] ?? []) : undefined
   const transactions = [listed].flat().map(readOrThrow)
@@ -62,16 +69,21 @@ export async function readTransactions(
   return transactions.toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime())
 }
 
-/** All transactions that match; undefined when they are too many to be all. */
+/**
+ * All transactions that match; undefined when they are too many to be all.
+ *
+ * @param exchange notes what the last request met.
+ */
 export async function searchAll(
   connection: Connection,
   criteria: Criteria,
+  exchange: Exchange,
 ): Promise<readonly Transaction[] | undefined> {
-  const { ids, pageSize } = await searchIds(connection, criteria)
+  const { ids, pageSize } = await searchIds(connection, criteria, once, exchange)
   if (ids.length >= RESULTS_MAX) return undefined
   const found: Transaction[] = []
   for (const page of pagesOf(ids, pageSize)) {
-    found.push(...(await readTransactions(connection, criteria, page)))
+    found.push(...(await readTransactions(connection, criteria, page, once, exchange)))
   }
   return found
 }
@@ -95,10 +107,11 @@ async function post(
   name: string,
   criteria: Criteria,
   read: Read,
+  exchange: Exchange,
 ): Promise<unknown> {
   const { gateway } = connection
   const path = `${gateway.config.baseMerchantPath()}/transactions/${name}`
   return await read(() =>
-    within(connection, {}, () => gateway.http.post(path, { search: criteria })),
+    within(connection, exchange, () => gateway.http.post(path, { search: criteria })),
   )
 }

@@ -47,3 +47,11 @@ export function answerJson(
     response.end(JSON.stringify(body))
   }
 }
+
+/** Answers every request with this status and this text, of this type. */
+export function answerText(status: number, body: string, contentType: string): RequestListener {
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': contentType })
+    response.end(body)
+  }
+}

@@ -14,7 +14,6 @@ import {
 import {
   adapterFor,
   authorized,
-  calls,
   captured,
   identityOf,
   paymentOf,
@@ -399,12 +398,3 @@ function codesIn(outcome: Outcome<unknown>): object {
   const { code, declineCode } = outcome.failure
   return { code, declineCode }
 }
-
-test.each(['capture', 'cancel'] as const)(
-  '%s of a payment that was never at the provider is a bug of the caller',
-  async (name) => {
-    const look = calls[name].find(adapter, paymentOf(), traceOf(identityOf(name), T0_MS))
-
-    await expect(look).rejects.toThrow('is unknown to the provider')
-  },
-)

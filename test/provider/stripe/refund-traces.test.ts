@@ -8,15 +8,7 @@ import { showRefundId } from '../../../src/domain/payments/refund.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import type { PaymentProvider, Trace } from '../../../src/provider/payment-provider.ts'
 import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
-import {
-  adapterFor,
-  calls,
-  captured,
-  identityOf,
-  paymentOf,
-  refundOf,
-  traceOf,
-} from './adapter-calls.ts'
+import { adapterFor, captured, identityOf, refundOf, traceOf } from './adapter-calls.ts'
 
 const T0_MS = 1_800_000_000_000
 
@@ -172,10 +164,4 @@ describe('a refund', () => {
     const id = await lose()
     expect(await find({ providerRefundId })).toMatchObject({ value: { providerRefundId: id } })
   })
-})
-
-test('of a payment that was never at the provider is a bug of the caller', async () => {
-  const look = calls.refund.find(adapter, paymentOf(), traceOf(identityOf('refund'), T0_MS))
-
-  await expect(look).rejects.toThrow('is unknown to the provider')
 })

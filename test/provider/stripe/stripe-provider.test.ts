@@ -246,15 +246,6 @@ test('the refusal of a saved payment method does not name the customer that owns
   expect(JSON.stringify(outcome)).not.toContain(customer)
 })
 
-test.each(['capture', 'cancel', 'refund'] as const)(
-  '%s without an authorization is a bug of the caller, not an outcome',
-  async (name) => {
-    const call = calls[name].make(adapter, paymentOf(), identityOf(name))
-
-    await expect(call).rejects.toThrow('is unknown to the provider')
-  },
-)
-
 const declining = paymentMethods.flatMap(({ id, outcome }) =>
   outcome.kind === 'decline' ? [{ declineCode: null, ...outcome, id }] : [],
 )
@@ -541,22 +532,6 @@ test.each(faulty)(
     let again = await make(adapter, payment, identity)
     while (again.outcome !== 'done') again = await make(adapter, payment, identity)
     expect(await executed(kind)).toMatchObject([{ amount, currency: 'eur' }])
-  },
-)
-
-test.each(['slow_drip', 'hang_before', 'hang_after', 'delay'])(
-  '%s beyond the time limit: unknown when the time is up',
-  async (fault) => {
-    await provider.addFault({ fault, delay_ms: 60_000 })
-    const startedMs = performance.now()
-
-    const outcome = await adapterFor(provider.url, 200).calls.authorize.execute(
-      { payment: paymentOf() },
-      identityOf('started'),
-    )
-
-    expect(outcome).toMatchObject({ outcome: 'unknown', answered: { error: 'timeout' } })
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
   },
 )
 

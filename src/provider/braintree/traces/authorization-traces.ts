@@ -12,6 +12,7 @@ import {
   isSaleOf,
 } from '../answers.ts'
 import type { Connection } from '../connection.ts'
+import type { Exchange } from '../http/watched-agent.ts'
 import { showOrderId } from '../order-id.ts'
 import { searchAll } from '../searches.ts'
 import { standingOf } from '../standing.ts'
@@ -50,8 +51,9 @@ async function searchAuthorization(
   const asked = { call: 'transaction.search', order_id: orderId }
   const settledMs = executedTo.getTime() + connection.searchLagMs
   const isSettled = connection.now() >= settledMs
+  const exchange: Exchange = {}
   try {
-    const found = await searchAll(connection, { orderId: { is: orderId } })
+    const found = await searchAll(connection, { orderId: { is: orderId } }, exchange)
     if (found === undefined) return unknown(asked, {}, 'the search has too many results')
     if (!found.every((transaction) => transaction.orderId === orderId)) {
       return unknown(asked, { found: idsOf(found) }, 'the search found other order ids')
@@ -66,7 +68,7 @@ async function searchAuthorization(
     const answered = { listed, ...describeTransaction(executed.members) }
     return explainAuthorization(payment, orderId, executed, asked, answered)
   } catch (error) {
-    return unclear(error, {}, asked)
+    return unclear(error, exchange, asked)
   }
 }
 

@@ -10,7 +10,11 @@ import {
   type RunningProvider,
 } from '../../../dev/stripe-stand-in/running-provider.ts'
 import { identityOf, paymentOf } from '../adapter-calls.ts'
-import { answerJson, startAnsweringServer, type AnsweringServer } from '../answering-server.ts'
+import {
+  answerJson,
+  startAnsweringServer,
+  type AnsweringServer,
+} from '../../contract/answering-server.ts'
 
 describe('createPace', () => {
   /** A clock that moves when something sleeps. */

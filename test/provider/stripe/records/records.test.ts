@@ -18,7 +18,11 @@ import {
   paymentOf,
   refundOf,
 } from '../adapter-calls.ts'
-import { answerJson, startAnsweringServer, type AnsweringServer } from '../answering-server.ts'
+import {
+  answerJson,
+  startAnsweringServer,
+  type AnsweringServer,
+} from '../../contract/answering-server.ts'
 
 const T0_MS = 1_800_000_000_000
 const always = { from: new Date(0), to: new Date(T0_MS + 86_400_000) }

@@ -1,0 +1,174 @@
+// Tests the stand-in with Braintree's unmodified package: it behaves as docs/providers/braintree-facts.md
+// says, and not more nicely.
+import braintree from 'braintree'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { KEYS, startStandIn, type RunningStandIn } from '../../provider/braintree/adapter-calls.ts'
+
+interface Result {
+  readonly success: boolean
+  readonly message?: string
+  readonly transaction: Readonly<Record<string, unknown>> & { readonly id: string }
+  readonly errors: { deepErrors(): { code: string }[] }
+}
+
+type Call = (...parameters: unknown[]) => Promise<Result>
+type Client = Record<'transaction' | 'testing', Record<string, Call>>
+
+let standIn: RunningStandIn
+let nowMs = 1_800_000_000_000
+let client: Client
+
+function connect(): Client {
+  const { port } = new URL(standIn.url)
+  const Environment = braintree.Environment as unknown as new (
+    ...parameters: unknown[]
+  ) => braintree.Environment
+  const environment = new Environment('127.0.0.1', port, '', false, '127.0.0.1', port)
+  return new braintree.BraintreeGateway({ ...KEYS, environment }) as unknown as Client
+}
+
+beforeAll(async () => {
+  standIn = await startStandIn(() => nowMs)
+  client = connect()
+})
+beforeEach(async () => {
+  nowMs = 1_800_000_000_000
+  await standIn.control('POST', '/reset')
+})
+afterAll(async () => standIn.close())
+
+const call = async (name: string, ...parameters: unknown[]) => {
+  const method = client.transaction[name]
+  if (method === undefined) throw new Error(`there is no ${name}`)
+  return await method.call(client.transaction, ...parameters)
+}
+const sale = (fields: object = {}) =>
+  call('sale', {
+    amount: '19.99',
+    paymentMethodNonce: 'fake-valid-nonce',
+    merchantAccountId: 'eur_account',
+    orderId: 'order-1',
+    ...fields,
+  })
+const codesIn = ({ errors }: Result) => errors.deepErrors().map(({ code }) => code)
+
+test('the same sale twice is a duplicate for 30 seconds, and then a second transaction', async () => {
+  const first = await sale()
+  const second = await sale()
+  nowMs += 30_000
+  const third = await sale()
+
+  expect(first).toMatchObject({ success: true, transaction: { status: 'authorized' } })
+  expect(second).toMatchObject({
+    success: false,
+    transaction: { status: 'gateway_rejected', gatewayRejectionReason: 'duplicate' },
+  })
+  expect(third.success).toBe(true)
+  expect(third.transaction.id).not.toBe(first.transaction.id)
+  expect(await standIn.executed()).toMatchObject([
+    { kind: 'transaction.sale', id: first.transaction.id, amount: 1999, order_id: 'order-1' },
+    { kind: 'transaction.sale', id: third.transaction.id },
+  ])
+})
+
+test.each([
+  ['another amount', { amount: '20.00' }],
+  ['another order id', { orderId: 'order-2' }],
+  ['another method', { paymentMethodNonce: 'fake-valid-visa-nonce' }],
+])('a sale with %s is no duplicate', async (_case, fields) => {
+  await sale()
+
+  expect((await sale(fields)).success).toBe(true)
+})
+
+test('the checking of duplicates can be switched off', async () => {
+  await standIn.control('POST', '/settings', { duplicate_seconds: 0 })
+
+  expect([(await sale()).success, (await sale()).success]).toEqual([true, true])
+})
+
+test('a refund twice makes two refunds', async () => {
+  const { transaction } = await sale()
+  await call('submitForSettlement', transaction.id)
+  await client.testing['settle']?.call(client.testing, transaction.id)
+
+  const first = await call('refund', transaction.id, { amount: '5.00', orderId: 'refund-1' })
+  const second = await call('refund', transaction.id, { amount: '5.00', orderId: 'refund-1' })
+
+  expect([first.success, second.success]).toEqual([true, true])
+  expect(first.transaction).toMatchObject({
+    type: 'credit',
+    orderId: 'refund-1',
+    refundedTransactionId: transaction.id,
+  })
+  const found = (await call('find', transaction.id)) as unknown as Result['transaction']
+  expect(found['refundIds']).toEqual([first.transaction.id, second.transaction.id])
+})
+
+test('a smaller capture becomes the amount of the transaction', async () => {
+  const { transaction } = await sale()
+
+  const captured = await call('submitForSettlement', transaction.id, '5.00')
+
+  const { amount, status } = captured.transaction
+  expect({ amount, status }).toEqual({ amount: '5.00', status: 'submitted_for_settlement' })
+})
+
+test.each([
+  ['submitForSettlement', 'voided', [], '91507'],
+  ['submitForSettlement', 'authorized', ['20.00'], '91522'],
+  ['submitForSettlement', 'authorized', ['5'], '81531'],
+  ['void', 'settled', [], '91504'],
+  ['refund', 'submitted_for_settlement', ['5.00'], '91506'],
+  ['refund', 'settled', ['20.00'], '91521'],
+  ['adjustAuthorization', 'voided', ['20.00'], '915218'],
+  ['adjustAuthorization', 'authorized', ['19.99'], '95606'],
+])('%s of what is %s, with %j, is refused: %s', async (name, status, parameters, code) => {
+  const { transaction } = await sale()
+  await standIn.control('POST', `/transactions/${transaction.id}/status`, { status })
+  const before = await standIn.executed()
+
+  const refused = await call(name, transaction.id, ...parameters)
+
+  expect(refused.success).toBe(false)
+  expect(codesIn(refused)).toEqual([code])
+  expect(await standIn.executed()).toEqual(before)
+})
+
+test('a captured sale can still be voided, until it is settled', async () => {
+  const { transaction } = await sale()
+  await call('submitForSettlement', transaction.id)
+
+  expect(await call('void', transaction.id)).toMatchObject({ transaction: { status: 'voided' } })
+})
+
+test('the package finds transactions with its own search, newest first', async () => {
+  await sale()
+  const { transaction } = await sale({ amount: '20.00' })
+  await sale({ orderId: 'order-2' })
+
+  const found: string[] = []
+  const search = (fields: { orderId(): { is(text: string): void } }) => {
+    fields.orderId().is('order-1')
+  }
+  const stream = (await call('search', search)) as unknown as AsyncIterable<{ id: string }>
+  for await (const { id } of stream) found.push(id)
+
+  expect(found).toHaveLength(2)
+  expect(found[0]).toBe(transaction.id)
+})
+
+test.each([
+  ['a wrong private key', { privateKey: 'wrong' }, 'Authentication Error'],
+  ['an unknown transaction', {}, 'Not Found'],
+])('%s is an error of the package: %s', async (_case, keys, message) => {
+  const { port } = new URL(standIn.url)
+  const environment = { server: '127.0.0.1', port, ssl: false }
+  const other = new braintree.BraintreeGateway({ ...KEYS, ...keys, environment } as never)
+
+  await expect(other.transaction.find('nobody')).rejects.toThrow(message)
+})
+
+test('an invalid rule of a fault is refused, with the reason', async () => {
+  await expect(standIn.addFault({ fault: 'of_another_age' })).rejects.toThrow('fault')
+})

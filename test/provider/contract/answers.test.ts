@@ -1,0 +1,189 @@
+// Tests every adapter against servers with unexpected answers, lost connections, and missing servers.
+// Each case has one outcome, and no request is ever repeated.
+import { networkInterfaces } from 'node:os'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { startAnsweringServer, type AnsweringServer } from './answering-server.ts'
+import { callNames, portCalls } from './calls.ts'
+import { fixtures } from './fixtures.ts'
+import { identityOf } from './payments.ts'
+
+/** Some containers have no IPv6 at all. */
+const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+)
+const testOnIpv6 = hasIpv6 ? test : test.skip
+
+describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
+  const { adapterFor, calls, knownId, paymentOf, refusals, secret } = fixture
+  let server: AnsweringServer
+  afterEach(async () => server.close())
+
+  const waiting = paymentOf({ providerPaymentId: knownId })
+
+  const authorize = (url: string, identity = identityOf('started')) =>
+    adapterFor(url).calls.authorize.execute({ payment: waiting }, identity)
+
+  test.each(callNames)('%s: the right answer is done', async (name) => {
+    const identity = identityOf(name)
+    server = await startAnsweringServer(calls[name].right(waiting, identity))
+
+    const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
+
+    expect(outcome.outcome).toBe('done')
+    expect(server.requests()).toBe(1)
+  })
+
+  const wrong = callNames.flatMap((name) =>
+    calls[name].wrong.map(([title, answer]) => ({ name, title, answer })),
+  )
+  test.each(wrong)('$name: a success with $title is unknown', async ({ name, answer }) => {
+    const identity = identityOf(name)
+    server = await startAnsweringServer(answer(waiting, identity))
+
+    const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
+
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(1)
+  })
+
+  test.each(refusals)('%s: %s, for every call', async (_title, expected, listener) => {
+    server = await startAnsweringServer(listener)
+    const adapter = adapterFor(server.url)
+
+    for (const name of callNames) {
+      const outcome = await portCalls[name].make(adapter, waiting, identityOf(name))
+
+      expect([name, outcome.outcome]).toEqual([name, expected])
+    }
+    expect(server.requests()).toBe(callNames.length)
+  })
+
+  test.each(callNames)('a reset is not repeated, and leaves %s unknown', async (name) => {
+    server = await startAnsweringServer((request) => request.socket.resetAndDestroy())
+
+    const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identityOf(name))
+
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(1)
+  })
+
+  // A repetition would be refused, which would hide that the first request may have run.
+  test('a reset by a server that then refuses connections is unknown', async () => {
+    server = await startAnsweringServer((request) => {
+      server.refuse()
+      request.socket.resetAndDestroy()
+    })
+
+    const outcome = await authorize(server.url)
+
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(1)
+  })
+
+  test('a connection that is reset in the middle of the answer is unknown, and not repeated', async () => {
+    server = await startAnsweringServer((request, response) => {
+      response.writeHead(200, { 'content-length': 1_000 })
+      response.write('{"id": "pi_1",', () => request.socket.resetAndDestroy())
+    })
+
+    const outcome = await authorize(server.url)
+
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(1)
+  })
+
+  test('a reset of a connection that an earlier call left open is unknown, and not repeated', async () => {
+    const identity = identityOf('started')
+    server = await startAnsweringServer((request, response) => {
+      if (server.requests() === 1) {
+        return calls.authorize.right(waiting, identity)(request, response)
+      }
+      server.refuse()
+      request.socket.resetAndDestroy()
+    })
+    const adapter = adapterFor(server.url)
+    const first = await adapter.calls.authorize.execute({ payment: waiting }, identity)
+
+    const outcome = await adapter.calls.authorize.execute({ payment: waiting }, identity)
+
+    expect(first.outcome).toBe('done')
+    expect(outcome.outcome).toBe('unknown')
+    expect(server.requests()).toBe(2)
+  })
+
+  testOnIpv6('a server with an IPv6 address is reached', async () => {
+    const identity = identityOf('started')
+    server = await startAnsweringServer(calls.authorize.right(waiting, identity), '::1')
+
+    expect((await authorize(server.url, identity)).outcome).toBe('done')
+  })
+
+  test('no part of an exchange contains the secret key, which is sent', async () => {
+    const identity = identityOf('started')
+    const authorization: string[] = []
+    server = await startAnsweringServer((request, response) => {
+      authorization.push(request.headers.authorization ?? '')
+      calls.authorize.right(waiting, identity)(request, response)
+    })
+
+    const done = await authorize(server.url, identity)
+
+    const [scheme, sent = ''] = authorization[0]?.split(' ') ?? []
+    const plain = scheme === 'Basic' ? Buffer.from(sent, 'base64').toString() : sent
+    expect(plain).toContain(secret)
+    expect(done.outcome).toBe('done')
+    expect(JSON.stringify(done)).not.toContain(secret)
+    expect(JSON.stringify(done)).not.toContain(sent)
+  })
+})
+
+describe.each(fixtures)(
+  '$name, without a server:',
+  ({ adapterFor, knownId, paymentOf, secret }) => {
+    test.each(callNames)('no server listens, %s: not_executed', async (name) => {
+      const server = await startAnsweringServer(() => {})
+      await server.close()
+
+      const outcome = await portCalls[name].make(
+        adapterFor(server.url),
+        paymentOf({ providerPaymentId: knownId }),
+        identityOf(name),
+      )
+
+      expect(outcome).toMatchObject({
+        outcome: 'not_executed',
+        answered: { error: 'ECONNREFUSED' },
+      })
+      expect(JSON.stringify(outcome)).not.toContain(secret)
+    })
+
+    test('none of the addresses of a host listens: not_executed', async () => {
+      const server = await startAnsweringServer(() => {})
+      await server.close()
+      const url = server.url.replace('127.0.0.1', 'localhost')
+
+      const outcome = await adapterFor(url).calls.authorize.execute(
+        { payment: paymentOf() },
+        identityOf('started'),
+      )
+
+      expect(outcome).toMatchObject({
+        outcome: 'not_executed',
+        answered: { error: 'ECONNREFUSED' },
+      })
+    })
+
+    // `.invalid` is reserved never to resolve, RFC 2606 section 2.
+    test('a host that does not resolve: not_executed', async () => {
+      const outcome = await adapterFor('http://provider.invalid').calls.authorize.execute(
+        { payment: paymentOf() },
+        identityOf('started'),
+      )
+
+      expect(outcome).toMatchObject({
+        outcome: 'not_executed',
+        answered: { error: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/) },
+      })
+    })
+  },
+)

@@ -1,0 +1,73 @@
+// Every executing call of the port, made and looked up in the same way for each adapter.
+import type { Outcome } from '../../../src/domain/operations/outcome.ts'
+import type { Payment } from '../../../src/domain/payments/payment.ts'
+import type {
+  CallIdentity,
+  CallName,
+  PaymentProvider,
+  Trace,
+} from '../../../src/provider/payment-provider.ts'
+import { identityOf, refundOf } from './payments.ts'
+
+interface PortCall {
+  /** Makes the call, for the whole amount; an adjustment adds 500. */
+  readonly make: (
+    adapter: PaymentProvider,
+    payment: Payment,
+    identity: CallIdentity,
+  ) => Promise<Outcome<unknown>>
+  /** Looks up what the call did. */
+  readonly find: (
+    adapter: PaymentProvider,
+    payment: Payment,
+    trace: Trace,
+  ) => Promise<Outcome<unknown>>
+}
+
+export const portCalls = {
+  authorize: {
+    make: (adapter, payment, identity) => adapter.calls.authorize.execute({ payment }, identity),
+    find: (adapter, payment, trace) => adapter.calls.authorize.find({ payment }, trace),
+  },
+  capture: {
+    make: (adapter, payment, identity) =>
+      adapter.calls.capture.execute({ payment, amountMinor: payment.amountMinor }, identity),
+    find: (adapter, payment, trace) =>
+      adapter.calls.capture.find({ payment, amountMinor: payment.amountMinor }, trace),
+  },
+  adjust: {
+    make: (adapter, payment, identity) =>
+      adapter.calls.adjust.execute({ payment, amountMinor: payment.amountMinor + 500 }, identity),
+    find: (adapter, payment, trace) =>
+      adapter.calls.adjust.find({ payment, amountMinor: payment.amountMinor + 500 }, trace),
+  },
+  cancel: {
+    make: (adapter, payment, identity) =>
+      adapter.calls.cancel.execute({ payment, reason: null }, identity),
+    find: (adapter, payment, trace) => adapter.calls.cancel.find({ payment }, trace),
+  },
+  refund: {
+    make: (adapter, payment, identity) =>
+      adapter.calls.refund.execute({ payment, refund: refundOf(payment) }, identity),
+    find: (adapter, payment, trace) =>
+      adapter.calls.refund.find({ payment, refund: refundOf(payment) }, trace),
+  },
+} as const satisfies Record<CallName, PortCall>
+
+export const callNames = Object.keys(portCalls) as CallName[]
+
+/** Authorizes a payment, and returns it as the next phase finds it. */
+export async function authorize(adapter: PaymentProvider, payment: Payment): Promise<Payment> {
+  const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
+  if (outcome.outcome !== 'done') throw new Error(`not authorized: ${JSON.stringify(outcome)}`)
+  return { ...payment, providerPaymentId: outcome.value.providerPaymentId }
+}
+
+/** Captures an authorized payment, and returns it as a refund receives it. */
+export async function capture(adapter: PaymentProvider, payment: Payment): Promise<Payment> {
+  const { amountMinor } = payment
+  const identity = identityOf('authorized')
+  const outcome = await adapter.calls.capture.execute({ payment, amountMinor }, identity)
+  if (outcome.outcome !== 'done') throw new Error(`not captured: ${JSON.stringify(outcome)}`)
+  return { ...payment, amountCapturedMinor: amountMinor }
+}
