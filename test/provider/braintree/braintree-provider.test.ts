@@ -426,6 +426,24 @@ describe('a refund', () => {
     expect(moved).toHaveLength(standing.moved ? 1 : 0)
   })
 
+  test('is told from the other refunds of its payment', async () => {
+    const payment = await settled(adapter, standIn)
+    const refunds = [500, 700].map((amountMinor) =>
+      refundOf(payment, { id: randomUUID(), amountMinor }),
+    )
+    const [first, second] = refunds.map((refund) => ({ refund, identity: identityOf('started') }))
+    if (first === undefined || second === undefined) throw new Error('there are two')
+    const find = ({ refund, identity }: typeof first) =>
+      adapter.calls.refund.find({ payment, refund }, traceOf(identity, T0_MS))
+
+    await adapter.calls.refund.execute({ payment, refund: first.refund }, first.identity)
+
+    expect(await find(second)).toMatchObject({ outcome: 'not_executed', answered: { listed: 1 } })
+    await adapter.calls.refund.execute({ payment, refund: second.refund }, second.identity)
+    expect(await find(first)).toMatchObject({ outcome: 'done', answered: { amount: 500 } })
+    expect(await find(second)).toMatchObject({ outcome: 'done', answered: { amount: 700 } })
+  })
+
   test('that exists twice is unknown, with the ids of both', async () => {
     const payment = await settled(adapter, standIn)
     const refund = refundOf(payment, { amountMinor: 500 })
