@@ -1,7 +1,7 @@
 // The connection that every call to Braintree uses: the package, and the time limit for an answer.
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { CallDescription } from '../call-outcomes.ts'
-import { withinTimeLimit } from '../time-limit.ts'
+import { withinTimeLimit, type CallLimits } from '../time-limit.ts'
 import { classifyBraintreeError } from './errors.ts'
 import type { Exchange, WatchedAgent } from './http/watched-agent.ts'
 
@@ -24,11 +24,9 @@ export interface Gateway {
   readonly merchantAccount: { find(id: string): Promise<unknown> }
 }
 
-export interface Connection {
+export interface Connection extends CallLimits {
   readonly gateway: Gateway
   readonly watch: WatchedAgent['watch']
-  /** Limits a call as a whole. */
-  readonly timeoutMs: number
   /** Which account of the merchant takes payments in each currency, in lower case. */
   readonly merchantAccounts: ReadonlyMap<string, string>
   /** After this time a search shows every transaction, in milliseconds. */

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
+import { connectBeforeSending, refuseLateRequest } from '../../deadline.ts'
 
 /** What one call of the package met. */
 export interface Exchange {
@@ -28,10 +29,14 @@ interface Receiving {
 export function createWatchedAgent(ssl: boolean, resolve?: Resolve): WatchedAgent {
   const exchanges = new AsyncLocalStorage<Exchange>()
   const options = { keepAlive: true, ...(resolve && { lookup: lookupBy(resolve) }) }
-  const agent = ssl ? new HttpsAgent(options) : new HttpAgent(options)
+  const agent = ssl
+    ? connectBeforeSending(new HttpsAgent(options), 'secureConnect')
+    : connectBeforeSending(new HttpAgent(options), 'connect')
   const receiving = agent as unknown as Receiving
   const addRequest = receiving.addRequest.bind(agent)
   receiving.addRequest = (request, ...others) => {
+    // A connection that is kept alive is used at once.
+    refuseLateRequest()
     watchRequest(request, exchanges.getStore() ?? {})
     addRequest(request, ...others)
   }
