@@ -60,7 +60,7 @@ describe('an order id', () => {
     expect(showOrderId(longest).length).toBeLessThanOrEqual(127)
   })
 
-  test.each([null, 7, '', 'order-7', 'tnt_1.pay_1.op_1', `${'tnt_x.'.repeat(5)}`])(
+  test.each([null, 7, '', 'order-7', 'tnt_1.pay_1.op_1', 'tnt_x.'.repeat(5)])(
     'of another client names none of ours: %j',
     (orderId) => {
       expect(correlationIn(orderId)).toBeNull()

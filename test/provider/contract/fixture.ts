@@ -45,7 +45,7 @@ export interface ContractCall {
 }
 
 /** A request that the provider would send, and what is in it. */
-export interface SignedEvent {
+interface SignedEvent {
   readonly body: string
   readonly signature: string | undefined
 }
