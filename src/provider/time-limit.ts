@@ -10,8 +10,7 @@ export class CallTimeoutError extends Error {
   }
 }
 
-/** The times that limit a call. */
-export interface CallLimits {
+export interface TimeLimits {
   /** Limits a call as a whole. */
   readonly timeoutMs: number
   /** By `performance.now()`, when nothing may be sent any more, if that is sooner. */
@@ -25,7 +24,7 @@ export interface CallLimits {
  * @throws CallTimeoutError, or what the call throws.
  */
 export async function withinTimeLimit<Value>(
-  { timeoutMs, sendBeforeMs = Number.POSITIVE_INFINITY }: CallLimits,
+  { timeoutMs, sendBeforeMs = Number.POSITIVE_INFINITY }: TimeLimits,
   call: () => Promise<Value>,
 ): Promise<Value> {
   const deadlineMs = Math.min(performance.now() + timeoutMs, sendBeforeMs)

@@ -3,7 +3,6 @@
 import {
   createFaultRules as createRules,
   DELAY_DEFAULT_MS,
-  type FaultRule as Rule,
   type FaultRules as Rules,
   type InjectedFault as Injected,
 } from '../../stand-in/fault-rules.ts'
@@ -11,7 +10,6 @@ import type { ApiRequest } from '../requests/api-request.ts'
 import type { FaultName } from './faults.ts'
 import { findPaymentMethod } from '../payment-intents/payment-methods.ts'
 
-export type FaultRule = Rule<FaultName>
 export type InjectedFault = Injected<FaultName>
 
 export interface FaultRules extends Rules<FaultName, ApiRequest> {

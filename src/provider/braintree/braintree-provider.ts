@@ -2,7 +2,7 @@
 // request that it made, and ends within the time limit.
 import braintree from 'braintree'
 import type { Resolve } from '../../names/resolver.ts'
-import type { CallIdentity, PaymentProvider } from '../payment-provider.ts'
+import type { PaymentProvider } from '../payment-provider.ts'
 import { readAccount } from './account.ts'
 import {
   adjustAuthorization,
@@ -48,31 +48,29 @@ const SEARCH_LAG_DEFAULT_MS = 60 * 60 * 1_000
 
 export function createBraintreeProvider(options: BraintreeOptions): PaymentProvider {
   const connection = connect(options)
-  /** The connection, which sends nothing after the lease of the caller. */
-  const until = ({ sendBeforeMs }: CallIdentity): Connection => ({ ...connection, sendBeforeMs })
   return {
     name: 'braintree',
     capabilities: braintreeCapabilities,
     calls: {
       authorize: {
-        execute: (request, identity) => authorizePayment(until(identity), request.payment, identity),
+        execute: (request, identity) => authorizePayment(connection, request.payment, identity),
         find: (request, trace) => findAuthorization(connection, request.payment, trace),
       },
       capture: {
-        execute: (request, identity) => capturePayment(until(identity), request),
+        execute: (request, identity) => capturePayment(connection, request, identity),
         find: ({ payment, amountMinor = payment.amountMinor }) =>
           findCapture(connection, payment, amountMinor),
       },
       adjust: {
-        execute: (request, identity) => adjustAuthorization(until(identity), request),
+        execute: (request, identity) => adjustAuthorization(connection, request, identity),
         find: (request) => findAdjustment(connection, request),
       },
       cancel: {
-        execute: (request, identity) => cancelPayment(until(identity), request),
+        execute: (request, identity) => cancelPayment(connection, request, identity),
         find: ({ payment }) => findCancel(connection, payment),
       },
       refund: {
-        execute: (request, identity) => refundPayment(until(identity), request, identity),
+        execute: (request, identity) => refundPayment(connection, request, identity),
         find: (request, trace) => findRefund(connection, request, trace),
       },
     },

@@ -27,7 +27,7 @@ import { showOrderId } from './order-id.ts'
 export async function authorizePayment(
   connection: Connection,
   payment: Payment,
-  { operationId }: CallIdentity,
+  { operationId, sendBeforeMs }: CallIdentity,
 ): Promise<Outcome<Authorization>> {
   const { tenantId, id: paymentId, currency, amountMinor } = payment
   const orderId = showOrderId({ tenantId, paymentId, operationId, refundId: null })
@@ -43,7 +43,7 @@ export async function authorizePayment(
     // Always only authorize: the capture is a separate phase.
     options: { submitForSettlement: false },
   }
-  return await toOutcome(connection, asked, async (exchange) => {
+  return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
     const answer = await connection.gateway.transaction.sale(sale)
     return explainAnswer(answer, exchange, asked, confirmAuthorization(payment, orderId))
   })
@@ -70,11 +70,12 @@ function refuseCurrency(currency: string, asked: Readonly<Record<string, unknown
 export async function capturePayment(
   connection: Connection,
   { payment, amountMinor = payment.amountMinor }: CallRequest<'capture'>,
+  { sendBeforeMs }: CallIdentity,
 ): Promise<Outcome<Capture>> {
   const id = providerPaymentIdOf(payment)
   const amount = showAmount(amountMinor, payment.currency)
   const asked = { call: 'transaction.submitForSettlement', transaction_id: id, amount }
-  return await toOutcome(connection, asked, async (exchange) => {
+  return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
     const answer = await connection.gateway.transaction.submitForSettlement(id, amount)
     return explainAnswer(answer, exchange, asked, confirmCapture(payment, amountMinor))
   })
@@ -84,11 +85,12 @@ export async function capturePayment(
 export async function adjustAuthorization(
   connection: Connection,
   { payment, amountMinor }: CallRequest<'adjust'>,
+  { sendBeforeMs }: CallIdentity,
 ): Promise<Outcome<Hold>> {
   const id = providerPaymentIdOf(payment)
   const amount = showAmount(amountMinor, payment.currency)
   const asked = { call: 'transaction.adjustAuthorization', transaction_id: id, amount }
-  return await toOutcome(connection, asked, async (exchange) => {
+  return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
     const answer = await connection.gateway.transaction.adjustAuthorization(id, amount)
     return explainAnswer(answer, exchange, asked, confirmAdjustment(payment, amountMinor))
   })
@@ -103,10 +105,11 @@ export async function adjustAuthorization(
 export async function cancelPayment(
   connection: Connection,
   { payment, reason = null }: CallRequest<'cancel'>,
+  { sendBeforeMs }: CallIdentity,
 ): Promise<Outcome<Cancellation>> {
   const id = providerPaymentIdOf(payment)
   const asked = { call: 'transaction.void', transaction_id: id }
-  return await toOutcome(connection, asked, async (exchange) => {
+  return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
     const answer = await connection.gateway.transaction.void(id)
     const confirm = confirmCancel(payment, reason as CancellationReason | null)
     return explainAnswer(answer, exchange, asked, confirm)
@@ -117,14 +120,14 @@ export async function cancelPayment(
 export async function refundPayment(
   connection: Connection,
   { payment, refund }: CallRequest<'refund'>,
-  { operationId }: CallIdentity,
+  { operationId, sendBeforeMs }: CallIdentity,
 ): Promise<Outcome<RefundStanding>> {
   const id = providerPaymentIdOf(payment)
   const { tenantId, paymentId, id: refundId, currency, amountMinor } = refund
   const orderId = showOrderId({ tenantId, paymentId, operationId, refundId })
   const amount = showAmount(amountMinor, currency)
   const asked = { call: 'transaction.refund', transaction_id: id, order_id: orderId, amount }
-  return await toOutcome(connection, asked, async (exchange) => {
+  return await toOutcome({ ...connection, sendBeforeMs }, asked, async (exchange) => {
     const answer = await connection.gateway.transaction.refund(id, { amount, orderId })
     return explainAnswer(answer, exchange, asked, confirmRefund(payment, refund, orderId))
   })

@@ -1,7 +1,7 @@
 // The connection that every call to Braintree uses: the package, and the time limit for an answer.
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { CallDescription } from '../call-outcomes.ts'
-import { withinTimeLimit, type CallLimits } from '../time-limit.ts'
+import { withinTimeLimit, type TimeLimits } from '../time-limit.ts'
 import { classifyBraintreeError } from './errors.ts'
 import type { Exchange, WatchedAgent } from './http/watched-agent.ts'
 
@@ -24,7 +24,7 @@ export interface Gateway {
   readonly merchantAccount: { find(id: string): Promise<unknown> }
 }
 
-export interface Connection extends CallLimits {
+export interface Connection extends TimeLimits {
   readonly gateway: Gateway
   readonly watch: WatchedAgent['watch']
   /** Which account of the merchant takes payments in each currency, in lower case. */

@@ -2,10 +2,10 @@
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/operations/outcome.ts'
 import { unknown, type CallDescription } from '../call-outcomes.ts'
-import { CallTimeoutError, withinTimeLimit, type CallLimits } from '../time-limit.ts'
+import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../time-limit.ts'
 import { classifyStripeError } from './errors.ts'
 
-export interface Connection extends CallLimits {
+export interface Connection extends TimeLimits {
   readonly stripe: Stripe
 }
 

@@ -33,16 +33,6 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
     expect(server.requests()).toBe(1)
   })
 
-  test.each(callNames)('%s: sends nothing after the lease of its caller', async (name) => {
-    const identity = { ...identityOf(name), sendBeforeMs: performance.now() }
-    server = await startAnsweringServer(calls[name].right(waiting, identity))
-
-    const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
-
-    expect(outcome.outcome).toBe('unknown')
-    expect(server.requests()).toBe(0)
-  })
-
   const wrong = callNames.flatMap((name) =>
     calls[name].wrong.map(([title, answer]) => ({ name, title, answer })),
   )

@@ -1,5 +1,6 @@
 // Watches the requests of the braintree package, which keeps for itself what an outcome depends on: it
-// turns every error of a connection into a text, and names no status of an answer.
+// turns every error of a connection into a text, and names no status of an answer. Nothing is sent
+// after its deadline.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'

@@ -1,11 +1,11 @@
 // Tests into which requests a rule injects its fault, and how often. No request is sent.
 import { expect, test } from '@jest/globals'
 import type { ApiRequest } from '../../../../dev/stripe-stand-in/requests/api-request.ts'
-import {
-  createFaultRules,
-  type FaultRule,
-} from '../../../../dev/stripe-stand-in/faults/fault-rules.ts'
-import { faultNames } from '../../../../dev/stripe-stand-in/faults/faults.ts'
+import type { FaultRule as Rule } from '../../../../dev/stand-in/fault-rules.ts'
+import { createFaultRules } from '../../../../dev/stripe-stand-in/faults/fault-rules.ts'
+import { faultNames, type FaultName } from '../../../../dev/stripe-stand-in/faults/faults.ts'
+
+type FaultRule = Rule<FaultName>
 
 function request(changes: Partial<ApiRequest> = {}): ApiRequest {
   return {

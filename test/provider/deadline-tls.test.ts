@@ -5,13 +5,9 @@ import { Agent, createServer, request, type Server } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import {
-  before,
-  connectBeforeSending,
-  TooLateError,
-} from '../../../../src/provider/deadline.ts'
-import { makeAuthority } from '../../../support/certificates.ts'
-import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
+import { before, connectBeforeSending, TooLateError } from '../../src/provider/deadline.ts'
+import { makeAuthority } from '../support/certificates.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 let server: Server
 let ca: Buffer

@@ -1,0 +1,60 @@
+// Tests that no adapter sends anything after the lease of its caller: a worker that was frozen must not
+// charge once its successor looks up what it did.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
+import { callNames, portCalls } from './calls.ts'
+import type { ContractStandIn } from './fixture.ts'
+import { fixtures } from './fixtures.ts'
+import { identityOf } from './payments.ts'
+
+/** Blocks the process, as if it were frozen. */
+function freeze(ms: number): void {
+  const endsAt = performance.now() + ms
+  while (performance.now() < endsAt);
+}
+
+const leaseOf = (ms: number) => ({
+  ...identityOf('started'),
+  sendBeforeMs: performance.now() + ms,
+})
+
+describe.each(fixtures)('$name', ({ adapterFor, calls, startStandIn }) => {
+  let standIn: ContractStandIn
+  let adapter: PaymentProvider
+
+  beforeAll(async () => {
+    standIn = await startStandIn(() => 1_800_000_000_000)
+  })
+  beforeEach(async () => {
+    await standIn.reset()
+    adapter = adapterFor(standIn.url)
+  })
+  afterAll(async () => standIn.close())
+
+  const executed = async (kind: string) =>
+    (await standIn.executed()).filter((entry) => entry.kind === kind)
+
+  test.each(callNames)('%s: nothing is sent if the lease ends while it connects', async (name) => {
+    const payment = await calls[name].ready(adapterFor(standIn.url), standIn)
+    const made = portCalls[name].make(adapter, payment, leaseOf(200))
+    setImmediate(freeze, 300)
+
+    expect((await made).outcome).toBe('unknown')
+    expect(await executed(calls[name].kind)).toEqual([])
+  })
+
+  test.each(callNames)(
+    '%s: nothing is sent on a connection that is kept alive, only in time',
+    async (name) => {
+      const payment = await calls[name].ready(adapter, standIn)
+      await adapter.readAccount()
+
+      const late = await portCalls[name].make(adapter, payment, leaseOf(0))
+
+      expect(late.outcome).toBe('unknown')
+      expect(await executed(calls[name].kind)).toEqual([])
+      const inTime = await portCalls[name].make(adapter, payment, leaseOf(10_000))
+      expect(inTime.outcome).toBe('done')
+    },
+  )
+})
