@@ -5,6 +5,8 @@ import type { startWorkerService } from './worker-service.ts'
 interface JestWorker {
   readonly findUndocumented: typeof findUndocumented
   readonly startWorkerService: typeof startWorkerService
+  /** Removed after all hooks of the test file. */
+  readonly temporaryFolders: string[]
 }
 
 /** Set by the test environment. */
