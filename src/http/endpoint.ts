@@ -62,7 +62,8 @@ export interface ApiParts {
   readonly capabilities: Capabilities
   /**
    * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError
-   * for anything else, at once or as a rejection. Undefined when the settings have no secret to verify signatures with.
+   * for anything else, at once or as a rejection. Undefined when the settings have no secret to
+   * verify signatures with.
    */
   readonly readProviderEvent:
     | ((body: Uint8Array, signature: string | undefined) => ProviderEvent | Promise<ProviderEvent>)

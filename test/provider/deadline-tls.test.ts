@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent, createServer, request, type Server } from 'node:https'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { before, connectBeforeSending, TooLateError } from '../../src/provider/deadline.ts'
 import { makeAuthority } from '../support/certificates.ts'
@@ -71,10 +71,12 @@ test('sends nothing if the deadline passes during the handshake', async () => {
     while (performance.now() < endsAt);
   }
 
+  const closed = once(server, 'connection').then(([socket]) => once(socket as Socket, 'close'))
+
   const late = send(agentWith({ ca }), 200, () => void setImmediate(freeze))
 
   await expect(late).rejects.toThrow(TooLateError)
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await closed
   expect(received).toBe(0)
 })
 

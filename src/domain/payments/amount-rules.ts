@@ -27,8 +27,8 @@ export function findChargeProblem(
 }
 
 /**
- * Returns why the provider would not capture or refund this part of a payment; undefined when no rule is
- * known. Without an amount it is all that is left, which is never refused.
+ * Returns why the provider would not capture or refund this part of a payment; undefined when no
+ * rule is known. Without an amount it is all that is left, which is never refused.
  */
 export function findPartProblem(
   { steps }: AmountRules,

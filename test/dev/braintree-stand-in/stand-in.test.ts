@@ -166,7 +166,7 @@ test.each([
   const environment = { server: '127.0.0.1', port, ssl: false }
   const other = new braintree.BraintreeGateway({ ...KEYS, ...keys, environment } as never)
 
-  await expect(other.transaction.find('nobody')).rejects.toThrow(message)
+  await expect(other.transaction.find('unknown-id')).rejects.toThrow(message)
 })
 
 test('an invalid rule of a fault is refused, with the reason', async () => {

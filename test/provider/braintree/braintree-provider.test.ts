@@ -116,7 +116,7 @@ describe('an authorization', () => {
     ['fake-gateway-rejected-fraud-nonce', 'gateway_rejected', 'fraud'],
     ['fake-luhn-invalid-nonce', '81715', null],
     ['fake-consumed-nonce', '91564', null],
-    ['nonce-of-nobody', '91565', null],
+    ['unknown-nonce', '91565', null],
   ])('with %s is declined: %s, %s', async (paymentMethod, code, declineCode) => {
     const payment = paymentOf({ paymentMethod })
 
@@ -191,7 +191,7 @@ describe('an authorization', () => {
       adapter.calls.authorize.find({ payment }, traceOf(identity, T0_MS, { providerPaymentId }))
 
     expect(await find(id)).toMatchObject({ outcome: 'done', asked: { call: 'transaction.find' } })
-    for (const wrong of [otherId, 'nobody', '../nobody']) {
+    for (const wrong of [otherId, 'unknown-id', '../unknown-id']) {
       expect(await find(wrong)).toMatchObject({
         outcome: 'done',
         value: { providerPaymentId: id },
@@ -457,7 +457,7 @@ describe('a refund', () => {
     expect(await executed('transaction.refund')).toHaveLength(2)
   })
 
-  test.each([{ refundIds: null }, { refundIds: ['a b'] }, { refundIds: ['nobody'] }])(
+  test.each([{ refundIds: null }, { refundIds: ['a b'] }, { refundIds: ['unknown-id'] }])(
     'of a sale with %j is unknown, never absent',
     async (members) => {
       const payment = await settled(adapter, standIn)
@@ -473,7 +473,7 @@ describe('a refund', () => {
 test.each(['capture', 'cancel', 'adjust', 'refund'] as const)(
   '%s of a payment that this merchant does not have: not_executed, and waits',
   async (name) => {
-    const payment = paymentOf({ providerPaymentId: 'nobody' })
+    const payment = paymentOf({ providerPaymentId: 'unknown-id' })
     const request = { payment, amountMinor: 2499, refund: refundOf(payment) }
 
     const outcome = await adapter.calls[name].execute(request, identityOf(name))

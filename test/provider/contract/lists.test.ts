@@ -118,9 +118,9 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, paymentOf, reads, ...fixt
     expect(listed).toBeDefined()
     expect(await adapter.readPayment(listed?.providerPaymentId ?? '')).toEqual(listed)
     expect(await adapter.readRefund(refund?.providerRefundId ?? '')).toEqual(refund)
-    expect(await adapter.readPayment('nobody')).toBeUndefined()
-    expect(await adapter.readRefund('nobody')).toBeUndefined()
-    expect(await adapter.readDispute('nobody')).toBeUndefined()
+    expect(await adapter.readPayment('unknown-id')).toBeUndefined()
+    expect(await adapter.readRefund('unknown-id')).toBeUndefined()
+    expect(await adapter.readDispute('unknown-id')).toBeUndefined()
   })
 
   test.each(['rate_limited', 'unavailable', 'reset_before', 'nonsense_body'])(
