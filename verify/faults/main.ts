@@ -65,7 +65,7 @@ interface Outcome {
 
 async function runSelected(session: Session): Promise<Outcome> {
   const { place: environment, options, progress, signal } = session
-  const { only, times, quick, seed, lanes } = options
+  const { only, times, quick, seed, lanes, minutes } = options
   const context = { environment, progress, signal, lanes }
   if (options.mutants !== undefined) {
     const { verdicts, controls } = await runMutants(context, options.mutants)
@@ -93,7 +93,7 @@ async function runSelected(session: Session): Promise<Outcome> {
     return { ...EMPTY_OUTCOME, counted, results: [...failed, ...results] }
   }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)
-  const plan = planSuite(counted, { quick, seed })
+  const plan = planSuite(counted, { quick, seed, minutes })
   for (const line of plan.summary) progress.say(line)
   // The soak runs beside the others, because it mostly waits for the next fault or payment.
   const soakRun = runSoak({ ...session, progress: withoutProgressBar(progress) }, counted)

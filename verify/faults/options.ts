@@ -8,6 +8,7 @@ import type { Mutant } from './mutants/mutant.ts'
 import { mutants } from './mutants/mutants.ts'
 import { IDEMPOTENT, providerKinds, providerNamed } from './providers.ts'
 import { scenarioNamed } from './scenarios.ts'
+import { USUAL_MINUTES } from './suite-plan.ts'
 
 export interface FaultsOptions {
   readonly help: boolean
@@ -24,6 +25,8 @@ export interface FaultsOptions {
   readonly seed: number
   /** How many runs are made at a time. */
   readonly lanes: number
+  /** How long a full suite may take on two usual cores. */
+  readonly minutes: number
   /** The soak, alone or beside the suite; undefined: none. */
   readonly soak: { readonly minutes: number; readonly alone: boolean } | undefined
 }
@@ -38,13 +41,16 @@ other setup.
 
 Without options it runs everything, which takes over an hour: one fault at each point, two or
 three faults in one run, orders of provider events, other kinds of provider, noisy neighbours, all
-mutants, and a soak of 15 minutes beside them. To end in time, it samples variants of operations, faults during
-recoveries, and all but SIGKILL and connection reset at the points of the other operations.
+mutants, and a soak of 15 minutes beside them. To end in time, it samples first variants of
+operations and faults during recoveries, and last SIGKILL and connection reset at the points of
+other operations than payment.create.
 The report is written to faults-report/report.html.
 
 --quick          Takes about ten minutes: SIGKILL or connection reset at each point of
                  payment.create, noisy neighbours, a sample of the other runs and of the mutants,
                  no soak. The seed decides.
+--minutes <n>    How long a full suite may take on two usual cores (default 75). A slower machine
+                 takes longer. With less time the samples are smaller; the seed decides which.
 --case <label>   Repeats one run. Every failed run is printed with its label:
                  <scenario>:<fault>@<point>, with +<fault>@<point> for each further fault.
 --times <n>      How often to make the run of --case (default 1).
@@ -67,6 +73,7 @@ Exit codes: 0 nothing failed, 1 something failed, 2 usage error, 3 error of the 
 130 interrupted.
 `
 
+const MINUTES = { usual: USUAL_MINUTES, min: 10, max: 24 * 60 }
 const SOAK = { usual: 15, min: 1, max: 24 * 60 }
 /** Seven lanes took three times as long as two where a page fault takes 14 µs. */
 const LANES = { usual: arePageFaultsSlow() ? 2 : 7, min: 1, max: 32 }
@@ -81,12 +88,16 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     times: { type: 'string' },
     seed: { type: 'string' },
     lanes: { type: 'string' },
+    minutes: { type: 'string' },
     soak: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })
   const only = values.case === undefined ? undefined : readCase(values.case)
   if (only === undefined && values.times !== undefined) {
     throw new UsageError('--times requires --case')
+  }
+  if (values.quick === true && values.minutes !== undefined) {
+    throw new UsageError('--minutes cannot be combined with --quick')
   }
   return {
     help: values.help ?? false,
@@ -97,6 +108,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
+    minutes: readNumber('--minutes', values.minutes, MINUTES),
     soak: readSoak(values.soak, values.quick ?? false),
   }
 }

@@ -47,8 +47,14 @@ export interface Shares {
   readonly nestedKills: number
   /** Of the pairs and triples. */
   readonly nested: number
-  /** Of the runs of operations, without those that no plan leaves out. */
+  /** Of the runs of operations, without those with a basic fault. */
   readonly others: number
+  /** Of the orders of events, the contests, the comparisons, and the runs with other providers. */
+  readonly beside: number
+  /** Of the runs with a basic fault in another operation than payment.create. */
+  readonly basic: number
+  /** Of the runs with any other fault in payment.create. */
+  readonly main: number
 }
 
 /** Processor seconds of each part at a share of 1, and of everything that is never reduced. */
@@ -61,20 +67,43 @@ const SECONDS_PER_RUN = { killing: 0.6, other: 0.35 }
 const USUAL_POINTS = 170
 /** A run with a fault during its recovery recovers again. */
 const NESTED_FACTOR = 1.5
-/**
- * Of 75 minutes on two cores, 6 are for mutants and soak, and 17 are a reserve for slow machines.
- */
-const BUDGET_SECONDS = 52 * 60 * 2
+/** For a machine with two cores on which a run takes SECONDS_PER_RUN. */
+export const USUAL_MINUTES = 75
+/** Of 75 minutes, 6 are for mutants and soak, and 17 are a reserve. */
+const SHARE_OF_RUNS = 52 / 75
+
+/** The processor seconds of the runs of a suite of so many minutes. */
+export const budgetOf = (minutes: number): number => minutes * 60 * 2 * SHARE_OF_RUNS
 
 const NESTED = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
 
-const USUAL: Shares = { variants: 1, nestedKills: 1 / 3, nested: 1, others: 1 }
-const LEAST: Shares = { variants: 0.05, nestedKills: 0.05, nested: 0.3, others: 0.2 }
+const USUAL: Shares = {
+  variants: 1,
+  nestedKills: 1 / 3,
+  nested: 1,
+  others: 1,
+  beside: 1,
+  basic: 1,
+  main: 1,
+}
+const LEAST: Shares = {
+  variants: 0.02,
+  nestedKills: 0.05,
+  nested: 0.02,
+  others: 0.02,
+  beside: 0.02,
+  basic: 0.02,
+  main: 0.02,
+}
 /** In the order in which they are reduced. */
-const REDUCED = ['variants', 'nestedKills', 'nested', 'others'] as const
+const REDUCED = ['variants', 'nestedKills', 'nested', 'others', 'beside', 'basic', 'main'] as const
 
-export function planSuite(counted: readonly CountedScenario[], options: PlanOptions): SuitePlan {
-  const { quick, seed } = options
+export interface SuiteOptions extends PlanOptions {
+  readonly minutes: number
+}
+
+export function planSuite(counted: readonly CountedScenario[], options: SuiteOptions): SuitePlan {
+  const { quick, seed, minutes } = options
   const all = planRuns(counted, options)
   const counts = quick ? NESTED.quick : NESTED.full
   const events = planEvents(options)
@@ -84,14 +113,24 @@ export function planSuite(counted: readonly CountedScenario[], options: PlanOpti
   const neighbours = planNeighbours(options)
   const beside = [...events, ...contests, ...comparisons, ...providers]
   const nested = counts.pairs + counts.triples
-  const shares = quick ? USUAL : fitShares(costsOf({ all, beside, nested, counted }))
+  const shares = quick
+    ? USUAL
+    : fitShares(costsOf({ all, beside, nested, counted }), budgetOf(minutes))
   const runs = quick ? all : reduce(all, shares, seed)
   const killShare = shares.nestedKills
   const count = (full: number) => Math.round(full * shares.nested)
   const pairs = { seed, count: count(counts.pairs), killShare }
   const triples = { seed: seed + 1, count: count(counts.triples), killShare }
   const everyState = !quick
-  const ones = { events, contests, comparisons, providers, neighbours }
+  const some = (cases: readonly Case[]) =>
+    sample(seededRandom(seed), cases, Math.ceil(cases.length * shares.beside))
+  const ones = {
+    events: some(events),
+    contests: some(contests),
+    comparisons: some(comparisons),
+    providers: some(providers),
+    neighbours,
+  }
   const plan = { runs, pairs, everyState, triples, ...ones }
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
 }
@@ -105,7 +144,7 @@ export function planMutants(mutants: readonly Mutant[], { quick, seed }: PlanOpt
 }
 
 /** Returns the shares that fit the budget, or the smallest ones. */
-export function fitShares(costs: Costs, budget = BUDGET_SECONDS): Shares {
+export function fitShares(costs: Costs, budget: number): Shares {
   let shares = USUAL
   for (const name of REDUCED) {
     const rest = budget - costs.fixed - sumOf(costs, { ...shares, [name]: 0 })
@@ -132,11 +171,14 @@ function costsOf({ all, beside, nested, counted }: Planned): Costs {
   const seconds = (runs: readonly Case[] = []) => secondsOf(runs, counted)
   const { killing, other } = SECONDS_PER_RUN
   return {
-    fixed: seconds([...(byKind.get('kept') ?? []), ...beside]),
+    fixed: seconds(byKind.get('kept')),
     variants: seconds(byKind.get('variants')),
     nestedKills: nested * (killing - other) * NESTED_FACTOR,
     nested: nested * other * NESTED_FACTOR,
     others: seconds(byKind.get('others')),
+    beside: seconds(beside),
+    basic: seconds(byKind.get('basic')),
+    main: seconds(byKind.get('main')),
   }
 }
 
@@ -150,13 +192,11 @@ export function secondsOf(runs: readonly Case[], counted: readonly CountedScenar
   return runs.reduce((sum, run) => sum + (isDear(run) ? killing : other) * lengthOf(run), 0)
 }
 
-/**
- * Never left out are the runs of payment.create, and at each point of each other operation the death
- * of a process and the loss of a connection.
- */
-function kindOf(run: Case): 'kept' | 'variants' | 'others' {
+/** Never left out are, at each point of payment.create, the death of a process and a lost connection. */
+function kindOf(run: Case): 'kept' | 'main' | 'basic' | 'variants' | 'others' {
   if (VARIANTS.includes(run.scenario)) return 'variants'
-  return isOfMainScenario(run) || hasBasicFault(run) ? 'kept' : 'others'
+  if (isOfMainScenario(run)) return hasBasicFault(run) ? 'kept' : 'main'
+  return hasBasicFault(run) ? 'basic' : 'others'
 }
 
 /** Keeps a share of the runs for each fault in each scenario, at least one. */

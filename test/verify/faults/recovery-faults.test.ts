@@ -13,7 +13,7 @@ const recoveries: Recovery[] = points.slice(0, 4).map(({ label }) => ({
   points,
   durableState: 'nothing',
 }))
-const plan = planSuite([], { quick: false, seed: 1 })
+const plan = planSuite([], { quick: false, seed: 1, minutes: 75 })
 const few = { pairs: { ...plan.pairs, count: 20 }, triples: { ...plan.triples, count: 0 } }
 
 /** A suite whose runs have their second fault injected, or not. */
