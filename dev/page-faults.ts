@@ -7,8 +7,8 @@ const PAGES = 2_048
 /** The fastest counts, because other processes interrupt a measurement. */
 const ATTEMPTS = 3
 
-/** Between the half microsecond of usual machines and the 14 to 20 of nested ones. */
-const SLOW_US = 4
+/** Between the half microsecond of usual machines and the 3 to 20 of nested ones. */
+const SLOW_US = 2
 
 export function arePageFaultsSlow(): boolean {
   const attempts = Array.from({ length: ATTEMPTS }, () => measurePageFaultUs())

@@ -79,8 +79,14 @@ export async function openDatabaseSocket(
 /**
  * Makes a client with one connection. All connections share the connect timeout, the reconnection
  * delays and pipelining: a statement is sent at once, behind those that are running.
+ *
+ * @param opened is called with the socket of each connection.
  */
-export function connectDriver(database: Database, settings: DriverOptions = {}): postgres.Sql {
+export function connectDriver(
+  database: Database,
+  settings: DriverOptions = {},
+  opened: (socket: Socket) => void = () => {},
+): postgres.Sql {
   const { url, connectTimeoutMs } = database
   const closing = new AbortController()
   const [first] = url.hosts
@@ -106,7 +112,11 @@ export function connectDriver(database: Database, settings: DriverOptions = {}):
     max_pipeline: Number.MAX_SAFE_INTEGER,
     ...settings,
     connection: { ...settings.connection, ...(url.options && { options: url.options }) },
-    ...socketOption(() => openDatabaseSocket(database, closing.signal)),
+    ...socketOption(async () => {
+      const socket = await openDatabaseSocket(database, closing.signal)
+      opened(socket)
+      return socket
+    }),
   }
   const sql = postgres(options)
   const end = sql.end.bind(sql)

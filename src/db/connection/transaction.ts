@@ -35,3 +35,18 @@ export async function inTransaction<Result>(
 function connectionToClose(): Promise<never> {
   return new Promise(() => {})
 }
+
+const withLongStatements = new WeakSet<Transaction>()
+
+/**
+ * Lets the statements of a transaction take as long as a transaction may take. Its connection does not
+ * count as lost while it waits for them.
+ */
+export async function allowLongStatements(tx: Transaction): Promise<void> {
+  withLongStatements.add(tx)
+  await tx`select set_config('statement_timeout', '15min', true)`
+}
+
+export function hasLongStatements(tx: Transaction): boolean {
+  return withLongStatements.has(tx)
+}

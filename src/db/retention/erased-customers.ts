@@ -4,6 +4,7 @@ import type { Flavor } from '../../domain/problems/flavor.ts'
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
 import type { Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { allowLongStatements } from '../connection/transaction.ts'
 import { advanceAnswerEpoch } from '../idempotency/answer-epochs.ts'
 import {
   dropResponseIfCompleted,
@@ -29,11 +30,6 @@ export interface ErasedCounts {
   readonly responses: number
 }
 
-/** It reads all payments of the tenant: there is no index on the customer. */
-async function allowLongStatements(tx: Transaction): Promise<void> {
-  await tx`select set_config('statement_timeout', '15min', true)`
-}
-
 /** Takes the customer from the tenant, so that no new payment can name it. */
 export async function releaseCustomer(
   tx: Transaction,
@@ -51,6 +47,7 @@ export async function countOpenPayments(
   tx: Transaction,
   { tenantId, provider, customer }: TenantCustomer,
 ): Promise<number> {
+  // It reads all payments of the tenant: there is no index on the customer.
   await allowLongStatements(tx)
   const [row] = await tx<{ open: number }[]>`
     select count(*)::int as open from payments

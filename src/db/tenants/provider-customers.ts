@@ -4,6 +4,7 @@ import type { Customer } from '../../domain/tenants/customer.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { allowLongStatements } from '../connection/transaction.ts'
 
 export interface Assignment {
   readonly tenantId: string
@@ -98,7 +99,7 @@ export async function listUnownedCustomers(
   tx: Transaction,
   provider: string,
 ): Promise<UnownedCustomer[]> {
-  await tx`select set_config('statement_timeout', '15min', true)`
+  await allowLongStatements(tx)
   const rows = await tx<
     { id: string; tenant_id: string; payments: number; last_used_at: string }[]
   >`

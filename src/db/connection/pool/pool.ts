@@ -5,7 +5,7 @@ import type { Sql, TransactionSql as Transaction } from 'postgres'
 import type { Database } from '../driver.ts'
 import type { StoreErrorKind } from '../store-errors.ts'
 import { followPrimary } from './follow-primary.ts'
-import { PooledClient, TRANSACTION_LIMITS } from './pooled-client.ts'
+import { PooledClient } from './pooled-client.ts'
 import { SessionError, type Session } from './session.ts'
 import {
   execute,
@@ -31,8 +31,8 @@ export interface PoolOptions {
   /** Makes a session, which connects at its first statement. */
   readonly connect: () => Session
   /**
-   * How long a statement may go unanswered before its connection counts as lost. A silent connection
-   * would fail by itself only after TCP gives up, a quarter of an hour later.
+   * How long a statement may go unanswered, or a transaction hear nothing, before the connection counts
+   * as lost. A silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
    */
   readonly limitMs: number
   readonly database: Pick<Database, 'findPrimary'>
@@ -75,10 +75,15 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
           choose(tenantId).run((own) => own.unsafe(...text), limits),
         ),
       begin: (work: (tx: Transaction) => Promise<unknown>) =>
-        choose(tenantId).run((own, tables) => own.begin((tx) => work(withFragments(tx, tables))), {
-          ...TRANSACTION_LIMITS,
-          tenantId,
-        }),
+        choose(tenantId).transact(
+          (own, tables, begun) =>
+            own.begin((own) => {
+              const tx = withFragments(own, tables)
+              begun(tx)
+              return work(tx)
+            }),
+          { silenceMs: limitMs, tenantId },
+        ),
       reserve: () => choose(tenantId).reserve(),
       async end(options?: { timeout?: number }) {
         stopFollowing()

@@ -1,5 +1,5 @@
 // One connection of a pool: how busy it is, and when it is replaced.
-import type { Sql } from 'postgres'
+import type { Sql, TransactionSql as Transaction } from 'postgres'
 import type { Tables } from '../../distributed/tables.ts'
 import {
   isConnectionBroken,
@@ -7,6 +7,7 @@ import {
   storeErrorKind,
   type StoreErrorKind,
 } from '../store-errors.ts'
+import { hasLongStatements } from '../transaction.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -21,7 +22,7 @@ const WAITING_WEIGHT = 50
 const WAITING_MS = 50
 
 /** Longer than any transaction of ours may take. The server limits each of its statements. */
-export const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
+const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
 
 interface Run {
   readonly weight?: number
@@ -44,6 +45,8 @@ export class PooledClient {
   /** The statements and transactions of each tenant that it has. */
   readonly uses = new Map<string, number>()
   #ofTenants = 0
+  /** The transactions in progress, once they have begun. */
+  readonly #transactions = new Set<{ readonly tx?: Transaction }>()
   #isClosed = false
   readonly #options: PooledClientOptions
 
@@ -107,6 +110,46 @@ export class PooledClient {
     const count = (this.uses.get(tenantId) ?? 0) + change
     if (count === 0) this.uses.delete(tenantId)
     else this.uses.set(tenantId, count)
+  }
+
+  /**
+   * Runs a transaction. Within it the server answers each statement in time, or says that it was idle
+   * for too long. So a session whose server says nothing for that long is lost, unless a transaction
+   * may have long statements.
+   */
+  async transact<Value>(
+    work: (
+      client: Sql,
+      tables: Tables | undefined,
+      begun: (tx: Transaction) => void,
+    ) => Promise<Value>,
+    { silenceMs, tenantId }: { readonly silenceMs: number; readonly tenantId?: string | undefined },
+  ): Promise<Value> {
+    const own: { tx?: Transaction } = {}
+    this.#transactions.add(own)
+    const begun = (tx: Transaction) => void (own.tx = tx)
+    const limits = { ...TRANSACTION_LIMITS, tenantId }
+    const stop = this.#endSilent(silenceMs)
+    try {
+      return await this.run((client, tables) => work(client, tables, begun), limits)
+    } finally {
+      stop()
+      this.#transactions.delete(own)
+    }
+  }
+
+  #endSilent(silenceMs: number): () => void {
+    let heard = { session: this.session, bytes: this.session.bytesHeard }
+    const timer = setInterval(() => {
+      const { session, bytes } = heard
+      heard = { session: this.session, bytes: this.session.bytesHeard }
+      const isSilent = heard.session === session && heard.bytes === bytes
+      const mayBeSilent = [...this.#transactions].some(({ tx }) => tx && hasLongStatements(tx))
+      if (!isSilent || mayBeSilent) return
+      this.renew(session)
+      session.disconnect()
+    }, silenceMs).unref()
+    return () => clearInterval(timer)
   }
 
   async reserve(): ReturnType<Sql['reserve']> {

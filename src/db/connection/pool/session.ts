@@ -2,6 +2,7 @@
 // settings with which a connection begins, and may execute each statement in another session. So a
 // session is claimed before its first statement, and checked again while it is used.
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { Sql } from 'postgres'
 import { ConfigError } from '../../../config.ts'
 import { readTables, type Tables } from '../../distributed/tables.ts'
@@ -62,6 +63,7 @@ export class Session {
   #server: Server | undefined
   #proving: Promise<void> | undefined
   #isOver = false
+  #socket: Socket | undefined
   #hasUnreplicatedCommit = false
 
   /** Connects at the first statement. The driver needs to know the types of arrays. */
@@ -83,7 +85,21 @@ export class Session {
           if (routine === REPLICATION_GIVEN_UP) this.#hasUnreplicatedCommit = true
         },
       },
+      (socket) => (this.#socket = socket),
     )
+  }
+
+  /**
+   * Closes the connection without waiting for its server, which is silent. The driver's own end waits
+   * for it, and until then a transaction does not fail (postgres 3.4.9, `terminate`).
+   */
+  disconnect(): void {
+    this.#socket?.destroy()
+  }
+
+  /** How many bytes the server has sent. */
+  get bytesHeard(): number {
+    return this.#socket?.bytesRead ?? 0
   }
 
   get isClaimed(): boolean {

@@ -8,7 +8,9 @@ import {
   type Sql,
   type Store,
   type StoreOptions,
+  type Transaction,
 } from '../../../../src/db/connection/client.ts'
+import { allowLongStatements, inTransaction } from '../../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 
 const SIZE = 3
@@ -284,11 +286,56 @@ test('replaces a silent connection after twice the statement timeout', async () 
   }
 })
 
+test.each<[string, (tx: Transaction, silence: () => void) => Promise<unknown>]>([
+  [
+    'in a statement',
+    async (tx, silence) => {
+      silence()
+      await tx`select 2`
+    },
+  ],
+  [
+    'after its statements, when it commits',
+    async (tx, silence) => {
+      await tx`select 2`
+      silence()
+    },
+  ],
+])('replaces the silent connection of a transaction: %s', async (_title, work) => {
+  const relay = await openRelay(Number(new URL(database.url).port))
+  const silent = openStore({ ...optionsOf(1), url: relay.url(database.url), timeoutMs: 100 })
+  try {
+    await silent.sql`select 1`
+
+    const unanswered = inTransaction(silent.sql, (tx) => work(tx, relay.silence))
+
+    await expect(unanswered).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
+  } finally {
+    await silent.close()
+    relay.close()
+  }
+})
+
+test('does not replace the connection of a transaction that may have long statements', async () => {
+  const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
+  try {
+    const rows = await inTransaction(single.sql, async (tx) => {
+      await allowLongStatements(tx)
+      return await tx`select 1 as one from pg_sleep(1)`
+    })
+
+    expect(rows).toEqual([{ one: 1 }])
+  } finally {
+    await single.close()
+  }
+})
+
 test('lets a statement wait behind a transaction', async () => {
   const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
   try {
     const transaction = single.sql.begin(async (tx) => {
-      await tx`select set_config('statement_timeout', '0', true)`
+      await allowLongStatements(tx)
       return (await tx`select 1 as one from pg_sleep(0.5)`).length
     })
     const behind = single.sql`select 2 as two`
