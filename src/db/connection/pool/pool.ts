@@ -76,8 +76,8 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
         ),
       begin: (work: (tx: Transaction) => Promise<unknown>) =>
         choose(tenantId).transact(
-          (own, tables, begun) =>
-            own.begin((own) => {
+          (session, tables, begun) =>
+            session.begin((own) => {
               const tx = withFragments(own, tables)
               begun(tx)
               return work(tx)

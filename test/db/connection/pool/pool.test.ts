@@ -307,7 +307,7 @@ test.each<[string, (tx: Transaction, silence: () => void) => Promise<unknown>]>(
   try {
     await silent.sql`select 1`
 
-    const unanswered = inTransaction(silent.sql, (tx) => work(tx, relay.silence))
+    const unanswered = inTransaction(silent.sql, (tx) => work(tx, () => relay.silence()))
 
     await expect(unanswered).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
     expect(await silent.sql`select 3 as three`).toEqual([{ three: 3 }])
