@@ -30,10 +30,11 @@ import { createResolver, type Resolve } from './names/resolver.ts'
 import { operations } from './operations/index.ts'
 import { createOverviewReader } from './db/operators/overview.ts'
 import { recordFirstAccount } from './db/operators/provider-accounts.ts'
-import { declared, PROVIDER_NAME } from './provider/declared.ts'
+import { capabilitiesOf, PROVIDER_NAME } from './provider/declared.ts'
 import { guardAccount } from './provider/guard-account.ts'
 import { guardProvider } from './provider/guard-provider.ts'
 import type { PaymentProvider } from './provider/payment-provider.ts'
+import { createProviders } from './provider/providers.ts'
 import { createStripeProvider } from './provider/stripe/stripe-provider.ts'
 import { createStripeEventReader } from './provider/stripe/webhooks.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
@@ -78,9 +79,9 @@ export function wireApi(
     readOverview: createOverviewReader(store.sql, () => systemClock.monotonicMs()),
     wakeWorkers: createJobWaker(store.sql, warnNotWoken),
     wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),
-    // The API never calls the provider, so it only needs its name and its declaration.
+    // The API never calls a provider, so it only needs names and declarations.
     providerName: PROVIDER_NAME,
-    capabilities: declared,
+    capabilitiesOf,
     readProviderEvent: wireEventReader(config),
     settings: config,
     observe,
@@ -129,7 +130,7 @@ export function wireEngine(config: Config, base: WorkerBase): Engine {
     operations,
     claim: batchClaims(store.sql),
     record: batchRecords(),
-    provider: wireProvider(config, base),
+    providers: createProviders([wireStripe(config, base)]),
     settings: config,
     announceIdle: createIdleAnnouncer(store.sql, (error) =>
       log.warn({ err: error }, 'could not notify waiting requests; they poll'),
@@ -199,7 +200,7 @@ function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
   return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })
 }
 
-function wireProvider(
+function wireStripe(
   config: Config,
   { store: { sql }, log, observe: { turnedProvider, limitedByProvider } }: WorkerBase,
 ): PaymentProvider {

@@ -21,7 +21,8 @@ const SPANS = 'src/tracing/spans.ts'
 const WIRING = 'src/wiring.ts'
 /** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
-/** What a provider promises and can do, as data; `declared.ts` has that of the joined one. */
+/** What a provider promises and can do, as data; `declared.ts` has that of the joined ones. */
+const PROVIDERS = 'src/provider/providers.ts'
 const CAPABILITIES = 'src/provider/capabilities.ts'
 const DECLARED = 'src/provider/declared.ts'
 
@@ -39,7 +40,7 @@ export const layers: readonly Layer[] = [
     packages: ['stripe', 'braintree', 'cockatiel', 'node:'] },
   { files: 'src/answers/',            mayImport: ['src/answers/', 'src/db/', 'src/domain/', CONFIG],
     packages: ['redis', 'pino', 'node:'] },
-  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, CAPABILITIES, SPANS, CONFIG],
+  { files: 'src/engine/',             mayImport: ['src/engine/', 'src/db/', 'src/domain/', PORT, PROVIDERS, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/recovery/',           mayImport: ['src/recovery/', 'src/engine/', 'src/db/', 'src/domain/', PORT, CAPABILITIES, SPANS, CONFIG],
     packages: ['pino', 'node:'] },

@@ -123,7 +123,7 @@ function wireParts(
   if (worksOnlyOnWebhooks(config)) return undefined
   const engine = { ...wireEngine(config, base), shutdown }
   // Before the first job needs it. What goes wrong is told with that job.
-  engine.provider.readAccount().catch(() => {})
+  for (const provider of engine.providers.all) provider.readAccount().catch(() => {})
   return { engine, settings: config, stopping }
 }
 

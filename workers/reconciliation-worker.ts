@@ -36,16 +36,20 @@ export async function workOnReconciliation(
 }
 
 /**
- * Requests the reconciliation of the last day, unless the schedule already has. It is called every
+ * Requests the reconciliation of the last day with each provider, unless the schedule already has. It is called every
  * hour, so that no day is left out when no worker runs at the first hour.
  */
 export async function requestDailyReconciliation({
   store,
-  provider,
+  providers,
   clock,
-}: Pick<Engine, 'store' | 'provider' | 'clock'>): Promise<{ requested: number }> {
-  const request = { provider: provider.name, requestedBy: BY_SCHEDULE, ...yesterday(clock.now()) }
-  if (await hasScheduledRun(store.sql, request)) return { requested: 0 }
-  await requestReconciliation(store.sql, request)
-  return { requested: 1 }
+}: Pick<Engine, 'store' | 'providers' | 'clock'>): Promise<{ requested: number }> {
+  let requested = 0
+  for (const { name: provider } of providers.all) {
+    const request = { provider, requestedBy: BY_SCHEDULE, ...yesterday(clock.now()) }
+    if (await hasScheduledRun(store.sql, request)) continue
+    await requestReconciliation(store.sql, request)
+    requested += 1
+  }
+  return { requested }
 }

@@ -23,8 +23,8 @@ export interface ReaperReport {
 }
 
 const [databaseUrl = ''] = process.argv.slice(2)
-const { store, provider } = benchEngine(databaseUrl)
-const parts = { store, provider, log: createLog('reaper', 'silent') }
+const { store } = benchEngine(databaseUrl)
+const parts = { store, log: createLog('reaper', 'silent') }
 const settings = { ...benchConfig(databaseUrl), STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS }
 
 let going: AbortController | undefined

@@ -25,7 +25,7 @@ import {
 import { requestCheckOfPayment, claimDueChecks } from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
-import { declared } from '../../src/provider/declared.ts'
+import { capabilitiesOf, PROVIDER_NAME } from '../../src/provider/declared.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 
@@ -38,6 +38,8 @@ const CHECK_BATCH = 16
 /** No request uses the keys meanwhile, so keys with a tombstone may be deleted at once. */
 const AT_ONCE_MS = 0
 
+const capabilities = capabilitiesOf(PROVIDER_NAME)
+
 export function statementsOf(config: Config): readonly Statement[] {
   return [
     ...sweeperStatements(config),
@@ -48,7 +50,8 @@ export function statementsOf(config: Config): readonly Statement[] {
 }
 
 function sweeperStatements(config: Config): Statement[] {
-  const rule = repeatRule({ provider: { capabilities: declared }, settings: config, operations })
+  const provider = { name: PROVIDER_NAME, capabilities }
+  const rule = repeatRule({ providers: { all: [provider] }, settings: config, operations })
   return [
     {
       of: 'sweeper',
@@ -100,8 +103,13 @@ function resolverStatements(config: Config): Statement[] {
         openFindingsOfStuck(sql, {
           lastDelaySeconds: 60,
           unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
-          settleSeconds: settleSeconds(declared, config),
-          keyWindowSeconds: keyWindowSeconds(declared, config),
+          limits: [
+            {
+              provider: PROVIDER_NAME,
+              settleSeconds: settleSeconds(capabilities, config),
+              keyWindowSeconds: keyWindowSeconds(capabilities, config),
+            },
+          ],
           afterMs: config.LEASE_MS,
         }),
     },

@@ -13,7 +13,7 @@ import { beforeDue } from './shutdown.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
 import { coversCall, endsInTime, LeaseLostError, renewForCall, type Lease } from './lease.ts'
-import { executeCall, findCall, type PhaseCall } from './provider-call.ts'
+import { executeCall, findCall, providerOf, type PhaseCall } from './provider-call.ts'
 import { callSpan, checkSpan } from './spans.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function callProvider(
   const name = operation.phases[claimed.claim.recoveryPoint]?.call
   if (name === undefined) return withoutCall(engine, claimed)
   const { inDoubt, phaseAgeMs } = claimed.claim
-  if (inDoubt && isPastKeyWindow(engine, phaseAgeMs)) return keyForgotten(claimed)
+  if (inDoubt && isPastKeyWindow(engine, claimed, phaseAgeMs)) return keyForgotten(claimed)
   if (!endsInTime(engine)) {
     return { kind: 'interrupted', lease: claimed, runs: [], inDoubt }
   }
@@ -47,7 +47,12 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
   const call = () =>
     withSpan(callSpan(lease.claim), async (describe) => {
       const identity = identityOf(lease)
-      const outcome = await executeCall(engine.provider, name, lease.subject, identity)
+      const outcome = await executeCall(
+        providerOf(engine, lease.subject),
+        name,
+        lease.subject,
+        identity,
+      )
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })
@@ -74,7 +79,7 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
     }
     if (outcome === interrupted) return { kind: 'interrupted', lease, runs, inDoubt }
     const ageMs = phaseAgeMs + engine.clock.monotonicMs() - beganAtMs
-    if (inDoubt && isPastKeyWindow(engine, ageMs)) {
+    if (inDoubt && isPastKeyWindow(engine, lease, ageMs)) {
       return await lookInstead(engine, { name, lease, runs }, KEY_FORGOTTEN)
     }
     const waits = outcome.asksToWait === true
@@ -167,7 +172,7 @@ function callAfter(lease: Lease, runs: readonly PhaseRun[], outcome: Outcome<unk
 
 /** Looks up at the provider what a call did. Executes nothing. */
 export async function lookUpCall(
-  engine: Pick<Engine, 'log' | 'provider'>,
+  engine: Pick<Engine, 'log' | 'providers'>,
   operation: Pick<Claim, 'id' | 'operation' | 'recoveryPoint'>,
   name: PhaseCall,
   subject: unknown,
@@ -175,7 +180,7 @@ export async function lookUpCall(
 ): Promise<Outcome<unknown>> {
   const look = () =>
     withSpan(checkSpan(operation), async (describe) => {
-      const outcome = await findCall(engine.provider, name, subject, trace)
+      const outcome = await findCall(providerOf(engine, subject), name, subject, trace)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })
@@ -200,8 +205,9 @@ function withoutCall({ clock }: Engine, lease: Lease): Call {
  * Whether a call that may have run can no longer be repeated, because the provider may have
  * forgotten its key, or keeps none. Repeating the call then could charge twice.
  */
-function isPastKeyWindow({ provider, settings }: Engine, phaseAgeMs: number): boolean {
-  return phaseAgeMs >= keyWindowSeconds(provider.capabilities, settings) * 1_000
+function isPastKeyWindow(engine: Engine, { subject }: Lease, phaseAgeMs: number): boolean {
+  const { capabilities } = providerOf(engine, subject)
+  return phaseAgeMs >= keyWindowSeconds(capabilities, engine.settings) * 1_000
 }
 
 function keyForgotten(lease: Lease): Call {

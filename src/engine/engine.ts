@@ -1,11 +1,11 @@
-// The dependencies of the engine: the store, the provider, the operations, the settings, the clock
+// The dependencies of the engine: the store, the providers, the operations, the settings, the clock
 // and the source of randomness.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { ClaimOperation } from '../db/operations/batch-claims.ts'
 import type { RecordPhase } from '../db/operations/batch-records.ts'
 import type { Store } from '../db/connection/client.ts'
-import type { PaymentProvider } from '../provider/payment-provider.ts'
+import type { Providers } from '../provider/providers.ts'
 import type { Clock } from './clock.ts'
 import type { Operation } from './define-operation.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -36,7 +36,7 @@ export interface Engine {
   readonly claim: ClaimOperation
   /** Records a phase of an operation that this worker owns. */
   readonly record: RecordPhase
-  readonly provider: PaymentProvider
+  readonly providers: Providers
   readonly settings: EngineSettings
   readonly clock: Clock
   /** A number from 0 up to 1, for jitter. */

@@ -4,6 +4,7 @@ import type { Outcome } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import type { Dispute } from '../domain/payments/dispute.ts'
 import type { Refund } from '../domain/payments/refund.ts'
+import type { Providers } from '../provider/providers.ts'
 import type {
   CallIdentity,
   CallName,
@@ -28,6 +29,14 @@ interface Subject {
   readonly refund?: Refund
   readonly dispute?: Dispute
   readonly amountMinor?: number | undefined
+}
+
+/** The provider of the payment that a call is about. */
+export function providerOf(
+  { providers }: { readonly providers: Providers },
+  subject: unknown,
+): PaymentProvider {
+  return providers.named((subject as Subject).payment.provider)
 }
 
 export async function executeCall(

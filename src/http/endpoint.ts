@@ -58,8 +58,8 @@ export interface ApiParts {
   readonly wakeEventWorkers: () => void
   /** The name of the provider that new payments use. */
   readonly providerName: string
-  /** What it promises and can do. */
-  readonly capabilities: Capabilities
+  /** What a provider promises and can do. */
+  readonly capabilitiesOf: (provider: string) => Capabilities
   /**
    * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError
    * for anything else, at once or as a rejection. Undefined when the settings have no secret to

@@ -30,6 +30,16 @@ export interface Capabilities {
   readonly amounts: AmountRules
 }
 
+/** Of a provider that is not known here: it may keep no keys, so none of its calls is repeated. */
+export const UNDECLARED: Capabilities = {
+  keys: null,
+  settleSeconds: null,
+  partialCapture: false,
+  incrementalAuthorization: false,
+  void: false,
+  amounts: { chargeMinimaMinor: new Map(), steps: new Map() },
+}
+
 interface KeySettings {
   readonly PROVIDER_KEY_WINDOW_SECONDS: number
 }

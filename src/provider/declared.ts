@@ -1,8 +1,14 @@
-// The name and the declaration of the provider that the wiring joins: data, for the API process and
-// the schemas of its requests, which make no provider call.
-import type { Capabilities } from './capabilities.ts'
+// The providers that the wiring knows, and what each declares: data, for the API process and the
+// schemas of its requests, which make no provider call.
+import { UNDECLARED, type Capabilities } from './capabilities.ts'
 import { stripeCapabilities } from './stripe/capabilities.ts'
 
+/** The provider of every new payment. */
 export const PROVIDER_NAME = 'stripe'
 
-export const declared: Capabilities = stripeCapabilities
+const declared = new Map<string, Capabilities>([[PROVIDER_NAME, stripeCapabilities]])
+
+/** A provider that this version does not know can do nothing, and no call of it is repeated. */
+export function capabilitiesOf(provider: string): Capabilities {
+  return declared.get(provider) ?? UNDECLARED
+}

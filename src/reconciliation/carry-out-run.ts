@@ -9,6 +9,7 @@ import {
   findRunToForget,
 } from '../db/reconciliation/reconciliation-runs.ts'
 import { deleteProgress } from '../db/reconciliation/reconciliation-progress.ts'
+import type { Engine } from '../engine/engine.ts'
 import { compareDisputes, compareOpenDisputes } from './compare-disputes.ts'
 import { compareUnmatchedEvents, requeueEvents } from './compare-events.ts'
 import { compareMovements, compareUnseenLedgerMovements } from './compare-movements.ts'
@@ -18,12 +19,13 @@ import {
   newCounts,
   RunCompleted,
   type Comparison,
-  type ComparisonParts,
   type ComparisonWatcher,
   type Counts,
 } from './comparison.ts'
 
 const silentWatcher: ComparisonWatcher = { progressed: () => {}, found: () => {} }
+
+export type RunParts = Pick<Engine, 'store' | 'providers' | 'clock' | 'log'>
 
 export interface RunOptions {
   readonly watcher?: ComparisonWatcher
@@ -39,14 +41,16 @@ export interface RunOptions {
  * @throws what the store or the provider's connection throws. Then the run is `failed`.
  */
 export async function carryOutRun(
-  parts: ComparisonParts,
+  engine: RunParts,
   runId: string,
   { watcher = silentWatcher, signal = new AbortController().signal }: RunOptions = {},
 ): Promise<Counts | undefined> {
-  const { sql } = parts.store
-  await tidyUp(parts)
+  const { providers, ...rest } = engine
+  const { sql } = rest.store
+  await tidyUp(engine)
   const run = await beginRunUnlessCompleted(sql, runId)
   if (run === undefined) return undefined
+  const parts = { ...rest, provider: providers.named(run.provider) }
   const comparison: Comparison = { parts, run, counts: newCounts(), watcher, signal }
   try {
     await compare(comparison)
@@ -79,7 +83,7 @@ async function compare(comparison: Comparison): Promise<void> {
 }
 
 /** Cleans up after runs that were interrupted. */
-async function tidyUp({ store }: ComparisonParts): Promise<void> {
+async function tidyUp({ store }: RunParts): Promise<void> {
   await failAbandonedRuns(store.sql)
   for (;;) {
     const endedRunId = await findRunToForget(store.sql)

@@ -12,10 +12,13 @@ import { findRun, type Run } from '../db/reconciliation/reconciliation-runs.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import { explainingKinds } from '../domain/operations/finding.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { Correlation, OnRepeat, Window } from '../provider/payment-provider.ts'
+import type {
+  Correlation,
+  OnRepeat,
+  PaymentProvider,
+  Window,
+} from '../provider/payment-provider.ts'
 import type { Difference } from './verdict.ts'
-
-export type ComparisonParts = Pick<Engine, 'store' | 'provider' | 'clock' | 'log'>
 
 export const stages = ['payments', 'refunds', 'movements', 'ours'] as const
 export type Stage = (typeof stages)[number]
@@ -54,7 +57,8 @@ export interface Counts extends Record<string, number> {
 }
 
 export interface Comparison {
-  readonly parts: ComparisonParts
+  /** With the provider of the run. */
+  readonly parts: Pick<Engine, 'store' | 'clock' | 'log'> & { readonly provider: PaymentProvider }
   readonly run: Run
   readonly counts: Counts
   readonly watcher: ComparisonWatcher
@@ -242,7 +246,5 @@ export async function requestCheck(
   { parts, counts }: Comparison,
   payment: { tenantId: string; paymentId: string },
 ): Promise<void> {
-  if (await requestCheckOfPayment(parts.store.sql, payment, CHECKS_APART)) {
-    counts.checks += 1
-  }
+  if (await requestCheckOfPayment(parts.store.sql, payment, CHECKS_APART)) counts.checks += 1
 }

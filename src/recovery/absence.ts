@@ -3,10 +3,10 @@ import type { PhaseName } from '../db/operations/unknown-outcome-findings.ts'
 import type { DueCheck } from '../db/operations/unknown-outcomes.ts'
 import type { OpenOutcome } from '../domain/operations/outcome.ts'
 import { wasAnswered } from '../domain/operations/verdict.ts'
-import type { Engine } from '../engine/engine.ts'
-import { isLook } from '../engine/provider-call.ts'
+import { operationNamed, type Engine } from '../engine/engine.ts'
+import { isLook, providerOf } from '../engine/provider-call.ts'
 import { keepsFailures, keyWindowSeconds, settleSeconds } from '../provider/capabilities.ts'
-import { guardOf } from '../provider/payment-provider.ts'
+import { guardOf, type PaymentProvider } from '../provider/payment-provider.ts'
 
 /** Why a call counts as not executed. */
 export interface Absence {
@@ -42,16 +42,16 @@ export function absenceOf(
   outcome: OpenOutcome,
 ): Absence | undefined {
   const { evidence, failureKept } = check
-  const { provider, settings } = engine
+  const { settings } = engine
+  const { capabilities } = providerOfCheck(engine, check)
   const isStated = evidence?.proved_absent === true
-  const isInWindow = check.phaseAgeMs < keyWindowSeconds(provider.capabilities, settings) * 1_000
+  const isInWindow = check.phaseAgeMs < keyWindowSeconds(capabilities, settings) * 1_000
   if (outcome.outcome === 'unknown') {
     const isTaken = isStated && evidence.unverified === true && isInWindow && !wasAnswered(outcome)
     if (!isTaken) return undefined
     return { reason: `not looked up; did not happen according to ${evidence.by}`, keepsDoubt: true }
   }
-  const isPastSettlingTime =
-    check.unknownForSeconds >= settleSeconds(provider.capabilities, settings)
+  const isPastSettlingTime = check.unknownForSeconds >= settleSeconds(capabilities, settings)
   if (isStated) {
     const reason = `not found, and did not happen according to ${evidence.by}`
     return { reason, keepsDoubt: !isPastSettlingTime }
@@ -67,12 +67,17 @@ export function absenceOf(
  * it keeps failures, or because its adapter has reported that it may have kept this one.
  */
 function mayBeCompletedLater(engine: Engine, check: DueCheck): boolean {
-  const { provider, settings } = engine
+  const { capabilities } = providerOfCheck(engine, check)
   const isGuardedByKey = phasesGuardedByKey(engine).some(
     ({ operation, recoveryPoint }) =>
       operation === check.operation && recoveryPoint === check.recoveryPoint,
   )
-  return isGuardedByKey && (check.failureKept || keepsFailures(provider.capabilities, settings))
+  return isGuardedByKey && (check.failureKept || keepsFailures(capabilities, engine.settings))
+}
+
+/** The provider that a check asks. */
+export function providerOfCheck(engine: Engine, check: DueCheck): PaymentProvider {
+  return providerOf(engine, operationNamed(engine, check.operation).subject(check))
 }
 
 /** The phases whose call nothing but its provider key guards. */

@@ -28,7 +28,7 @@ import { operationNamed, type Engine } from '../engine/engine.ts'
 import { runFromFound } from '../engine/run-phases.ts'
 import { LeaseLostError } from '../engine/lease.ts'
 import { resolveSpan } from '../engine/spans.ts'
-import { absenceOf, phasesGuardedByKey } from './absence.ts'
+import { absenceOf, phasesGuardedByKey, providerOfCheck } from './absence.ts'
 import { claimUnknown, markAbsent } from './claim-unknown.ts'
 import { recordVerdict } from './record-verdict.ts'
 
@@ -65,14 +65,17 @@ const POSTPONED_AT_MOST_SECONDS = 3_600
  */
 export async function resolveDue(engine: Engine): Promise<ResolverCounts> {
   const checked = await resolveAllDue(engine)
-  const { store, provider, settings } = engine
+  const { store, providers, settings } = engine
   const found = await openFindingsOfStuck(store.sql, {
     lastDelaySeconds: settings.CHECK_DELAYS_SECONDS.at(-1) ?? 0,
     unprovable: phasesGuardedByKey(engine),
-    settleSeconds: settleSeconds(provider.capabilities, settings),
-    keyWindowSeconds: keepsFailures(provider.capabilities, settings)
-      ? keyWindowSeconds(provider.capabilities, settings)
-      : NEVER_SECONDS,
+    limits: providers.all.map(({ name, capabilities }) => ({
+      provider: name,
+      settleSeconds: settleSeconds(capabilities, settings),
+      keyWindowSeconds: keepsFailures(capabilities, settings)
+        ? keyWindowSeconds(capabilities, settings)
+        : NEVER_SECONDS,
+    })),
     afterMs: settings.LEASE_MS,
   })
   await closeFindingsOfIdle(store.sql)
@@ -166,12 +169,11 @@ async function look(
 }
 
 /** Where to look. An operator's evidence comes first, then the ids from the provider's events. */
-async function traceOf(
-  { store, provider, settings, clock }: Engine,
-  check: DueCheck,
-): Promise<Trace> {
+async function traceOf(engine: Engine, check: DueCheck): Promise<Trace> {
+  const { store, settings, clock } = engine
   const { evidence, payment } = check
-  const settlingMs = settleSeconds(provider.capabilities, settings) * 1_000
+  const { capabilities } = providerOfCheck(engine, check)
+  const settlingMs = settleSeconds(capabilities, settings) * 1_000
   const settlingEndsAt = new Date(check.calledTo.getTime() + settlingMs)
   const knownId = evidence?.provider_payment_id ?? payment.providerPaymentId
   const [providerPaymentId = null] =

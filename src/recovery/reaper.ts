@@ -20,9 +20,7 @@ import { problemResponse } from '../domain/operations/stored-response.ts'
 import { inBatches, inFullBatches } from './batches.ts'
 import type { Engine } from '../engine/engine.ts'
 
-export type ReaperParts = Pick<Engine, 'store' | 'log'> & {
-  readonly provider: Pick<Engine['provider'], 'name'>
-}
+export type ReaperParts = Pick<Engine, 'store' | 'log'>
 
 export type ReaperSettings = Pick<
   Config,
@@ -83,15 +81,12 @@ function insertAllTombstones({ store }: ReaperParts, limit: number): Promise<num
 
 /** Opens the finding in the same transaction that marks the operation as kept. */
 async function openFinding(
-  { store, provider, log }: ReaperParts,
+  { store, log }: ReaperParts,
   kept: { limit: number; retention: KeyRetention },
 ): Promise<number> {
   const abandoned = await inTransaction(store.sql, async (tx) => {
     const operations = await keepIfPartlyExecuted(tx, kept)
-    await openFindings(
-      tx,
-      operations.map((operation) => findingOf(provider.name, operation)),
-    )
+    await openFindings(tx, operations.map(findingOf))
     return operations
   })
   for (const { id } of abandoned)
@@ -99,8 +94,8 @@ async function openFinding(
   return abandoned.length
 }
 
-function findingOf(provider: string, operation: AbandonedOperation): NewFinding {
-  const { tenantId, id, paymentId, refundId, recoveryPoint, reason } = operation
+function findingOf(operation: AbandonedOperation): NewFinding {
+  const { tenantId, id, provider, paymentId, refundId, recoveryPoint, reason } = operation
   return {
     provider,
     kind: 'operation_abandoned',

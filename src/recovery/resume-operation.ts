@@ -14,12 +14,6 @@ import { reopenOperationIn } from '../engine/reopen-operation.ts'
  */
 export type ResumeResult = 'check_asked' | 'reopened' | 'requeued' | 'nothing'
 
-/**
- * Resumes regardless of the age of the call: the worker that takes the job does not repeat a call
- * that the provider may have forgotten, but leaves it to the outcome resolver.
- */
-const ANY_AGE = { keyWindowSeconds: 10 ** 9, localPhases: [], attempts: 10 ** 9 }
-
 /** @throws StaleResourceError when its resource has changed since, so it is too late. */
 export async function resumeOperation(
   tx: Transaction,
@@ -28,7 +22,9 @@ export async function resumeOperation(
 ): Promise<ResumeResult> {
   if (await requestCheckIfUnknown(tx, ref)) return 'check_asked'
   if (await reopenOperationIn(tx, parts, ref)) return 'reopened'
-  const expired = await resumeIfExpired(tx, ANY_AGE, 1, ref)
+  // The worker that takes the job does not repeat a call that the provider may have forgotten, but
+  // leaves it to the outcome resolver.
+  const expired = await resumeIfExpired(tx, 'any', 1, ref)
   if (expired.length > 0) return 'requeued'
   const jobless = await requeueIfJobless(tx, ref)
   return jobless.length > 0 ? 'requeued' : 'nothing'

@@ -20,6 +20,7 @@ import {
   type Operations,
 } from '../engine/engine.ts'
 import { keyWindowSeconds } from '../provider/capabilities.ts'
+import type { PaymentProvider } from '../provider/payment-provider.ts'
 
 /** The results of one sweep, by problem. */
 export interface SweepCounts extends Record<string, number> {
@@ -70,16 +71,19 @@ export async function sweep(engine: Engine): Promise<SweepCounts> {
  * Which phases may be repeated: all while the provider remembers the key; afterwards, and if it keeps
  * no keys, only local phases.
  */
-export function repeatRule({ provider, settings, operations }: RuleParts): RepeatRule {
+export function repeatRule({ providers, settings, operations }: RuleParts): RepeatRule {
   return {
-    keyWindowSeconds: keyWindowSeconds(provider.capabilities, settings),
+    keyWindows: providers.all.map(({ name, capabilities }) => ({
+      provider: name,
+      seconds: keyWindowSeconds(capabilities, settings),
+    })),
     localPhases: localPhasesOf(operations),
     attempts: settings.JOB_RETRY_LIMIT + 1,
   }
 }
 
 interface RuleParts extends Pick<Engine, 'operations'> {
-  readonly provider: Pick<Engine['provider'], 'capabilities'>
+  readonly providers: { readonly all: readonly Pick<PaymentProvider, 'name' | 'capabilities'>[] }
   readonly settings: Pick<EngineSettings, 'PROVIDER_KEY_WINDOW_SECONDS' | 'JOB_RETRY_LIMIT'>
 }
 

@@ -16,8 +16,8 @@ import { wireEngine, wireWorkerBase } from '../wiring.ts'
 
 const HELP = `Usage: npm run reconcile -- [--from <time>] [--to <time>]
 
-Compares the provider's payments, refunds and movements of a time window with
-our payments and ledger, in both directions. It starts the repair of everything
+Compares the payments, refunds and movements of each provider in a time window
+with our payments and ledger, in both directions. It starts the repair of everything
 that can be repaired automatically. Every other difference becomes a finding and
 is listed.
 
@@ -34,6 +34,11 @@ const NOT_COMPARED = 2
 
 /** More would not help on a terminal. All findings are in the database. */
 const FINDINGS_SHOWN = 200
+
+interface Compared {
+  readonly from: Date
+  readonly to: Date
+}
 
 const date = z.iso.date()
 const time = z.iso.datetime({ offset: true })
@@ -60,14 +65,25 @@ async function reconcile(args: readonly string[]): Promise<number> {
   // No log lines on the terminal: it shows the progress and the report.
   const engine = wireEngine(config, wireWorkerBase(config, createLog('reconcile', 'silent')))
   try {
-    return await compareWindow(engine, window)
+    return await compareAll(engine, window)
   } finally {
     await engine.store.close()
   }
 }
 
-async function compareWindow(engine: Engine, window: { from: Date; to: Date }): Promise<number> {
-  const request = { provider: engine.provider.name, requestedBy: BY_COMMAND, ...window }
+/** Compares with one provider after the other. Returns the exit code. */
+async function compareAll(engine: Engine, window: Compared): Promise<number> {
+  const names = engine.providers.all.map(({ name }) => name)
+  let exitCode = 0
+  for (const name of names) {
+    if (names.length > 1) process.stdout.write(`Provider ${name}\n`)
+    exitCode = Math.max(exitCode, await compareWindow(engine, name, window))
+  }
+  return exitCode
+}
+
+async function compareWindow(engine: Engine, provider: string, window: Compared): Promise<number> {
+  const request = { provider, requestedBy: BY_COMMAND, ...window }
   const run = await insertRun(engine.store.sql, request)
   const shown: Finding[] = []
   const progress = process.stderr.isTTY ? barOn(process.stderr) : linesOn(process.stderr)
@@ -83,11 +99,7 @@ async function compareWindow(engine: Engine, window: { from: Date; to: Date }): 
   return counts.open > 0 ? FOUND_SOMETHING : 0
 }
 
-function summaryOf(
-  { from, to }: { from: Date; to: Date },
-  counts: Counts,
-  shown: readonly Finding[],
-): string {
+function summaryOf({ from, to }: Compared, counts: Counts, shown: readonly Finding[]): string {
   const { payments, refunds, movements, open, found } = counts
   const compared = `${payments} payments, ${refunds} refunds and ${movements} movements`
   const lines = [

@@ -10,14 +10,15 @@ import { resumeOperation } from '../../src/recovery/resume-operation.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { captured } from '../operations/made-payments.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 
 let t: TestEngine
 
 beforeAll(async () => {
   const started = await startTestEngine()
-  const { provider } = started.engine
+  const provider = stripeOf(started.engine)
   const keyless = { ...provider, capabilities: { ...provider.capabilities, keys: null } }
-  t = { ...started, engine: { ...started.engine, provider: keyless } }
+  t = { ...started, engine: withProvider(started.engine, keyless) }
 })
 
 afterEach(async () => {

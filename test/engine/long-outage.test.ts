@@ -8,7 +8,7 @@ import { guardProvider } from '../../src/provider/guard-provider.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
-import { withoutRetries } from '../support/engine-doubles.ts'
+import { stripeOf, withoutRetries, withProvider } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 
 const LIMIT = 3
@@ -35,7 +35,7 @@ async function runTimes(ref: Accepted, times: number, engine = t.engine): Promis
 /** An engine whose calls reach another address, or with another secret key. */
 function engineWith(options: { apiBase?: string; secretKey?: string }) {
   const usual = { secretKey: 'sk_test_mock', apiBase: t.provider.url, timeoutMs: 10_000 }
-  return { ...t.engine, provider: createStripeProvider({ ...usual, ...options }) }
+  return withProvider(t.engine, createStripeProvider({ ...usual, ...options }))
 }
 
 const outages: { title: string; begin: () => Promise<TestEngine['engine']> }[] = [
@@ -60,7 +60,7 @@ const outages: { title: string; begin: () => Promise<TestEngine['engine']> }[] =
     async begin() {
       await t.provider.addFault({ ...everyPost, fault: 'rate_limited', times: 1 })
       const settings = { failures: 1, openMs: 3_600_000 }
-      return { ...t.engine, provider: guardProvider(t.engine.provider, settings) }
+      return withProvider(t.engine, guardProvider(stripeOf(t.engine), settings))
     },
   },
 ]

@@ -6,7 +6,7 @@ import { showPaymentId, type Payment } from '../../src/domain/payments/payment.t
 import { reminderOf, type ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
+import { aroundCall, stripeOf, withoutRetries } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
@@ -116,7 +116,7 @@ describe('one payment, its cardholder, and up to four events', () => {
       operationId: ref.id,
       sendBeforeMs: Infinity,
     }
-    const outcome = await t.engine.provider.calls.authorize.execute(
+    const outcome = await stripeOf(t.engine).calls.authorize.execute(
       { payment: await t.readPayment(ref) },
       identity,
     )

@@ -19,6 +19,7 @@ import {
   aroundCommit,
   connectionLost,
   withoutRetries,
+  withProvider,
 } from '../support/engine-doubles.ts'
 import type { Accepted, TestEngine } from '../support/engine.ts'
 import { expectNoStatusRepeated } from '../support/events.ts'
@@ -146,7 +147,7 @@ describe.each(fixtures)('$operation', (row) => {
       timeoutMs: t.engine.settings.PROVIDER_TIMEOUT_MS,
     })
 
-    expect(await run(ref, withoutRetries({ ...t.engine, provider }))).toBe('gave_up')
+    expect(await run(ref, withoutRetries(withProvider(t.engine, provider)))).toBe('gave_up')
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable', in_doubt: false })
     expect(await executedOf(kind)).toEqual([])

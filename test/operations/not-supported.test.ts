@@ -19,7 +19,7 @@ beforeAll(async () => {
     void: false,
     amounts: { chargeMinimaMinor: new Map([['usd', 2_000]]), steps: new Map([['eur', 5]]) },
   }
-  service = await startServiceInProcess({}, undefined, { capabilities })
+  service = await startServiceInProcess({}, undefined, { capabilitiesOf: () => capabilities })
   tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
 })
 

@@ -10,6 +10,7 @@ import type {
   ProviderCall,
 } from '../../src/provider/payment-provider.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 
 let t: TestEngine
 beforeAll(async () => {
@@ -29,7 +30,7 @@ const declined = {
 
 /** A provider with these outcomes of authorizations, and a count of the executed ones. */
 function providerWith(outcomes: Outcome<Authorization>[]) {
-  const { provider } = t.engine
+  const provider = stripeOf(t.engine)
   const execute = () => {
     counting.executed += 1
     return Promise.resolve(outcomes.shift() ?? lost)
@@ -122,8 +123,7 @@ test('an operation in doubt stays in doubt when the circuit opens', async () => 
   // The second of the three tries of the call is no longer made.
   const provider = providerWith([lost])
   const engine = {
-    ...t.engine,
-    provider: guardProvider(provider, { failures: 1, openMs: 60_000 }),
+    ...withProvider(t.engine, guardProvider(provider, { failures: 1, openMs: 60_000 })),
     settings: { ...t.engine.settings, JOB_RETRY_LIMIT: 1 },
   }
   const ref = await t.accept()
@@ -136,7 +136,7 @@ test('an operation in doubt stays in doubt when the circuit opens', async () => 
 })
 
 test('guards every call of the port', async () => {
-  const { provider } = t.engine
+  const provider = stripeOf(t.engine)
   const calls = Object.keys(provider.calls) as CallName[]
 
   for (const name of calls) {

@@ -21,8 +21,9 @@ import {
 import { newRefund } from '../../dev/stripe-stand-in/refunds/refund.ts'
 import { openStorage, type Storage } from '../../dev/stripe-stand-in/storage.ts'
 import { systemClock } from '../../src/engine/clock.ts'
+import { createProviders } from '../../src/provider/providers.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
-import type { ComparisonParts } from '../../src/reconciliation/comparison.ts'
+import type { RunParts } from '../../src/reconciliation/carry-out-run.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
@@ -57,7 +58,7 @@ export interface Booked {
 }
 
 export interface Books {
-  readonly parts: ComparisonParts
+  readonly parts: RunParts
   readonly store: Store
   readonly databaseUrl: string
   readonly provider: RunningProvider
@@ -96,11 +97,13 @@ export async function openBooks(): Promise<Books> {
     tenantIds,
     parts: {
       store,
-      provider: createStripeProvider({
-        secretKey: 'sk_test_mock',
-        apiBase: provider.url,
-        timeoutMs: 10_000,
-      }),
+      providers: createProviders([
+        createStripeProvider({
+          secretKey: 'sk_test_mock',
+          apiBase: provider.url,
+          timeoutMs: 10_000,
+        }),
+      ]),
       clock: systemClock,
       log: pino({ level: 'silent' }),
     },

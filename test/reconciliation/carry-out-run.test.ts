@@ -17,6 +17,7 @@ import type {
 } from '../../src/provider/payment-provider.ts'
 import { carryOutRun } from '../../src/reconciliation/carry-out-run.ts'
 import { idAt, metadataOf, newIntent, openBooks, window, type Booked, type Books } from './books.ts'
+import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 
 let books: Books
 
@@ -219,14 +220,14 @@ describe('thousands of payments', () => {
     const booked = await books.fill(MANY)
 
     const listed: Window[] = []
-    const { provider } = books.parts
+    const provider = stripeOf(books.parts)
     const listMovements: PaymentProvider['listMovements'] = (asked) => {
       listed.push(asked)
       return provider.listMovements(asked)
     }
 
     const agreed = await carryOutRun(
-      { ...books.parts, provider: { ...provider, listMovements } },
+      withProvider(books.parts, { ...provider, listMovements }),
       (await books.newRun()).id,
     )
 
@@ -425,12 +426,12 @@ describe('a run', () => {
 
   function withPages(pages: () => AsyncIterable<ProviderPayment[]>): Books['parts'] {
     const provider: PaymentProvider = {
-      ...books.parts.provider,
+      ...stripeOf(books.parts),
       listPayments: pages,
       listRefunds: emptyPages,
       listMovements: emptyPages,
     }
-    return { ...books.parts, provider }
+    return withProvider(books.parts, provider)
   }
 
   const recordNumbered = (number: number): ProviderPayment => ({
@@ -484,7 +485,7 @@ describe('a run', () => {
    * in the first list.
    */
   function failingOnce(isLate: (movementId: string) => boolean): Books['parts'] {
-    const { provider } = books.parts
+    const provider = stripeOf(books.parts)
     let lists = 0
     const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
       lists += 1
@@ -494,7 +495,7 @@ describe('a run', () => {
       }
       if (list === 2) throw new Error('the line is dead')
     }
-    return { ...books.parts, provider: { ...provider, listMovements } }
+    return withProvider(books.parts, { ...provider, listMovements })
   }
 
   test('does not take a late movement of an earlier try for a second movement', async () => {
@@ -516,13 +517,13 @@ describe('a run', () => {
       const expected: Expected[] = []
       for (const [, plant] of planted) expected.push(await plant(taker))
       const run = await books.newRun()
-      const { provider } = books.parts
+      const provider = stripeOf(books.parts)
       const listMovements: PaymentProvider['listMovements'] = async function* (asked) {
         if (moment === 'first') await carryOutRun(books.parts, run.id)
         yield* provider.listMovements(asked)
         if (moment === 'last') await carryOutRun(books.parts, run.id)
       }
-      const overtaken = { ...books.parts, provider: { ...provider, listMovements } }
+      const overtaken = withProvider(books.parts, { ...provider, listMovements })
 
       expect(await carryOutRun(overtaken, run.id)).toBeUndefined()
 
@@ -616,16 +617,18 @@ describe('a run', () => {
     }
     let reads = 0
     const provider: PaymentProvider = {
-      ...books.parts.provider,
+      ...stripeOf(books.parts),
       readPayment(id) {
         reads += 1
         ending.abort(new Error('told to'))
-        return books.parts.provider.readPayment(id)
+        return stripeOf(books.parts).readPayment(id)
       },
     }
     const run = await books.newRun()
 
-    const carriedOut = carryOutRun({ ...books.parts, provider }, run.id, { signal: ending.signal })
+    const carriedOut = carryOutRun(withProvider(books.parts, provider), run.id, {
+      signal: ending.signal,
+    })
 
     await expect(carriedOut).rejects.toThrow('told to')
     expect(reads).toBe(1)
@@ -703,14 +706,17 @@ describe('a run', () => {
 
     const listed: Window[] = []
     const provider: PaymentProvider = {
-      ...books.parts.provider,
+      ...stripeOf(books.parts),
       listMovements(asked) {
         listed.push(asked)
-        return books.parts.provider.listMovements(asked)
+        return stripeOf(books.parts).listMovements(asked)
       },
     }
 
-    const counts = await carryOutRun({ ...books.parts, provider }, (await books.newRun(nextDay)).id)
+    const counts = await carryOutRun(
+      withProvider(books.parts, provider),
+      (await books.newRun(nextDay)).id,
+    )
 
     // The fee is posted with the movement, however late that is found.
     expect(counts).toMatchObject({ found: 0, fees: 1 })

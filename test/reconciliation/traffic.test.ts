@@ -10,6 +10,7 @@ import { captured, held } from '../operations/made-payments.ts'
 import { runWaiting } from '../operations/follow-payment/provider-events.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 
 let t: TestEngine
 
@@ -31,7 +32,7 @@ async function compareNow(provider: Partial<PaymentProvider> = {}) {
     to: new Date(now + HOUR_MS),
     requestedBy: 'test',
   })
-  const parts = { ...t.engine, provider: { ...t.engine.provider, ...provider } }
+  const parts = withProvider(t.engine, { ...stripeOf(t.engine), ...provider })
   return await carryOutRun(parts, run.id)
 }
 
@@ -44,7 +45,7 @@ async function kindsFound() {
 function afterListing(happen: () => Promise<void>): Partial<PaymentProvider> {
   return {
     async *listPayments(window) {
-      for await (const page of t.engine.provider.listPayments(window)) {
+      for await (const page of stripeOf(t.engine).listPayments(window)) {
         await happen()
         yield page
       }
@@ -77,7 +78,7 @@ test('a payment that is captured after it was listed as held is not a difference
 
 test('a payment that is captured between the two looks is not a difference, in either direction', async () => {
   const payment = await held(t)
-  const { provider } = t.engine
+  const provider = stripeOf(t.engine)
 
   const counts = await compareNow({
     async *listPayments(window) {
@@ -164,7 +165,7 @@ test('a payment in progress that the provider already lists is counted once', as
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
   const identity = { providerKey: 'atomic_authorize', operationId: ref.id, sendBeforeMs: Infinity }
-  await t.engine.provider.calls.authorize.execute({ payment }, identity)
+  await stripeOf(t.engine).calls.authorize.execute({ payment }, identity)
 
   expect(await compareNow()).toMatchObject({ payments: 1, in_motion: 1, found: 0 })
 })
@@ -173,7 +174,7 @@ test('the movement of a refund in progress is not judged', async () => {
   const ref = await t.acceptRefund(await captured(t), 500)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
   const identity = { providerKey: 'atomic_refund', operationId: ref.id, sendBeforeMs: Infinity }
-  const executed = await t.engine.provider.calls.refund.execute({ payment, refund }, identity)
+  const executed = await stripeOf(t.engine).calls.refund.execute({ payment, refund }, identity)
 
   const counts = await compareNow(movementsOnly)
 
@@ -187,7 +188,7 @@ test('the movement of a payment that does not name the provider’s yet is not j
   const ref = await t.accept()
   const payment = await t.readPayment(ref)
   const identity = { providerKey: 'atomic_authorize', operationId: ref.id, sendBeforeMs: Infinity }
-  const made = await t.engine.provider.calls.authorize.execute({ payment }, identity)
+  const made = await stripeOf(t.engine).calls.authorize.execute({ payment }, identity)
   if (made.outcome !== 'done') throw new Error('the payment was not authorized')
   await t.provider.stripe.paymentIntents.capture(made.value.providerPaymentId)
 
@@ -204,7 +205,7 @@ test('the movement of a refund that names ours, while ours does not name it, is 
   await runOperation(t.engine, ref)
   const [payment, refund] = [await t.readPayment(ref), await t.readRefund(ref)]
   const identity = { providerKey: 'atomic_again', operationId: ref.id, sendBeforeMs: Infinity }
-  await t.engine.provider.calls.refund.execute({ payment, refund }, identity)
+  await stripeOf(t.engine).calls.refund.execute({ payment, refund }, identity)
 
   await compareNow(movementsOnly)
 

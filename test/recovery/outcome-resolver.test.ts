@@ -15,7 +15,7 @@ import { reap } from '../../src/recovery/reaper.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
-import { aroundCommit, withoutRetries } from '../support/engine-doubles.ts'
+import { aroundCommit, stripeOf, withoutRetries, withProvider } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { refundParameters } from '../../src/provider/stripe/parameters.ts'
@@ -902,11 +902,11 @@ test('a failed check does not affect the others, and is repeated at the next che
   const other = await madeUnknown(table[6] ?? authorization, 'nonsense_body')
   await t.letTimePass(ref, 5)
   await t.letTimePass(other, 5)
-  const { provider } = t.engine
+  const provider = stripeOf(t.engine)
   const throwing = () => Promise.reject(new Error('the adapter is broken'))
   const authorize = { ...provider.calls.authorize, find: throwing }
   const calls = { ...provider.calls, authorize }
-  const broken = { ...t.engine, provider: { ...provider, calls } }
+  const broken = withProvider(t.engine, { ...provider, calls })
 
   expect(await resolveDue(broken)).toMatchObject({ settled: 1, unclear: 1 })
 

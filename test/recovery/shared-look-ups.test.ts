@@ -6,7 +6,7 @@ import { runOperation } from '../../src/engine/run-phases.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { payment as paying } from '../dev/stripe-stand-in/running-provider.ts'
-import { withoutRetries } from '../support/engine-doubles.ts'
+import { withoutRetries, withProvider } from '../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
 
 let t: TestEngine
@@ -60,7 +60,7 @@ test('a look-up that finds no turn is postponed, and costs the operation no chec
     readsPerSecond: 1,
   })
 
-  const counts = await resolveDue({ ...t.engine, provider })
+  const counts = await resolveDue(withProvider(t.engine, provider))
 
   expect(counts).toMatchObject({ settled: 1, postponed: 1, unclear: 0, found: 0 })
   const rows = await t.engine.store.sql`

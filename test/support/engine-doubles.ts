@@ -3,7 +3,26 @@
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../src/domain/payments/payment.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import type { CallIdentity, CallName, ProviderCall } from '../../src/provider/payment-provider.ts'
+import type {
+  CallIdentity,
+  CallName,
+  PaymentProvider,
+  ProviderCall,
+} from '../../src/provider/payment-provider.ts'
+import { createProviders } from '../../src/provider/providers.ts'
+
+/** The only provider of a test's engine. */
+export function stripeOf({ providers }: Pick<Engine, 'providers'>): PaymentProvider {
+  return providers.named('stripe')
+}
+
+/** Returns an engine, or parts of one, with this provider alone. */
+export function withProvider<Parts extends Pick<Engine, 'providers'>>(
+  parts: Parts,
+  provider: PaymentProvider,
+): Parts {
+  return { ...parts, providers: createProviders([provider]) }
+}
 
 /** Returns an engine for which every attempt is the last one. */
 export function withoutRetries(engine: Engine): Engine {
@@ -22,12 +41,12 @@ export function aroundCall(
     request: { readonly payment: Payment },
   ) => Promise<unknown>,
 ): Engine {
-  const { provider } = engine
+  const provider = stripeOf(engine)
   const { execute, find } = provider.calls[call] as ProviderCall<unknown, never>
   const wrapped = (request: { readonly payment: Payment }, identity: CallIdentity) =>
     wrapper(() => execute(request, identity), request)
   const calls = { ...provider.calls, [call]: { execute: wrapped, find } }
-  return { ...engine, provider: { ...provider, calls } }
+  return withProvider(engine, { ...provider, calls })
 }
 
 /** The start of the statement that records a phase. It commits without an explicit transaction. */

@@ -21,6 +21,7 @@ import type { ApiParts } from '../../src/http/endpoint.ts'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
+import { createProviders } from '../../src/provider/providers.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { startProvider, type RunningProvider } from '../dev/stripe-stand-in/running-provider.ts'
 import { AMOUNT_MINOR } from '../operations/amount.ts'
@@ -127,7 +128,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       parts: {
         store,
         providerName: 'stripe',
-        capabilities: stripeCapabilities,
+        capabilitiesOf: () => stripeCapabilities,
       } as unknown as ApiParts,
       request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,
       tenantId,
@@ -149,11 +150,13 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       store,
       claim: batchClaims(sql),
       record: batchRecords(),
-      provider: createStripeProvider({
-        secretKey: 'sk_test_mock',
-        apiBase: provider.url,
-        timeoutMs: settings.PROVIDER_TIMEOUT_MS,
-      }),
+      providers: createProviders([
+        createStripeProvider({
+          secretKey: 'sk_test_mock',
+          apiBase: provider.url,
+          timeoutMs: settings.PROVIDER_TIMEOUT_MS,
+        }),
+      ]),
       settings,
       clock: {
         now: () => new Date(),

@@ -16,6 +16,7 @@ import {
 } from '../../workers/reconciliation-worker.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { startService } from '../support/service.ts'
+import { stripeOf } from '../support/engine-doubles.ts'
 
 let t: TestEngine
 
@@ -171,7 +172,7 @@ describe('the job', () => {
   test('ends early when its worker shuts down, and is left to another worker', async () => {
     const { id } = await requestReconciliation(t.engine.store.sql, request)
     await t.accept()
-    const [provider, stopping] = [t.engine.provider, new AbortController()]
+    const [provider, stopping] = [stripeOf(t.engine), new AbortController()]
     Object.assign(provider, {
       async *listPayments() {
         stopping.abort(new Error('the worker stops'))

@@ -53,7 +53,7 @@ async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string):
   refuseCardNumberInBody(body, own.settings)
   const payment = paymentRequestOf(body)
   const problem = findChargeProblem(
-    parts.capabilities.amounts,
+    parts.capabilitiesOf(parts.providerName).amounts,
     payment.amountMinor,
     payment.currency,
   )

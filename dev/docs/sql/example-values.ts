@@ -149,7 +149,7 @@ export const phaseRun = {
 }
 
 export const repeatRule: RepeatRule = {
-  keyWindowSeconds: RETENTION_SECONDS,
+  keyWindows: [{ provider: 'stripe', seconds: RETENTION_SECONDS }],
   localPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
   attempts: 10,
 }
@@ -173,6 +173,7 @@ export const overview: OperationOverview = {
   checkedAt: null,
   evidence: null,
   paymentId: ID,
+  provider: PROVIDER,
   refundId: null,
   createdAt: NOW,
   finishedAt: NOW,

@@ -135,8 +135,7 @@ export const operationExamples: readonly Example[] = [
       openFindingsOfStuck(sql, {
         lastDelaySeconds: 60,
         unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
-        settleSeconds: 30,
-        keyWindowSeconds: 3_600,
+        limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
         afterMs: 30_000,
       }),
     { variant: 'The findings are then written by `openFindings`.' },

@@ -212,6 +212,7 @@ export interface AbandonedOperation {
   readonly refundId: string | null
   readonly recoveryPoint: string
   readonly reason: string | null
+  readonly provider: string
 }
 
 /**
@@ -224,17 +225,24 @@ export async function keepIfPartlyExecuted(
   { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<AbandonedOperation[]> {
   return await tx<AbandonedOperation[]>`
-    update idempotency_keys
-    set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
-    where ${seesEveryTenant(tx)} and (tenant_id, id) in (
-      select tenant_id, id from idempotency_keys
-      where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
-      order by expires_at
-      limit ${limit}
+    with kept as (
+      update idempotency_keys
+      set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
+      where (tenant_id, id) in (
+        select tenant_id, id from idempotency_keys
+        where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
+        order by expires_at
+        limit ${limit}
+      )
+      and ${mayHaveEffect(tx)}
+      returning *
     )
-    and ${mayHaveEffect(tx)}
-    returning
-      tenant_id as "tenantId", id, operation, payment_id as "paymentId", refund_id as "refundId",
-      recovery_point as "recoveryPoint", last_error as reason
+    select
+      kept.tenant_id as "tenantId", kept.id, kept.operation, kept.payment_id as "paymentId",
+      kept.refund_id as "refundId", kept.recovery_point as "recoveryPoint",
+      kept.last_error as reason, payments.provider
+    from kept
+    join payments on payments.tenant_id = kept.tenant_id and payments.id = kept.payment_id
+    where ${seesEveryTenant(tx)}
   `
 }

@@ -23,8 +23,8 @@ export interface LocalPhase {
 
 /** When a phase may be repeated without looking up its outcome. */
 export interface RepeatRule {
-  /** How long the provider remembers an idempotency key. */
-  readonly keyWindowSeconds: number
+  /** For how long each provider remembers an idempotency key. Any other provider remembers none. */
+  readonly keyWindows: readonly { readonly provider: string; readonly seconds: number }[]
   readonly localPhases: readonly LocalPhase[]
   /** The limit of claims: after more, the operation itself may crash its owners. */
   readonly attempts: number
@@ -40,11 +40,12 @@ const SCAN_LIMIT = 1_000
  * repeated: it is local, or the provider still remembers the idempotency key of its call, and the
  * operation was not claimed too often. The call of an owner that went silent is in doubt.
  *
+ * @param rule `any`: every phase may be repeated.
  * @param only one operation, instead of the oldest `limit`.
  */
 export async function resumeIfExpired(
   sql: Sql | Transaction,
-  rule: RepeatRule,
+  rule: RepeatRule | 'any',
   limit: number,
   only?: OperationRef,
 ): Promise<OperationRef[]> {
@@ -52,7 +53,7 @@ export async function resumeIfExpired(
     with chosen as materialized (
       select tenant_id, id from idempotency_keys
       where status = 'processing' and lease_expires_at < now()
-        and ${mayRepeat(sql, rule)}
+        and ${rule === 'any' ? sql`true` : mayRepeat(sql, rule)}
         ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
       order by created_at
       limit ${limit}
@@ -73,18 +74,26 @@ export async function resumeIfExpired(
 
 function mayRepeat(
   sql: Sql | Transaction,
-  { keyWindowSeconds, localPhases, attempts }: RepeatRule,
+  { keyWindows, localPhases, attempts }: RepeatRule,
 ): Fragment {
   return sql`
-    attempts <= ${attempts} and coalesce(
-      phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'
+    attempts <= ${attempts} and (
+      exists (
+        select from payments
+        join unnest(
+          ${keyWindows.map(({ provider }) => provider)}::text[],
+          ${keyWindows.map(({ seconds }) => seconds)}::float8[]
+        ) as key_window (provider, seconds) on key_window.provider = payments.provider
+        where payments.tenant_id = idempotency_keys.tenant_id
+          and payments.id = idempotency_keys.payment_id
+          and idempotency_keys.phase_began_at > now() - key_window.seconds * interval '1 second'
+      )
       or (operation, recovery_point) in (
         select * from unnest(
           ${localPhases.map((phase) => phase.operation)}::text[],
           ${localPhases.map((phase) => phase.recoveryPoint)}::text[]
         )
-      ),
-      false
+      )
     )
   `
 }

@@ -11,6 +11,13 @@ export interface PhaseName {
   readonly recoveryPoint: string
 }
 
+/** What counts for the calls of one provider. */
+export interface ProviderLimits {
+  readonly provider: string
+  readonly settleSeconds: number
+  readonly keyWindowSeconds: number
+}
+
 /**
  * Opens a finding for each unknown operation whose last check is over, even if clients or operators
  * request more checks, and sooner if no check can prove that its call did not happen, unless a person has closed the finding of this unknown outcome. Returns the
@@ -19,8 +26,8 @@ export interface PhaseName {
  * @param lastDelaySeconds the delay of the last check, after the outcome became unknown.
  * @param unprovable the phases whose absence only an operator can state, once their failure is kept
  *   or their provider key may be forgotten.
- * @param settleSeconds the delay after which their finding opens.
- * @param keyWindowSeconds how long the provider remembers a key.
+ * @param limits of each provider: the delay after which such a finding opens, and how long the
+ *   provider remembers a key.
  * @param afterMs the time limit of that check.
  */
 export async function openFindingsOfStuck(
@@ -28,23 +35,27 @@ export async function openFindingsOfStuck(
   {
     lastDelaySeconds,
     unprovable,
-    settleSeconds,
-    keyWindowSeconds,
+    limits,
     afterMs,
   }: {
     lastDelaySeconds: number
     unprovable: readonly PhaseName[]
-    settleSeconds: number
-    keyWindowSeconds: number
+    limits: readonly ProviderLimits[]
     afterMs: number
   },
 ): Promise<number> {
   const rows = await sql<StuckRow[]>`
     with stuck as (
-      select operation.*, payments.provider
+      select operation.*, payments.provider, limits.settle_seconds, limits.key_window_seconds
       from idempotency_keys as operation
       join payments
         on payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
+      left join unnest(
+        ${limits.map(({ provider }) => provider)}::text[],
+        ${limits.map((of) => Math.min(of.settleSeconds, lastDelaySeconds))}::float8[],
+        ${limits.map(({ keyWindowSeconds }) => keyWindowSeconds)}::float8[]
+      ) as limits (provider, settle_seconds, key_window_seconds)
+        on limits.provider = payments.provider
       where operation.status = 'unknown'
     )
     select
@@ -55,13 +66,13 @@ export async function openFindingsOfStuck(
       select stuck.unknown_at + interval '1 second' * case
         when (
           stuck.failure_kept
-          or stuck.phase_began_at < now() - ${keyWindowSeconds} * interval '1 second'
+          or stuck.phase_began_at < now() - stuck.key_window_seconds * interval '1 second'
         ) and (stuck.operation, stuck.recovery_point) in (
           select * from unnest(
             ${unprovable.map((phase) => phase.operation)}::text[],
             ${unprovable.map((phase) => phase.recoveryPoint)}::text[]
           )
-        ) then ${Math.min(settleSeconds, lastDelaySeconds)}::float8
+        ) then coalesce(stuck.settle_seconds, ${lastDelaySeconds}::float8)
         else ${lastDelaySeconds}::float8 end as at
     ) as last_check
     where ${seesEveryTenant(sql)}

@@ -97,11 +97,11 @@ function isUnverified(resolution: Resolution): boolean {
 
 /** Within the window a retry repeats the call with the same provider key, which is harmless. */
 function refusePastKeyWindow(
-  { capabilities, settings }: ApiParts,
-  { phaseAgeMs }: OperationOverview,
+  { capabilitiesOf, settings }: ApiParts,
+  { phaseAgeMs, provider }: OperationOverview,
   resolution: Resolution,
 ): void {
-  const windowMs = keyWindowSeconds(capabilities, settings) * 1_000
+  const windowMs = keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
   const isPast = phaseAgeMs === null || phaseAgeMs >= windowMs
   if (isPast && isUnverified(resolution)) throw new ProblemError('key-window-passed')
 }

@@ -83,7 +83,8 @@ export function presentOperation(
 }
 
 function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
-  const keyWindowMs = keyWindowSeconds(parts.capabilities, parts.settings) * 1_000
+  const capabilities = parts.capabilitiesOf(operation.provider ?? '')
+  const keyWindowMs = keyWindowSeconds(capabilities, parts.settings) * 1_000
   return resumptionOf({ ...operation, callsProvider: callsProvider(parts, operation) }, keyWindowMs)
 }
 

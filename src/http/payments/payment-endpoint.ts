@@ -56,7 +56,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       const valid = validateBody(route.body, body)
       const payment = await findRequestedPayment(parts, request, tenantId)
       const parameters = route.parameters(valid, payment)
-      return refusing(route.refuses?.(valid, payment, parts.capabilities), {
+      return refusing(route.refuses?.(valid, payment, parts.capabilitiesOf(payment.provider)), {
         paymentId: payment.id,
         parameters,
         details: {},

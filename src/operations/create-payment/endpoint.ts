@@ -19,12 +19,14 @@ export const createPaymentEndpoint = keyedEndpoint({
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
     const payment = paymentRequestOf(body)
+    const { providerName: provider } = parts
+    const { amounts } = parts.capabilitiesOf(provider)
     const problem =
       findReferenceProblem(parts, payment.reference) ??
-      findChargeProblem(parts.capabilities.amounts, payment.amountMinor, payment.currency)
+      findChargeProblem(amounts, payment.amountMinor, payment.currency)
     return refusing(problem, {
       paymentId: randomUUIDv7(),
-      details: detailsOfPayment(payment, parts.providerName),
+      details: detailsOfPayment(payment, provider),
       resource: insertPayments,
       explainRefusal: () => Promise.resolve(customerNotFound()),
     })

@@ -33,7 +33,7 @@ export const createRefundEndpoint = keyedEndpoint({
     }
     const problem =
       findReferenceProblem(parts, refund.reference) ??
-      findPartProblem(parts.capabilities.amounts, amount, payment.currency)
+      findPartProblem(parts.capabilitiesOf(payment.provider).amounts, amount, payment.currency)
     return refusing(problem, {
       paymentId: payment.id,
       refundId: randomUUIDv7(),

@@ -26,8 +26,8 @@ export async function applyDisputeEvent(
   const started = known && (await findIdempotencyKey(sql, known.tenantId, key))
   // While its operation works, the event waits without another read at the provider.
   if (known && started) return await pursue(engine, started, known)
-  const theirs = await engine.provider.readDispute(event.objectId)
-  const payment = theirs && (await findPaymentOf(engine, theirs))
+  const theirs = await engine.providers.named(event.provider).readDispute(event.objectId)
+  const payment = theirs && (await findPaymentOf(engine, event.provider, theirs))
   if (theirs === undefined || payment === undefined) return 'unmatched'
   await nameSubjectIfUnnamed(sql, event, payment)
   return await follow(engine, payment, theirs, key)
@@ -38,13 +38,14 @@ export async function applyDisputeEvent(
  * payment can be disputed, so no payment is found too early.
  */
 export async function findPaymentOf(
-  { store, provider }: Engine,
+  { store }: Engine,
+  provider: string,
   { providerPaymentId, correlation }: PaymentOfObject,
 ): Promise<Payment | undefined> {
   if (providerPaymentId === null) return undefined
   const named = correlation && { tenantId: correlation.tenantId, id: correlation.paymentId }
   const wanted = [{ objectId: providerPaymentId, named }]
-  const payments = await findPaymentsOf(store.sql, provider.name, wanted)
+  const payments = await findPaymentsOf(store.sql, provider, wanted)
   return payments.find((payment) => payment.providerPaymentId === providerPaymentId)
 }
 

@@ -12,8 +12,8 @@ export async function applyEarlyFraudWarning(
   engine: Engine,
   event: StoredProviderEvent,
 ): Promise<EventResult> {
-  const warning = await engine.provider.readEarlyFraudWarning(event.objectId)
-  const payment = warning && (await findPaymentOf(engine, warning))
+  const warning = await engine.providers.named(event.provider).readEarlyFraudWarning(event.objectId)
+  const payment = warning && (await findPaymentOf(engine, event.provider, warning))
   if (payment === undefined) return 'unmatched'
   const isNew = await announceEarlyFraudWarning(engine.store.sql, payment, event)
   if (isNew) engine.observe.insertedEvents(EARLY_FRAUD_WARNING, 1)

@@ -82,7 +82,7 @@ async function follow(
   event: StoredProviderEvent,
   payment: Payment,
 ): Promise<EventResult> {
-  const looked = await engine.provider.retrieve(payment)
+  const looked = await engine.providers.named(payment.provider).retrieve(payment)
   if (looked.outcome !== 'done') return 'pending'
   if (hasMovedOn(payment, looked.value)) {
     const key = keyOfProviderEvent(event)

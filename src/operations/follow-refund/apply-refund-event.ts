@@ -19,7 +19,7 @@ export async function applyRefundEvent(
   // Its operation works on it, and may have read it before this change.
   if (refund.status === 'processing' || refund.status === 'unknown') return 'pending'
   if (!followed.includes(refund.status)) return 'ignored'
-  const looked = await engine.provider.retrieveRefund(refund)
+  const looked = await engine.providers.named(event.provider).retrieveRefund(refund)
   if (looked.outcome !== 'done') return 'pending'
   if (!refundHasMovedOn(refund, looked.value)) return 'ignored'
   const { tenantId, id: refundId, paymentId } = refund

@@ -22,12 +22,13 @@ export async function applySurplusEvent(
   const key = keyOfRelease(providerPaymentId)
   const started = await findIdempotencyKey(sql, tenantId, key)
   if (started !== undefined) return await pursue(engine, started, payment)
-  const theirs = await engine.provider.readPayment(providerPaymentId)
+  const provider = engine.providers.named(event.provider)
+  const theirs = await provider.readPayment(providerPaymentId)
   if (theirs === undefined || !isSurplusHold(payment, theirs)) return 'unmatched'
   const { amountMinor } = theirs
   if (amountMinor !== payment.amountMinor) {
     // One answer may be wrong: another amount counts only if a second look shows it too.
-    const again = await engine.provider.readPayment(providerPaymentId)
+    const again = await provider.readPayment(providerPaymentId)
     if (again?.amountMinor !== amountMinor) return 'pending'
   }
   const parameters = { providerPaymentId, amountMinor } satisfies ReleaseParameters

@@ -8,7 +8,7 @@ import type { ApiParts } from '../../../src/http/endpoint.ts'
 import { capturePaymentEndpoint } from '../../../src/operations/capture-payment/endpoint.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
-import { withoutRetries } from '../../support/engine-doubles.ts'
+import { stripeOf, withoutRetries } from '../../support/engine-doubles.ts'
 import {
   startTestEngine,
   type Accepted,
@@ -124,8 +124,9 @@ test('the current amount is refused, because a look-up could not show whether it
 describe('a capture that was requested before the amount changed', () => {
   test('is refused by the statement that marks the payment as processing', async () => {
     const payment = await held(t)
-    const { store, provider } = t.engine
-    const parts = { store, capabilities: provider.capabilities }
+    const { store } = t.engine
+    const provider = stripeOf(t.engine)
+    const parts = { store, capabilitiesOf: () => provider.capabilities }
     const draft = await capturePaymentEndpoint.readBeforeKey({
       parts: parts as unknown as ApiParts,
       request: { params: { id: showPaymentId(payment.paymentId) } } as unknown as Request,

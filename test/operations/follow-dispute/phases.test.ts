@@ -8,6 +8,7 @@ import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
 import { deliverOf, disputed, FEE, move, paid, stateOf } from './disputes.ts'
+import { stripeOf, withProvider } from '../../support/engine-doubles.ts'
 
 let t: TestEngine
 
@@ -36,12 +37,12 @@ test('a dispute posts its amount and its fee', async () => {
 
 test('an event reads its dispute once, however often it waits for its operation', async () => {
   const reads: string[] = []
-  const { provider } = t.engine
+  const provider = stripeOf(t.engine)
   const readDispute = async (id: string) => {
     reads.push(id)
     return await provider.readDispute(id)
   }
-  const engine = { ...t.engine, provider: { ...provider, readDispute } }
+  const engine = withProvider(t.engine, { ...provider, readDispute })
   const dispute = await disputed(t)
   const event = await deliverOf({ ...t, engine }, dispute)
 

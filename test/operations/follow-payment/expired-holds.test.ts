@@ -15,7 +15,7 @@ import { applyProviderEvent } from '../../../src/operations/apply-provider-event
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { watchHolds } from '../../../src/recovery/expiring-holds.ts'
-import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
+import { aroundCall, stripeOf, withoutRetries, withProvider } from '../../support/engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf } from '../../support/records.ts'
@@ -141,26 +141,23 @@ describe('capture_before', () => {
   })
 
   test('stays null when the provider does not say it', async () => {
-    const { provider } = t.engine
+    const provider = stripeOf(t.engine)
     const { authorize } = provider.calls
-    const silent = {
-      ...t.engine,
-      provider: {
-        ...provider,
-        calls: {
-          ...provider.calls,
-          authorize: {
-            ...authorize,
-            execute: async (...call: Parameters<typeof authorize.execute>) => {
-              const outcome = await authorize.execute(...call)
-              return outcome.outcome === 'done' && outcome.value.status === 'held'
-                ? { ...outcome, value: { ...outcome.value, captureBefore: null } }
-                : outcome
-            },
+    const silent = withProvider(t.engine, {
+      ...provider,
+      calls: {
+        ...provider.calls,
+        authorize: {
+          ...authorize,
+          execute: async (...call: Parameters<typeof authorize.execute>) => {
+            const outcome = await authorize.execute(...call)
+            return outcome.outcome === 'done' && outcome.value.status === 'held'
+              ? { ...outcome, value: { ...outcome.value, captureBefore: null } }
+              : outcome
           },
         },
       },
-    }
+    })
     const ref = await t.accept({ captureMethod: 'manual' })
     await runOperation(silent, ref)
 

@@ -8,7 +8,7 @@ import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
-import { withoutRetries } from '../../support/engine-doubles.ts'
+import { stripeOf, withoutRetries } from '../../support/engine-doubles.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
@@ -31,7 +31,7 @@ async function authorizeAgain(ref: PaymentRef, paymentMethod = 'pm_card_visa'): 
     operationId: ref.paymentId,
     sendBeforeMs: Infinity,
   }
-  const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
+  const outcome = await stripeOf(t.engine).calls.authorize.execute({ payment }, identity)
   return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
 }
 
@@ -133,7 +133,7 @@ async function authorizeOther(ref: PaymentRef, terms: Partial<Payment>): Promise
     operationId: ref.paymentId,
     sendBeforeMs: Infinity,
   }
-  const outcome = await t.engine.provider.calls.authorize.execute({ payment }, identity)
+  const outcome = await stripeOf(t.engine).calls.authorize.execute({ payment }, identity)
   return (outcome as { value: { providerPaymentId: string } }).value.providerPaymentId
 }
 
@@ -179,7 +179,7 @@ test('a second intent that was captured is left to a person', async () => {
     operationId: ref.paymentId,
     sendBeforeMs: Infinity,
   }
-  await t.engine.provider.calls.capture.execute({ payment }, identity)
+  await stripeOf(t.engine).calls.capture.execute({ payment }, identity)
 
   expect(await deliver(t.engine, eventOf(ref, surplus))).toBe('unmatched')
 
@@ -231,7 +231,7 @@ describe('a release', () => {
       operationId: operation.id,
       sendBeforeMs: Infinity,
     }
-    await t.engine.provider.calls.capture.execute({ payment }, identity)
+    await stripeOf(t.engine).calls.capture.execute({ payment }, identity)
 
     expect(await applyAll(t, [event])).toEqual(['applied'])
 

@@ -48,13 +48,13 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     patches: [
       {
         file: 'src/engine/call-provider.ts',
-        text: 'if (inDoubt && isPastKeyWindow(engine, phaseAgeMs)) return',
-        replacement: 'if (inDoubt && isPastKeyWindow(engine, phaseAgeMs) && false) return',
+        text: 'if (inDoubt && isPastKeyWindow(engine, claimed, phaseAgeMs)) return',
+        replacement: 'if (inDoubt && isPastKeyWindow(engine, claimed, phaseAgeMs) && false) return',
       },
       {
         file: 'src/db/operations/sweeper.ts',
-        text: "phase_began_at > now() - ${keyWindowSeconds} * interval '1 second'",
-        replacement: '(${keyWindowSeconds}::int >= 0 and phase_began_at is not null)',
+        text: "and idempotency_keys.phase_began_at > now() - key_window.seconds * interval '1 second'",
+        replacement: 'and idempotency_keys.phase_began_at is not null',
       },
     ],
     circumstances: KEYLESS,
@@ -67,8 +67,8 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     patches: [
       {
         file: 'src/engine/call-provider.ts',
-        text: 'if (inDoubt && isPastKeyWindow(engine, ageMs)) {',
-        replacement: 'if (inDoubt && isPastKeyWindow(engine, ageMs) && false) {',
+        text: 'if (inDoubt && isPastKeyWindow(engine, lease, ageMs)) {',
+        replacement: 'if (inDoubt && isPastKeyWindow(engine, lease, ageMs) && false) {',
       },
     ],
     circumstances: KEYLESS,

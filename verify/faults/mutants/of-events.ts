@@ -24,10 +24,10 @@ export const mutantsOfEvents: readonly Mutant[] = [
     patches: [
       {
         file: 'src/operations/follow-payment/apply-payment-event.ts',
-        text: 'const looked = await engine.provider.retrieve(payment)',
+        text: 'const looked = await engine.providers.named(payment.provider).retrieve(payment)',
         replacement: `const looked = event.type.endsWith('succeeded')
     ? { outcome: 'done' as const, value: { status: 'held' as const } }
-    : await engine.provider.retrieve(payment)`,
+    : await engine.providers.named(payment.provider).retrieve(payment)`,
       },
       {
         file: 'src/engine/provider-call.ts',

@@ -84,8 +84,8 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/sweeper.ts',
-        text: ' and lease_expires_at < now()\n        and ${mayRepeat(',
-        replacement: '\n        and ${mayRepeat(',
+        text: ' and lease_expires_at < now()\n        and ${rule ===',
+        replacement: '\n        and ${rule ===',
       },
       {
         file: 'src/db/operations/sweeper.ts',

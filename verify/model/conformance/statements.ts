@@ -135,7 +135,7 @@ const EXPIRY_BATCH = {
   },
 }
 const SWEEP_RULE = {
-  keyWindowSeconds: KEY_WINDOW_SECONDS,
+  keyWindows: [{ provider: 'stripe', seconds: KEY_WINDOW_SECONDS }],
   localPhases: [{ operation: 'payment.create', recoveryPoint: 'captured' }],
   attempts: 2,
 }
@@ -387,8 +387,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
     openFindingsOfStuck(sql, {
       lastDelaySeconds: 60,
       unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
-      settleSeconds: 30,
-      keyWindowSeconds: 3_600,
+      limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
       afterMs: 30_000,
     }),
   'close findings': (sql) => closeFindingsOfIdle(sql),

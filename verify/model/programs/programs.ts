@@ -9,6 +9,7 @@ import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import { parseId } from '../../../src/domain/resource-id.ts'
 import type { Answer } from '../../../src/http/responses/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
+import { createProviders } from '../../../src/provider/providers.ts'
 import { stripeCapabilities } from '../../../src/provider/stripe/capabilities.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { WorkerParts } from '../../../workers/worker-parts.ts'
@@ -72,7 +73,7 @@ export function programsOf(
     : stripeCapabilities
   const engineOf = (environment: Environment): Engine => ({
     ...makeEngine(product, settings, environment),
-    provider: { ...environment.provider, capabilities },
+    providers: createProviders([{ ...environment.provider, capabilities }]),
   })
   return {
     work: (operationIds) => async (environment) => {
@@ -154,7 +155,7 @@ function makeEngine(product: Product, settings: Settings, environment: Environme
     },
     claim: product.batchClaims(environment.sql, BATCH_LIMITS),
     record: product.batchRecords(BATCH_LIMITS),
-    provider: environment.provider,
+    providers: createProviders([environment.provider]),
     settings,
     // Time passes only between a request to the environment and its answer.
     clock: { now: () => new Date(0), monotonicMs: environment.now, sleep: () => Promise.resolve() },
@@ -193,7 +194,7 @@ function makeApi(
     wakeWorkers: ignore,
     wakeEventWorkers: ignore,
     providerName: 'stripe',
-    capabilities: stripeCapabilities,
+    capabilitiesOf: () => stripeCapabilities,
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
     limits: {
       places: { whileArriving: <Body>(_request: unknown, read: () => Body): Body => read() },

@@ -37,6 +37,8 @@ export interface OperationOverview extends OperationRef {
   readonly evidence: Readonly<Record<string, unknown>> | null
   /** Null for a local operation. */
   readonly paymentId: string | null
+  /** The provider of the payment; null for a local operation. */
+  readonly provider: string | null
   readonly refundId: string | null
   readonly createdAt: Date
   /** Null until it is completed. */
@@ -65,6 +67,7 @@ interface OverviewRow {
   checked_at: string | null
   evidence: Record<string, unknown> | null
   payment_id: string | null
+  provider: string | null
   refund_id: string | null
   created_at: string
   finished_at: string | null
@@ -92,6 +95,7 @@ function overviewFromRow(row: OverviewRow): OperationOverview {
     checkedAt: momentOrNull(row.checked_at),
     evidence: row.evidence,
     paymentId: row.payment_id,
+    provider: row.provider,
     refundId: row.refund_id,
     createdAt: new Date(row.created_at),
     finishedAt: momentOrNull(row.finished_at),
@@ -110,13 +114,19 @@ const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
   (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
   operation.last_error, operation.unknown_at, operation.next_check_at, operation.checked_at,
   operation.evidence, operation.payment_id, operation.refund_id, operation.created_at,
-  operation.finished_at,
+  operation.finished_at, paid.provider,
   (
     select jsonb_build_object('id', finding.id, 'kind', finding.kind)
     from reconciliation_findings as finding
     where finding.status = 'open' and finding.operation_id = operation.id
     order by finding.opened_at limit 1
   ) as finding
+`
+
+/** A local operation has no payment. `id` stays the operation's. */
+const withPayment = (sql: Sql | Transaction): Fragment => sql`
+  left join (select tenant_id as owner, id as payment_id, provider from payments) as paid
+    on paid.owner = operation.tenant_id and paid.payment_id = operation.payment_id
 `
 
 /** What the listed operations have in common. */
@@ -139,7 +149,7 @@ export async function listOperationOverviews(
   const isNamed = Object.values(names).some((name) => name !== undefined)
   const isOfAnyStatus = isNamed && view === undefined
   const entries = sql`
-    from idempotency_keys as operation where ${seesEveryTenant(sql)}
+    from idempotency_keys as operation ${withPayment(sql)} where ${seesEveryTenant(sql)}
       ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
   `
   const filters = sql`
@@ -189,6 +199,7 @@ export async function findOperationOverview(
     from tenants
     join idempotency_keys as operation
       on operation.tenant_id = tenants.id and operation.id = ${id}
+    ${withPayment(sql)}
     where ${seesEveryTenant(sql)}
   `
   return row && overviewFromRow(row)

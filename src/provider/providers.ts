@@ -1,0 +1,70 @@
+// The providers that a process can call, by name. A payment stays with the provider of its row.
+import type { Done, NotExecuted } from '../domain/operations/outcome.ts'
+import { UNDECLARED } from './capabilities.ts'
+import type { CallName, PaymentProvider, ProviderCall } from './payment-provider.ts'
+
+export interface Providers {
+  /** In the order in which the process was given them. */
+  readonly all: readonly PaymentProvider[]
+  /**
+   * Never throws. For a name that this process does not have, it returns a provider that calls
+   * nothing: calls and reads of a state are `not_executed`, look-ups `unknown`, and lists and reads
+   * of records throw. So its payments wait for a process that has it.
+   */
+  readonly named: (name: string) => PaymentProvider
+}
+
+export function createProviders(all: readonly PaymentProvider[]): Providers {
+  return {
+    all,
+    named: (name) => all.find((provider) => provider.name === name) ?? missingProvider(name),
+  }
+}
+
+function missingProvider(name: string): PaymentProvider {
+  const reason = `this process has no provider ${name}`
+  const exchangeOf = (call: string) => ({ reason, asked: { call }, answered: { error: reason } })
+  const notMade = (call: string) => async (): Promise<Done<never> | NotExecuted> => ({
+    outcome: 'not_executed',
+    asksToWait: true,
+    ...exchangeOf(call),
+  })
+  const callNamed = (call: CallName): ProviderCall<unknown, never> => ({
+    execute: notMade(call),
+    find: async () => ({
+      outcome: 'unknown',
+      notSent: true,
+      ...exchangeOf(call),
+      answered: { error: reason, looked: false },
+    }),
+  })
+  const unread = async () => {
+    throw new Error(reason)
+  }
+  const unlisted = () => {
+    throw new Error(reason)
+  }
+  return {
+    name,
+    capabilities: UNDECLARED,
+    calls: {
+      authorize: callNamed('authorize'),
+      capture: callNamed('capture'),
+      adjust: callNamed('adjust'),
+      cancel: callNamed('cancel'),
+      refund: callNamed('refund'),
+    },
+    retrieve: notMade('retrieve'),
+    retrieveRefund: notMade('retrieveRefund'),
+    retrieveDispute: notMade('retrieveDispute'),
+    readAccount: unread,
+    listPayments: unlisted,
+    listRefunds: unlisted,
+    listDisputes: unlisted,
+    listMovements: unlisted,
+    readPayment: unread,
+    readRefund: unread,
+    readDispute: unread,
+    readEarlyFraudWarning: unread,
+  }
+}
