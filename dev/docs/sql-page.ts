@@ -70,6 +70,7 @@ export const forwarders: Readonly<Record<string, string>> = {
   findReservedKey: '`findEach`, then `findTombstone`',
   grantRightsOnNodes: 'the rights of the role on the other nodes of Citus',
   findCandidates: 'the statements of `listPaymentsOfTenants` that find few payments',
+  hasLongStatements: 'nothing; it tells whether `allowLongStatements` was called',
   inTransaction: '`begin` and `commit` around the statements of its callers',
   markProcessingAgain: '`changePayment`',
   readHealthFigures: '`readWithinLimits`, and in its transaction `selectHealthFigures`',

@@ -8,6 +8,7 @@ import {
 } from '../../../src/db/connection/pool/session-settings.ts'
 import { readServer } from '../../../src/db/connection/server/server.ts'
 import { advanceAnswerEpoch, readAnswerEpoch } from '../../../src/db/idempotency/answer-epochs.ts'
+import { allowLongStatements } from '../../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../../src/db/operators/database-facts.ts'
 import { example, LATER_PAGE, type Example } from './example.ts'
@@ -28,6 +29,7 @@ export const connectionExamples: readonly Example[] = [
     },
     { variant: `A list of ids of payments. ${LATER_PAGE}` },
   ),
+  example(allowLongStatements, (sql) => allowLongStatements(sql)),
   example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
   example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
   example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
