@@ -21,8 +21,9 @@ const SPANS = 'src/tracing/spans.ts'
 const WIRING = 'src/wiring.ts'
 /** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
-/** What a provider promises and can do, as data; `declared.ts` has that of the joined ones. */
+/** Which of them a process has, by name. */
 const PROVIDERS = 'src/provider/providers.ts'
+/** What a provider promises and can do, as data; `declared.ts` has that of the joined ones. */
 const CAPABILITIES = 'src/provider/capabilities.ts'
 const DECLARED = 'src/provider/declared.ts'
 

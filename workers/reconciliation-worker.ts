@@ -36,8 +36,8 @@ export async function workOnReconciliation(
 }
 
 /**
- * Requests the reconciliation of the last day with each provider, unless the schedule already has. It is called every
- * hour, so that no day is left out when no worker runs at the first hour.
+ * Requests the reconciliation of the last day with each provider, unless the schedule already has. It
+ * is called every hour, so that no day is left out when no worker runs at the first hour.
  */
 export async function requestDailyReconciliation({
   store,

@@ -44,15 +44,11 @@ export async function callProvider(
 /** Makes the call, and repeats it within the lease. */
 async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise<Call> {
   const lease = await renewForCall(engine, claimed)
+  const provider = providerOf(engine, lease.subject)
   const call = () =>
     withSpan(callSpan(lease.claim), async (describe) => {
       const identity = identityOf(lease)
-      const outcome = await executeCall(
-        providerOf(engine, lease.subject),
-        name,
-        lease.subject,
-        identity,
-      )
+      const outcome = await executeCall(provider, name, lease.subject, identity)
       describe({ 'atomic.outcome': outcome.outcome })
       return outcome
     })

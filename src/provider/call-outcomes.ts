@@ -14,6 +14,17 @@ export function unknown(
   return { outcome: 'unknown', reason: fitText(reason), asked, answered }
 }
 
+/** A call that was not made. */
+export function notCalled(call: string, reason: string): NotExecuted {
+  return { outcome: 'not_executed', reason, asked: { call }, answered: { error: reason } }
+}
+
+/** A look-up that was not made: nothing is concluded. */
+export function notLookedUp(call: string, reason: string): Unknown {
+  const answered = { error: reason, looked: false }
+  return { outcome: 'unknown', reason, asked: { call }, answered, notSent: true }
+}
+
 /** Turns any failed look into `not_executed`, because a look executes nothing. */
 export function asLook<Value>(outcome: Outcome<Value>): Done<Value> | NotExecuted {
   if (outcome.outcome === 'done' || outcome.outcome === 'not_executed') return outcome

@@ -2,6 +2,7 @@
 // of our payments: a new payment would be charged there, and a look-up would find nothing, which
 // would count as proof that a call did not happen.
 import type { NotExecuted } from '../domain/operations/outcome.ts'
+import { notCalled, notLookedUp } from './call-outcomes.ts'
 import { mapCalls } from './map-calls.ts'
 import type { PaymentProvider, ProviderCall } from './payment-provider.ts'
 
@@ -38,7 +39,7 @@ export function guardAccount(
   ): Promise<Answer | NotExecuted> => {
     const reason = await objection()
     if (reason === undefined) return await make()
-    return { outcome: 'not_executed', ...exchangeOf(name, reason) }
+    return notCalled(name, reason)
   }
 
   const guardCall = <Request, Value>(
@@ -49,13 +50,7 @@ export function guardAccount(
     find: async (request, trace) => {
       const reason = await objection()
       if (reason === undefined) return await call.find(request, trace)
-      const { answered, ...exchange } = exchangeOf(name, reason)
-      return {
-        outcome: 'unknown',
-        ...exchange,
-        answered: { ...answered, looked: false },
-        notSent: true,
-      }
+      return notLookedUp(name, reason)
     },
   })
 
@@ -90,10 +85,6 @@ export function guardAccount(
     readDispute: afterChecking((id) => provider.readDispute(id)),
     readEarlyFraudWarning: afterChecking((id) => provider.readEarlyFraudWarning(id)),
   }
-}
-
-function exchangeOf(call: string, reason: string) {
-  return { reason, asked: { call }, answered: { error: reason } }
 }
 
 /** Returns the check, which succeeds or finds a wrong account only once. */

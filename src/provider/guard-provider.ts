@@ -9,6 +9,7 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { isFinalOutcome, type NotExecuted, type Outcome } from '../domain/operations/outcome.ts'
+import { notCalled } from './call-outcomes.ts'
 import { mapCalls } from './map-calls.ts'
 import type { CallIdentity, PaymentProvider, ProviderCall } from './payment-provider.ts'
 
@@ -42,11 +43,11 @@ export function guardProvider(
     <Request, Value>(name: string, call: ProviderCall<Request, Value>['execute']) =>
     async (request: Request, identity: CallIdentity): Promise<Outcome<Value>> => {
       // In the package, the call would wait for the one that tests, and its lease would expire.
-      if (breaker.state === CircuitState.HalfOpen) return notCalled(name)
+      if (breaker.state === CircuitState.HalfOpen) return circuitOpen(name)
       try {
         return await breaker.execute(() => call(request, identity))
       } catch (error) {
-        if (error instanceof BrokenCircuitError) return notCalled(name)
+        if (error instanceof BrokenCircuitError) return circuitOpen(name)
         throw error
       }
     }
@@ -63,12 +64,6 @@ function isFailure(result: unknown): boolean {
   return !isFinalOutcome(outcome) && !(outcome.outcome === 'not_executed' && outcome.aboutObject)
 }
 
-function notCalled(call: string): NotExecuted {
-  return {
-    outcome: 'not_executed',
-    reason: REASON,
-    asksToWait: true,
-    asked: { call },
-    answered: { error: REASON },
-  }
+function circuitOpen(call: string): NotExecuted {
+  return { ...notCalled(call, REASON), asksToWait: true }
 }

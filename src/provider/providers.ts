@@ -1,5 +1,6 @@
 // The providers that a process can call, by name. A payment stays with the provider of its row.
-import type { Done, NotExecuted } from '../domain/operations/outcome.ts'
+import type { NotExecuted } from '../domain/operations/outcome.ts'
+import { notCalled, notLookedUp } from './call-outcomes.ts'
 import { UNDECLARED } from './capabilities.ts'
 import type { CallName, PaymentProvider, ProviderCall } from './payment-provider.ts'
 
@@ -23,20 +24,13 @@ export function createProviders(all: readonly PaymentProvider[]): Providers {
 
 function missingProvider(name: string): PaymentProvider {
   const reason = `this process has no provider ${name}`
-  const exchangeOf = (call: string) => ({ reason, asked: { call }, answered: { error: reason } })
-  const notMade = (call: string) => async (): Promise<Done<never> | NotExecuted> => ({
-    outcome: 'not_executed',
+  const notMade = (call: string) => async (): Promise<NotExecuted> => ({
+    ...notCalled(call, reason),
     asksToWait: true,
-    ...exchangeOf(call),
   })
   const callNamed = (call: CallName): ProviderCall<unknown, never> => ({
     execute: notMade(call),
-    find: async () => ({
-      outcome: 'unknown',
-      notSent: true,
-      ...exchangeOf(call),
-      answered: { error: reason, looked: false },
-    }),
+    find: async () => notLookedUp(call, reason),
   })
   const unread = async () => {
     throw new Error(reason)

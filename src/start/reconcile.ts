@@ -17,9 +17,9 @@ import { wireEngine, wireWorkerBase } from '../wiring.ts'
 const HELP = `Usage: npm run reconcile -- [--from <time>] [--to <time>]
 
 Compares the payments, refunds and movements of each provider in a time window
-with our payments and ledger, in both directions. It starts the repair of everything
-that can be repaired automatically. Every other difference becomes a finding and
-is listed.
+with our payments and ledger, in both directions. It starts the repair of
+everything that can be repaired automatically. Every other difference becomes a
+finding and is listed.
 
 --from  The start of the window: a date or an ISO 8601 time, in UTC unless the
         time has an offset. Examples: 2026-11-20, 2026-11-20T15:00.
@@ -35,10 +35,7 @@ const NOT_COMPARED = 2
 /** More would not help on a terminal. All findings are in the database. */
 const FINDINGS_SHOWN = 200
 
-interface Compared {
-  readonly from: Date
-  readonly to: Date
-}
+type Compared = ReturnType<typeof windowOf>
 
 const date = z.iso.date()
 const time = z.iso.datetime({ offset: true })

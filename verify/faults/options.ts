@@ -42,8 +42,8 @@ other setup.
 Without options it runs everything, which takes over an hour: one fault at each point, two or
 three faults in one run, orders of provider events, other kinds of provider, noisy neighbours, all
 mutants, and a soak of 15 minutes beside them. To end in time, it samples first variants of
-operations and faults during recoveries, and last SIGKILL and connection reset at the points of
-other operations than payment.create.
+operations and faults during recoveries, and last the faults of payment.create. SIGKILL and
+connection reset at the points of payment.create are never left out.
 The report is written to faults-report/report.html.
 
 --quick          Takes about ten minutes: SIGKILL or connection reset at each point of

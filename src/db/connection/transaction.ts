@@ -36,6 +36,9 @@ function connectionToClose(): Promise<never> {
   return new Promise(() => {})
 }
 
+/** Longer than any transaction of ours may take. */
+export const TRANSACTION_MAX_MS = 15 * 60_000
+
 const withLongStatements = new WeakSet<Transaction>()
 
 /**
@@ -44,7 +47,7 @@ const withLongStatements = new WeakSet<Transaction>()
  */
 export async function allowLongStatements(tx: Transaction): Promise<void> {
   withLongStatements.add(tx)
-  await tx`select set_config('statement_timeout', '15min', true)`
+  await tx`select set_config('statement_timeout', ${String(TRANSACTION_MAX_MS)}, true)`
 }
 
 export function hasLongStatements(tx: Transaction): boolean {

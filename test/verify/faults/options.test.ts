@@ -7,6 +7,15 @@ test('--provider selects another kind of provider', () => {
   expect(readOptions([]).provider).toBeUndefined()
 })
 
+test('--minutes sets the time of a full suite, and is refused for a quick one', () => {
+  expect(readOptions([]).minutes).toBe(75)
+  expect(readOptions(['--minutes', '20']).minutes).toBe(20)
+  expect(() => readOptions(['--minutes', '9'])).toThrow(UsageError)
+  expect(() => readOptions(['--quick', '--minutes', '20'])).toThrow(
+    '--minutes cannot be combined with --quick',
+  )
+})
+
 test.each(['nothing', 'idempotent'])('--provider rejects %s and lists the others', (name) => {
   expect(() => readOptions(['--provider', name])).toThrow(UsageError)
   expect(() => readOptions(['--provider', name])).toThrow(/forgetting, keyless, lying/)

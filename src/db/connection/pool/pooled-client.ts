@@ -7,7 +7,7 @@ import {
   storeErrorKind,
   type StoreErrorKind,
 } from '../store-errors.ts'
-import { hasLongStatements } from '../transaction.ts'
+import { hasLongStatements, TRANSACTION_MAX_MS } from '../transaction.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -21,8 +21,8 @@ const WAITING_WEIGHT = 50
 /** Longer than almost all statements take. */
 const WAITING_MS = 50
 
-/** Longer than any transaction of ours may take. The server limits each of its statements. */
-const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: 15 * 60_000 }
+/** The server limits each of its statements. */
+const TRANSACTION_LIMITS = { weight: EXCLUSIVE_WEIGHT, limitMs: TRANSACTION_MAX_MS }
 
 interface Run {
   readonly weight?: number
