@@ -1385,10 +1385,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Receive a provider event
-         * @description Receives a webhook of the payment provider. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.
+         * Receive an event of Stripe
+         * @description Receives a webhook of Stripe. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.
          */
         post: operations["receiveProviderEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/provider/webhooks/braintree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive an event of Braintree
+         * @description Receives a webhook of Braintree. The signature in the form authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service has the keys of Braintree.
+         */
+        post: operations["receiveBraintreeEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2244,6 +2264,8 @@ export interface components {
             from: string;
             /** @description The end of the period, exclusive. */
             to: string;
+            /** @description The provider; by default that of the service. */
+            provider?: ("stripe" | "braintree") | null;
         };
         ResolveFinding: {
             /** @description What was done about the finding. It is stored with the finding and in the audit trail. */
@@ -5445,36 +5467,6 @@ export interface components {
             };
         };
         /**
-         * The signature is too old
-         * @description The event was signed more than five minutes ago. The provider signs an event again each time it sends it. Nothing was stored.
-         * @example {
-         *       "type": "/problems/webhook-too-old",
-         *       "title": "The signature is too old",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "webhook_too_old",
-         *         "message": "The signature is too old"
-         *       }
-         *     }
-         */
-        WebhookTooOldProblem: {
-            /** @constant */
-            type: "/problems/webhook-too-old";
-            /** @constant */
-            title: "The signature is too old";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "webhook_too_old";
-                message: string;
-            };
-        };
-        /**
          * The event is malformed
          * @description The signature is valid, but the signed body is not an event of the provider. Nothing was stored.
          * @example {
@@ -5501,6 +5493,36 @@ export interface components {
                 type: "invalid_request_error";
                 /** @constant */
                 code: "webhook_malformed";
+                message: string;
+            };
+        };
+        /**
+         * The signature is too old
+         * @description The event was signed more than five minutes ago. The provider signs an event again each time it sends it. Nothing was stored.
+         * @example {
+         *       "type": "/problems/webhook-too-old",
+         *       "title": "The signature is too old",
+         *       "status": 400,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "webhook_too_old",
+         *         "message": "The signature is too old"
+         *       }
+         *     }
+         */
+        WebhookTooOldProblem: {
+            /** @constant */
+            type: "/problems/webhook-too-old";
+            /** @constant */
+            title: "The signature is too old";
+            /** @constant */
+            status: 400;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "webhook_too_old";
                 message: string;
             };
         };
@@ -9590,7 +9612,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Bad Request: `webhook-signature-invalid`, `webhook-too-old`, `webhook-malformed`, `malformed-json`, `malformed-request`. */
+        /** @description Bad Request: `webhook-signature-invalid`, `webhook-malformed`, `webhook-too-old`, `malformed-json`, `malformed-request`. */
         "Open-BadRequest": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -9598,7 +9620,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["MalformedRequestProblem"];
+                "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["MalformedRequestProblem"];
                 "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
@@ -13582,6 +13604,61 @@ export interface operations {
                 };
             };
             400: components["responses"]["Open-BadRequest"];
+            404: components["responses"]["Open-RouteNotFound"];
+            413: components["responses"]["Open-BodyTooLarge"];
+            415: components["responses"]["Open-UnsupportedContentTypeOrUnsupportedContentEncoding"];
+            500: components["responses"]["Open-InternalError"];
+            503: components["responses"]["Open-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    receiveBraintreeEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "bt_signature": "public_key|signature",
+                 *       "bt_payload": "PG5vdGlm..."
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    /** @description The signature of the payload. */
+                    bt_signature: string;
+                    /** @description The event. */
+                    bt_payload: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The event is stored, or was stored before. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Received"];
+                };
+            };
+            /** @description Bad Request: `webhook-signature-invalid`, `webhook-malformed`, `malformed-request`. */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedRequestProblem"];
+                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                };
+            };
             404: components["responses"]["Open-RouteNotFound"];
             413: components["responses"]["Open-BodyTooLarge"];
             415: components["responses"]["Open-UnsupportedContentTypeOrUnsupportedContentEncoding"];

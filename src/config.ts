@@ -15,6 +15,7 @@ import {
 } from './config-formats.ts'
 import { answerSettings, encryptsAnswers, needsEncryption } from './answer-settings.ts'
 import { KEY_LENGTH_MIN_MAX, LIMIT_MAX, STORED_KEYS_MAX } from './domain/tenants/tenant-limits.ts'
+import { areKeysComplete, needsAllKeys, providerSettings } from './provider-settings.ts'
 import { coversKeys, needsCover, retentionSettings } from './retention-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
@@ -67,15 +68,7 @@ const environmentSchema = z
     ENCRYPTION_KEYS: encryptionKeys.optional(),
     STORE_TIMEOUT_MS: milliseconds.default(5_000),
 
-    STRIPE_SECRET_KEY: z
-      .string()
-      .regex(/^(sk|rk)_/, 'must be a Stripe secret key, sk_... or rk_...')
-      .optional(),
-    STRIPE_API_BASE: httpUrl.optional(),
-    STRIPE_WEBHOOK_SECRET: z
-      .string()
-      .regex(/^whsec_\S+$/, 'must be the signing secret of a webhook endpoint, whsec_...')
-      .optional(),
+    ...providerSettings,
     MOCK_WEBHOOK_URL: httpUrl.optional(),
     PROVIDER_TIMEOUT_MS: milliseconds.default(8_000),
     PROVIDER_READS_PER_SECOND: limit.default(10),
@@ -179,6 +172,7 @@ const environmentSchema = z
     error: 'needs ADMIN_API_KEY: operators log in with their keys',
   })
   .refine(isBesideStandIn, besideStandIn)
+  .refine(areKeysComplete, needsAllKeys)
   .refine(encryptsAnswers, needsEncryption)
   .refine((env) => env.JOB_RETRY_DELAY_SECONDS <= env.JOB_RETRY_DELAY_MAX_SECONDS, {
     path: ['JOB_RETRY_DELAY_SECONDS'],

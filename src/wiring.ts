@@ -1,5 +1,5 @@
-// Wires the concrete parts together: the store, the provider, the clock. No other file chooses
-// them.
+// Wires the concrete parts together: the store, the providers, the clock. No other file chooses
+// them, but the providers.
 import type { Logger } from 'pino'
 import { openAnswers } from './answers/open-answers.ts'
 import { ConfigError, type Config } from './config.ts'
@@ -26,17 +26,10 @@ import { localOperations } from './domain/operations/operation.ts'
 import { systemClock } from './engine/clock.ts'
 import type { Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
-import { createResolver, type Resolve } from './names/resolver.ts'
 import { operations } from './operations/index.ts'
 import { createOverviewReader } from './db/operators/overview.ts'
-import { recordFirstAccount } from './db/operators/provider-accounts.ts'
-import { capabilitiesOf, PROVIDER_NAME } from './provider/declared.ts'
-import { guardAccount } from './provider/guard-account.ts'
-import { guardProvider } from './provider/guard-provider.ts'
-import type { PaymentProvider } from './provider/payment-provider.ts'
-import { createProviders } from './provider/providers.ts'
-import { createStripeProvider } from './provider/stripe/stripe-provider.ts'
-import { createStripeEventReader } from './provider/stripe/webhooks.ts'
+import { capabilitiesOf } from './provider/declared.ts'
+import { wireEventReaders, wireNames, wireProviders } from './wire-providers.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
 import { createSender } from './webhooks/send-webhook.ts'
 
@@ -80,9 +73,9 @@ export function wireApi(
     wakeWorkers: createJobWaker(store.sql, warnNotWoken),
     wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),
     // The API never calls a provider, so it only needs names and declarations.
-    providerName: PROVIDER_NAME,
+    providerName: config.PROVIDER,
     capabilitiesOf,
-    readProviderEvent: wireEventReader(config),
+    eventReaders: wireEventReaders(config),
     settings: config,
     observe,
     log,
@@ -119,8 +112,7 @@ export function wireWorkerBase(
 /**
  * Creates the parts that a worker process needs for payments and for maintenance.
  *
- * @throws ConfigError when STRIPE_SECRET_KEY is not set, or a setting names an unknown operation, or is
- *   not true of Stripe.
+ * @throws ConfigError when a setting names an unknown operation, and see `wireProviders`.
  */
 export function wireEngine(config: Config, base: WorkerBase): Engine {
   requireKnownOperations(config)
@@ -130,7 +122,7 @@ export function wireEngine(config: Config, base: WorkerBase): Engine {
     operations,
     claim: batchClaims(store.sql),
     record: batchRecords(),
-    providers: createProviders([wireStripe(config, base)]),
+    providers: wireProviders(config, base),
     settings: config,
     announceIdle: createIdleAnnouncer(store.sql, (error) =>
       log.warn({ err: error }, 'could not notify waiting requests; they poll'),
@@ -189,57 +181,4 @@ function wireStore(
     role: config.DATABASE_SERVICE_ROLE,
     failed: storeFailed,
   })
-}
-
-/** One for each purpose, so that no tenant's names delay those of the provider. */
-function wireNames({ DNS_SERVERS: servers, DNS_TIMEOUT_MS: timeoutMs }: Config): Resolve {
-  return createResolver({ timeoutMs, servers, monotonicMs: () => systemClock.monotonicMs() })
-}
-
-function wireEventReader({ STRIPE_WEBHOOK_SECRET: secret }: Config) {
-  return secret === undefined ? undefined : createStripeEventReader({ secret, now: Date.now })
-}
-
-function wireStripe(
-  config: Config,
-  { store: { sql }, log, observe: { turnedProvider, limitedByProvider } }: WorkerBase,
-): PaymentProvider {
-  const { STRIPE_SECRET_KEY } = config
-  if (STRIPE_SECRET_KEY === undefined) {
-    throw new ConfigError('STRIPE_SECRET_KEY is not set; `npm start` starts a Stripe stand-in')
-  }
-  // Stripe keeps failures under its keys, and may complete a call that a look-up did not find.
-  if (config.PROVIDER_KEY_WINDOW_SECONDS === 0 && config.STRIPE_API_BASE === undefined) {
-    throw new ConfigError('PROVIDER_KEY_WINDOW_SECONDS=0 is not true of Stripe: it keeps its keys')
-  }
-  const provider = createStripeProvider({
-    ...providerOptions(config, STRIPE_SECRET_KEY),
-    rateLimited(limit) {
-      limitedByProvider(limit.reason)
-      log.warn(limit, 'the provider limits the rate of requests')
-    },
-  })
-  const guarded = guardAccount(provider, {
-    recordFirst: (account) => recordFirstAccount(sql, provider.name, account),
-    refused: (error) => log.error({ err: error }, 'no call is made to the provider'),
-    unchecked: () =>
-      log.warn('STRIPE_SECRET_KEY may not read its account, so the account is not checked'),
-  })
-  const { PROVIDER_BREAKER_FAILURES: failures, BREAKER_OPEN_MS: openMs } = config
-  return guardProvider(guarded, { failures, openMs }, turnedProvider)
-}
-
-/** The provider without its guards, for a look at the account that records and limits nothing. */
-export function wireBareProvider(config: Config, secretKey: string): PaymentProvider {
-  return createStripeProvider({ ...providerOptions(config, secretKey), rateLimited: () => {} })
-}
-
-function providerOptions(config: Config, secretKey: string) {
-  return {
-    secretKey,
-    apiBase: config.STRIPE_API_BASE,
-    timeoutMs: config.PROVIDER_TIMEOUT_MS,
-    resolve: wireNames(config),
-    readsPerSecond: config.PROVIDER_READS_PER_SECOND,
-  }
 }

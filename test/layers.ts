@@ -18,7 +18,10 @@ const PROCESS = 'src/process.ts'
 const LOG = 'src/log.ts'
 /** Creates spans for traces. Without an SDK it does nothing. */
 const SPANS = 'src/tracing/spans.ts'
+const PROVIDER_SETTINGS = 'src/provider-settings.ts'
 const WIRING = 'src/wiring.ts'
+/** The providers, and nothing else. */
+const WIRE_PROVIDERS = 'src/wire-providers.ts'
 /** The port to the provider. Only the wiring knows its adapters. */
 const PORT = 'src/provider/payment-provider.ts'
 /** Which of them a process has, by name. */
@@ -51,7 +54,7 @@ export const layers: readonly Layer[] = [
     packages: [] },
   { files: 'src/operations/*/endpoint.ts', mayImport: ['./', 'src/http/', 'src/db/', 'src/domain/'],
     packages: ['node:'] },
-  { files: 'src/operations/*/contract.ts', mayImport: ['src/http/', 'src/domain/'],
+  { files: 'src/operations/*/contract.ts', mayImport: ['src/http/', 'src/domain/', DECLARED],
     packages: ['zod'] },
   { files: 'src/operations/',         mayImport: ['src/operations/', 'src/engine/', 'src/db/', 'src/domain/', PORT],
     packages: ['node:'] },
@@ -69,11 +72,13 @@ export const layers: readonly Layer[] = [
     packages: ['prom-client', 'pino', 'node:'] },
   { files: 'src/tracing/',            mayImport: ['src/tracing/', CONFIG],
     packages: ['@opentelemetry/api', '@opentelemetry/sdk-node', 'pino', 'node:'] },
-  { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', CONFIG],
+  { files: WIRE_PROVIDERS,            mayImport: ['src/http/endpoint.ts', 'src/engine/', 'src/db/', 'src/provider/', 'src/names/', CONFIG],
+    packages: ['pino', 'node:'] },
+  { files: WIRING,                    mayImport: ['src/answers/', 'src/http/', 'src/operations/', 'src/engine/', 'src/db/', 'src/provider/', 'src/webhooks/', 'src/names/', 'src/domain/', WIRE_PROVIDERS, CONFIG],
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', WIRING, CONFIG],
+  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, WIRE_PROVIDERS, WIRING, CONFIG],
     packages: ['node:'] },
   { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', DECLARED, WIRING, CONFIG],
     packages: ['node:'] },
@@ -87,9 +92,11 @@ export const layers: readonly Layer[] = [
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS, RETENTION_SETTINGS, 'src/domain/tenants/tenant-limits.ts'],
+  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS, PROVIDER_SETTINGS, RETENTION_SETTINGS, 'src/domain/tenants/tenant-limits.ts'],
     packages: ['zod'] },
   { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
+    packages: ['zod'] },
+  { files: PROVIDER_SETTINGS,         mayImport: ['src/domain/payments/currency.ts'],
     packages: ['zod'] },
   { files: RETENTION_SETTINGS,        mayImport: ['src/domain/idempotency/retention.ts'],
     packages: ['zod'] },
@@ -101,6 +108,8 @@ export const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'dev/stripe-stand-in/',    mayImport: ['dev/stripe-stand-in/', 'dev/stand-in/'],
     packages: ['express', 'zod', 'canonicalize', 'pino', 'stripe', 'node:'] },
+  { files: 'dev/braintree-stand-in/main.ts', mayImport: ['dev/braintree-stand-in/', PROCESS],
+    packages: ['pino', 'node:'] },
   { files: 'dev/braintree-stand-in/', mayImport: ['dev/braintree-stand-in/', 'dev/stand-in/'],
     packages: ['express', 'zod', 'fast-xml-parser', 'pino', 'node:'] },
   { files: 'dev/stand-in/',           mayImport: ['dev/stand-in/'],

@@ -122,14 +122,14 @@ describe('imports between layers', () => {
     expect(strangers.map(({ path }) => path)).toEqual([])
   })
 
-  test('only wiring.ts joins the provider with the rest', () => {
+  test('only wire-providers.ts joins the providers with the rest', () => {
     const joining = sources.filter(
       ({ path, imports }) =>
         !path.startsWith('src/provider/') &&
         imports.some(({ of }) => of === 'src/provider/stripe/stripe-provider.ts'),
     )
 
-    expect(joining.map(({ path }) => path)).toEqual(['src/wiring.ts'])
+    expect(joining.map(({ path }) => path)).toEqual(['src/wire-providers.ts'])
   })
 
   test('only processes read the settings; everyone else is handed them', () => {

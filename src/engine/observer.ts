@@ -14,7 +14,10 @@ interface ObservedPhase {
 /** Functions that neither wait nor throw. */
 export interface EngineObserver {
   /** One try of a provider call ended with this outcome. */
-  readonly called: (phase: ObservedPhase, outcome: Outcome<unknown>['outcome']) => void
+  readonly called: (
+    phase: ObservedPhase & { readonly provider: string },
+    outcome: Outcome<unknown>['outcome'],
+  ) => void
   /** One owner completed a phase: every try of its provider call, and the record. */
   readonly recorded: (phase: ObservedPhase, seconds: number) => void
   /** A change was recorded together with so many events of this type. */
@@ -23,10 +26,10 @@ export interface EngineObserver {
   readonly gaveBack: (status: OperationStatus) => void
   /** A run ended because another owner took over. */
   readonly lostLease: () => void
-  /** The circuit to the provider opened or closed. */
+  /** A circuit to a provider opened, or all are closed. */
   readonly turnedProvider: (isOpen: boolean) => void
-  /** The provider limited the rate of a request, for this reason. */
-  readonly limitedByProvider: (reason: string) => void
+  /** A provider limited the rate of a request, for this reason. */
+  readonly limitedByProvider: (provider: string, reason: string) => void
   /** A maintenance task ran. `did` contains its counts, or is undefined when it failed. */
   readonly ranTask: (
     task: string,

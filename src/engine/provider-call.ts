@@ -80,7 +80,8 @@ function describe(
 ): Outcome<unknown> {
   const amount = (refund ?? dispute)?.amountMinor ?? amountMinor ?? payment.amountMinor
   const { currency } = dispute ?? payment
-  return { ...outcome, asked: { kind, amount, currency, ...outcome.asked } }
+  const { provider } = payment
+  return { ...outcome, asked: { kind, provider, amount, currency, ...outcome.asked } }
 }
 
 /** Serves both `executeCall` and `findCall`, because reading can be repeated. */

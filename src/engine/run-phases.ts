@@ -13,6 +13,7 @@ import { callProvider } from './call-provider.ts'
 import type { Operation } from './define-operation.ts'
 import { operationNamed, type Engine } from './engine.ts'
 import { LeaseLostError, type Lease } from './lease.ts'
+import { providerOf } from './provider-call.ts'
 import { recordPhase } from './record-phase.ts'
 import { phaseSpan, runSpan } from './spans.ts'
 
@@ -196,10 +197,12 @@ async function handOver(
   return 'handed_over'
 }
 
-function observeCalls({ observe }: Engine, { lease, runs }: Call): void {
+function observeCalls(engine: Engine, { lease, runs }: Call): void {
   const { operation, recoveryPoint: phase } = lease.claim
+  const { name: provider } = providerOf(engine, lease.subject)
   for (const { outcome } of runs) {
-    if (outcome !== undefined) observe.called({ operation, phase }, outcome.outcome)
+    if (outcome !== undefined)
+      engine.observe.called({ operation, phase, provider }, outcome.outcome)
   }
 }
 

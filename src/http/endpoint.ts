@@ -35,6 +35,15 @@ export interface ApiLimits {
   readonly storeBreaker: StoreBreaker
 }
 
+/**
+ * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError for
+ * anything else, at once or as a rejection.
+ */
+export type EventReader = (
+  body: Uint8Array,
+  signature: string | undefined,
+) => ProviderEvent | Promise<ProviderEvent>
+
 /** The parts of the service that endpoints use. */
 export interface ApiParts {
   readonly operations: Operations
@@ -60,14 +69,8 @@ export interface ApiParts {
   readonly providerName: string
   /** What a provider promises and can do. */
   readonly capabilitiesOf: (provider: string) => Capabilities
-  /**
-   * Verifies the signature of a body and parses it as an event of the provider. Throws ProblemError
-   * for anything else, at once or as a rejection. Undefined when the settings have no secret to
-   * verify signatures with.
-   */
-  readonly readProviderEvent:
-    | ((body: Uint8Array, signature: string | undefined) => ProviderEvent | Promise<ProviderEvent>)
-    | undefined
+  /** By the name of the provider; only of providers with whose secret signatures can be verified. */
+  readonly eventReaders: ReadonlyMap<string, EventReader>
   /** For a request of a tenant, with the limits that the tenant has of its own. */
   readonly settings: Pick<
     Config,

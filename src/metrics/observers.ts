@@ -67,9 +67,10 @@ export function engineObserver(metrics: Metrics, circuits?: WorkerCircuits): Eng
   return {
     ...storeObserver(metrics),
     turnedProvider,
-    limitedByProvider: (reason) => metrics.count('provider_rate_limited_total', { reason }),
-    called: ({ operation, phase }, outcome) =>
-      metrics.count('outcomes_total', { operation, phase, outcome }),
+    limitedByProvider: (provider, reason) =>
+      metrics.count('provider_rate_limited_total', { provider, reason }),
+    called: ({ operation, phase, provider }, outcome) =>
+      metrics.count('outcomes_total', { operation, phase, provider, outcome }),
     recorded: ({ operation, phase }, seconds) =>
       metrics.time('phase_duration_seconds', { operation, phase }, seconds),
     insertedEvents: (type, times) => metrics.count('events_total', { type }, times),

@@ -66,7 +66,7 @@ function describeParameters({ path, query, headers, isList, keyed }: Contract) {
 }
 
 function describeBody(body: NonNullable<Contract['body']>): ZodOpenApiRequestBodyObject {
-  const { schema, mayOmit = false, example } = body
+  const { schema, contentType = 'application/json', mayOmit = false, example } = body
   const content = { schema, ...(example === undefined ? {} : { example }) }
-  return { required: !mayOmit, content: { 'application/json': content } }
+  return { required: !mayOmit, content: { [contentType]: content } }
 }

@@ -1,12 +1,18 @@
 // The providers that the wiring knows, and what each declares: data, for the API process and the
 // schemas of its requests, which make no provider call.
+import { braintreeCapabilities } from './braintree/capabilities.ts'
 import { UNDECLARED, type Capabilities } from './capabilities.ts'
 import { stripeCapabilities } from './stripe/capabilities.ts'
 
-/** The provider of every new payment. */
+/** The provider of new payments, unless `PROVIDER` names another one. */
 export const PROVIDER_NAME = 'stripe'
 
-const declared = new Map<string, Capabilities>([[PROVIDER_NAME, stripeCapabilities]])
+const declared = new Map<string, Capabilities>([
+  [PROVIDER_NAME, stripeCapabilities],
+  ['braintree', braintreeCapabilities],
+])
+
+export const providerNames: readonly string[] = [...declared.keys()]
 
 /** A provider that this version does not know can do nothing, and no call of it is repeated. */
 export function capabilitiesOf(provider: string): Capabilities {

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { ConfigError, readConfig } from '../config.ts'
 import { failure, type Check } from '../domain/deployment/check.ts'
 import { checkDatabase } from './doctor/database.ts'
-import { checkProvider, checkSecrets } from './doctor/provider.ts'
+import { checkProviders, checkSecrets } from './doctor/provider.ts'
 
 const HELP = `Usage: npm run doctor -- [--json]
 
@@ -56,7 +56,7 @@ async function runChecks(): Promise<Check[]> {
       url === undefined
         ? [failure('database', 'DATABASE_URL is not set', 'Set it: see docs/configuration.md.')]
         : await checkDatabase(config, url)
-    return [...database, ...(await checkProvider(config)), ...checkSecrets(config)]
+    return [...database, ...(await checkProviders(config)), ...checkSecrets(config)]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return [failure('settings', error.message, 'Correct them: see docs/configuration.md.')]

@@ -68,18 +68,30 @@ async function reconcile(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Compares with one provider after the other. Returns the exit code. */
+/** Compares with one provider after the other, also if one fails. Returns the exit code. */
 async function compareAll(engine: Engine, window: Compared): Promise<number> {
   const names = engine.providers.all.map(({ name }) => name)
+  const interrupted = untilInterrupted()
   let exitCode = 0
   for (const name of names) {
     if (names.length > 1) process.stdout.write(`Provider ${name}\n`)
-    exitCode = Math.max(exitCode, await compareWindow(engine, name, window))
+    try {
+      exitCode = Math.max(exitCode, await compareWindow(engine, name, window, interrupted))
+    } catch (error) {
+      if (interrupted.aborted) throw error
+      process.stderr.write(`reconcile: ${reasonOf(error)}\n`)
+      exitCode = NOT_COMPARED
+    }
   }
   return exitCode
 }
 
-async function compareWindow(engine: Engine, provider: string, window: Compared): Promise<number> {
+async function compareWindow(
+  engine: Engine,
+  provider: string,
+  window: Compared,
+  signal: AbortSignal,
+): Promise<number> {
   const request = { provider, requestedBy: BY_COMMAND, ...window }
   const run = await insertRun(engine.store.sql, request)
   const shown: Finding[] = []
@@ -88,9 +100,7 @@ async function compareWindow(engine: Engine, provider: string, window: Compared)
     shown.push(...findings.slice(0, FINDINGS_SHOWN - shown.length))
   }
   const watcher = { progressed: progress.progressed, found }
-  const counts = await carryOutRun(engine, run.id, { watcher, signal: untilInterrupted() }).finally(
-    progress.stop,
-  )
+  const counts = await carryOutRun(engine, run.id, { watcher, signal }).finally(progress.stop)
   if (counts === undefined) throw new Error('another process has carried out this run')
   process.stdout.write(summaryOf(window, counts, shown))
   return counts.open > 0 ? FOUND_SOMETHING : 0

@@ -22,7 +22,7 @@ const LIMITS = { idleSeconds: 1_800, maxSeconds: 43_200 }
 const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
 const CANDIDATE = { tenantId: ID, id: ID }
 const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
-const NAMES = { key: KEY, providerObject: { provider: PROVIDER, id: 'pi_1' } }
+const NAMES = { key: KEY, providerObject: { providers: [PROVIDER], id: 'pi_1' } }
 
 export const consoleExamples: readonly Example[] = [
   example(insertConsoleSession, (sql) => insertConsoleSession(sql, SESSION), {

@@ -85,7 +85,7 @@ export const operatorExamples: readonly Example[] = [
   example(
     listOperationOverviews,
     (sql) => {
-      const providerObject = { provider: PROVIDER, id: 'pi_1' }
+      const providerObject = { providers: [PROVIDER], id: 'pi_1' }
       const names = { payment: ID, key: KEY, providerObject }
       return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
     },

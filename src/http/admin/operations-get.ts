@@ -31,6 +31,7 @@ import {
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { showJson } from '../responses/answer.ts'
 import { presentPhaseRun } from '../payments/payments-get.ts'
+import { providerNames } from '../../provider/declared.ts'
 
 const knownFilters = {
   status: oneOfFilter(
@@ -46,7 +47,7 @@ const knownFilters = {
 export const listOperations: AdminEndpoint = async (parts, request) => {
   const { page, filters } = parseFilteredQuery(request.query, parseOperationId, knownFilters)
   const { status: view, tenant, payment, idempotency_key: key, provider_id: id } = filters
-  const providerObject = id === undefined ? undefined : { provider: parts.providerName, id }
+  const providerObject = id === undefined ? undefined : { providers: providerNames, id }
   const proposals = await withinStoreTimeout(parts, readProposals(parts))
   const filter = { view, tenant, payment, key, providerObject, proposals }
   const lookup = listOperationOverviews(parts.store.sql, filter, page)

@@ -21,6 +21,8 @@ import { withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import { parseListQuery } from '../requests/list-query.ts'
 import { showPage, presentPage } from '../responses/page-answer.ts'
 import { listFindings } from '../../db/reconciliation/findings.ts'
+import { providerNames } from '../../provider/declared.ts'
+import { optionalField } from '../requests/body-fields.ts'
 
 const timeField = z.string().transform((text, context) => {
   const time = timeFilter.parse(text)
@@ -32,17 +34,25 @@ const timeField = z.string().transform((text, context) => {
 export const requestReconciliationBody = z.strictObject({
   from: timeField.describe('The beginning of the period, inclusive.'),
   to: timeField.describe('The end of the period, exclusive.'),
+  provider: optionalField(z.enum(providerNames)).describe(
+    'The provider; by default that of the service.',
+  ),
 })
 
 export const requestReconciliationEndpoint = adminCommand({
   action: 'reconciliation.request',
   body: requestReconciliationBody,
-  async work({ providerName: provider }, tx, { body: { from, to }, operator }) {
+  async work({ providerName }, tx, { body: { from, to, provider }, operator }) {
     if (from >= to) {
       const errors = [{ pointer: '/to', detail: 'Must be later than from' }]
       throw new ProblemError('invalid-field', { detail: '/to: Must be later than from', errors })
     }
-    const run = await requestReconciliation(tx, { provider, from, to, requestedBy: operator })
+    const run = await requestReconciliation(tx, {
+      provider: provider ?? providerName,
+      from,
+      to,
+      requestedBy: operator,
+    })
     return {
       answer: { status: 202, headers: jsonType, body: JSON.stringify(presentRun(run)) },
       subject: showRunId(run.id),

@@ -65,6 +65,8 @@ export interface Contract {
 
 export interface BodyContract {
   readonly schema: z.ZodType
+  /** By default JSON. */
+  readonly contentType?: 'application/x-www-form-urlencoded'
   /** A request without a body counts as a request with an empty object. */
   readonly mayOmit?: boolean
   readonly example?: Readonly<Record<string, unknown>>

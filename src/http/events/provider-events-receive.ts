@@ -1,10 +1,11 @@
-// POST /provider/webhooks: receives the provider's events. It only verifies the signature, which is
-// the authentication, and stores the event; a worker applies it later.
+// POST /provider/webhooks and /provider/webhooks/braintree: receive the events of Stripe and Braintree.
+// They only verify the signature, which is the authentication, and store the event; a worker applies it
+// later.
 import { storeProviderEvent } from '../../db/events/provider-events.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { showJson } from '../responses/answer.ts'
 import { headerLines, withinStoreTimeout, type OpenEndpoint } from '../endpoint.ts'
-import { readBody } from '../requests/read-body.ts'
+import { readBody, type ContentType } from '../requests/read-body.ts'
 
 /** An event contains a whole object of the provider with its lists; 64 KiB would not be enough. */
 export const EVENT_MAX_BYTES = 1024 * 1024
@@ -15,15 +16,47 @@ export const EVENT_MAX_BYTES = 1024 * 1024
  *
  * @see https://docs.stripe.com/webhooks#best-practices
  */
-export const receiveProviderEvent: OpenEndpoint = async (parts, request) => {
-  if (parts.readProviderEvent === undefined) {
-    throw new ProblemError('route-not-found', { detail: 'STRIPE_WEBHOOK_SECRET is not set.' })
+export const receiveStripeEvent = receiveEvent({
+  provider: 'stripe',
+  setting: 'STRIPE_WEBHOOK_SECRET',
+  contentType: 'json',
+  signatureHeader: 'stripe-signature',
+})
+
+/**
+ * As of Stripe. The body is a form with the payload and its signature.
+ *
+ * @see https://developer.paypal.com/braintree/docs/guides/webhooks/parse/node
+ */
+export const receiveBraintreeEvent = receiveEvent({
+  provider: 'braintree',
+  setting: 'BRAINTREE_MERCHANT_ID',
+  contentType: 'form',
+})
+
+interface Received {
+  readonly provider: string
+  /** The setting without which there are no events. */
+  readonly setting: string
+  readonly contentType: ContentType
+  /** Undefined if the signature is in the body. */
+  readonly signatureHeader?: string
+}
+
+function receiveEvent(from: Received): OpenEndpoint {
+  const { provider, setting, contentType, signatureHeader } = from
+  return async (parts, request) => {
+    const read = parts.eventReaders.get(provider)
+    if (read === undefined) {
+      throw new ProblemError('route-not-found', { detail: `${setting} is not set.` })
+    }
+    const body = await readBody(parts, request, { maxBytes: EVENT_MAX_BYTES, contentType })
+    const signatures = signatureHeader === undefined ? [] : headerLines(request, signatureHeader)
+    const event = await read(body, signatures.length === 1 ? signatures[0] : undefined)
+    const isNew = await withinStoreTimeout(parts, storeProviderEvent(parts.store.sql, event))
+    if (isNew) parts.wakeEventWorkers()
+    const { id, type } = event
+    parts.log.info({ provider, event: id, type, repeated: !isNew }, 'provider event stored')
+    return showJson({ received: true })
   }
-  const body = await readBody(parts, request, EVENT_MAX_BYTES)
-  const [signature, ...others] = headerLines(request, 'stripe-signature')
-  const event = await parts.readProviderEvent(body, others.length === 0 ? signature : undefined)
-  const isNew = await withinStoreTimeout(parts, storeProviderEvent(parts.store.sql, event))
-  if (isNew) parts.wakeEventWorkers()
-  parts.log.info({ event: event.id, type: event.type, repeated: !isNew }, 'provider event stored')
-  return showJson({ received: true })
 }

@@ -1,5 +1,5 @@
-// Reads the bytes of a request body. Limits its type to uncompressed JSON, its size and the time it
-// takes.
+// Reads the bytes of a request body. Limits its type to uncompressed JSON, or an uncompressed form, its
+// size and the time it takes.
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -10,7 +10,16 @@ export const BODY_MAX_BYTES = 64 * 1024
 /** From the end of the headers to the last byte. A slower client would block others. */
 export const BODY_TIMEOUT_MS = 5_000
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
+const contentTypes = {
+  json: /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i,
+  form: /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i,
+}
+export type ContentType = keyof typeof contentTypes
+
+interface BodyOptions {
+  readonly maxBytes?: number
+  readonly contentType?: ContentType
+}
 
 /**
  * Reads the body of a request. One that is too large is not kept, and its answer closes the
@@ -22,10 +31,10 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/
 export async function readBody(
   { limits }: Pick<ApiParts, 'limits'>,
   request: IncomingMessage,
-  maxBytes = BODY_MAX_BYTES,
+  { maxBytes = BODY_MAX_BYTES, contentType = 'json' }: BodyOptions = {},
 ): Promise<Uint8Array> {
   const types = headerLines(request, 'content-type')
-  if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? '')) {
+  if (types.length !== 1 || !contentTypes[contentType].test(types[0] ?? '')) {
     throw new ProblemError('unsupported-content-type')
   }
   const encoding = request.headers['content-encoding'] ?? 'identity'

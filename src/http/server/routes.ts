@@ -66,7 +66,7 @@ import { getWebhookDelivery, listWebhookDeliveries } from '../webhooks/webhook-d
 import { getWebhookEndpoint, listWebhookEndpoints } from '../webhooks/webhook-endpoints-get.ts'
 import { getHealth, getReadiness } from '../service/health-get.ts'
 import { operationEndpoints } from '../../operations/index.ts'
-import { receiveProviderEvent } from '../events/provider-events-receive.ts'
+import { receiveBraintreeEvent, receiveStripeEvent } from '../events/provider-events-receive.ts'
 import { redeliverWebhook } from '../webhooks/webhook-deliveries-redeliver.ts'
 import { rotateWebhookSecret } from '../webhooks/webhook-endpoints-rotate-secret.ts'
 import { replayWebhooks } from '../webhooks/webhook-endpoints-replay.ts'
@@ -183,7 +183,8 @@ const ownRoutes: readonly Route[] = [
   { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },
   { path: '/console/packages/:file', get: consoleOnly(getConsolePackage) },
   { path: START_PATH, get: open(getStart) },
-  { path: '/provider/webhooks', post: open(receiveProviderEvent) },
+  { path: '/provider/webhooks', post: open(receiveStripeEvent) },
+  { path: '/provider/webhooks/braintree', post: open(receiveBraintreeEvent) },
   { path: POLICY_PATH, get: open(getIdempotencyPolicy) },
   { path: '/openapi.yaml', get: open(getOpenapi) },
   { path: '/docs', get: open(getDocs) },

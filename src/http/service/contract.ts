@@ -1,6 +1,7 @@
 // Contracts of the endpoints that belong to no resource: provider events, health checks and
 // documentation.
 import { z } from 'zod'
+import type { ProblemType } from '../../domain/problems/problems.ts'
 import { anyMembers } from '../contracts/fields.ts'
 import { problemPageSchema } from '../contracts/problem-schema.ts'
 import type { Contracts } from '../contracts/contract.ts'
@@ -30,13 +31,28 @@ const readiness = z
 
 const html = ['text/html']
 
+const received = {
+  description: 'The event is stored, or was stored before.',
+  schema: z.object({ received: z.literal(true) }).meta({ id: 'Received' }),
+}
+
+const eventProblems = [
+  'webhook-signature-invalid',
+  'webhook-malformed',
+  'route-not-found',
+  'body-too-large',
+  'unsupported-content-type',
+  'unsupported-content-encoding',
+  'store-unavailable',
+] as const satisfies readonly ProblemType[]
+
 export const serviceContracts: Contracts = {
   'POST /provider/webhooks': {
     operationId: 'receiveProviderEvent',
     tag: 'Provider',
-    summary: 'Receive a provider event',
+    summary: 'Receive an event of Stripe',
     description:
-      'Receives a webhook of the payment provider. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.',
+      'Receives a webhook of Stripe. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.',
     headers: z.object({
       'Stripe-Signature': z.string().meta({
         description:
@@ -44,23 +60,25 @@ export const serviceContracts: Contracts = {
       }),
     }),
     body: { schema: anyMembers, example: { id: 'evt_1', object: 'event' } },
-    answers: {
-      200: {
-        description: 'The event is stored, or was stored before.',
-        schema: z.object({ received: z.literal(true) }).meta({ id: 'Received' }),
-      },
+    answers: { 200: received },
+    problems: [...eventProblems, 'webhook-too-old', 'malformed-json'],
+  },
+  'POST /provider/webhooks/braintree': {
+    operationId: 'receiveBraintreeEvent',
+    tag: 'Provider',
+    summary: 'Receive an event of Braintree',
+    description:
+      'Receives a webhook of Braintree. The signature in the form authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service has the keys of Braintree.',
+    body: {
+      contentType: 'application/x-www-form-urlencoded',
+      schema: z.object({
+        bt_signature: z.string().meta({ description: 'The signature of the payload.' }),
+        bt_payload: z.string().meta({ description: 'The event.' }),
+      }),
+      example: { bt_signature: 'public_key|signature', bt_payload: 'PG5vdGlm...' },
     },
-    problems: [
-      'webhook-signature-invalid',
-      'webhook-too-old',
-      'webhook-malformed',
-      'route-not-found',
-      'malformed-json',
-      'body-too-large',
-      'unsupported-content-type',
-      'unsupported-content-encoding',
-      'store-unavailable',
-    ],
+    answers: { 200: received },
+    problems: eventProblems,
   },
   'GET /': {
     operationId: 'getStart',

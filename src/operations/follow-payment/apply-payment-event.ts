@@ -45,7 +45,7 @@ export async function applyPaymentEvent(
   }
   // Too early: the provider's id of the payment is not recorded yet.
   if (payment.providerPaymentId === null && !isFinal(payment.status)) return 'pending'
-  if (payment.providerPaymentId !== providerPaymentId) {
+  if (payment.provider !== event.provider || payment.providerPaymentId !== providerPaymentId) {
     return await applySurplusEvent(engine, { ...event, providerPaymentId }, payment)
   }
   const refund = await findRefundOfObject(engine.store.sql, payment, event.objectId)

@@ -31,7 +31,11 @@ export async function applySurplusEvent(
     const again = await provider.readPayment(providerPaymentId)
     if (again?.amountMinor !== amountMinor) return 'pending'
   }
-  const parameters = { providerPaymentId, amountMinor } satisfies ReleaseParameters
+  const parameters = {
+    provider: event.provider,
+    providerPaymentId,
+    amountMinor,
+  } satisfies ReleaseParameters
   const releasing = { key, operation: releaseHold.name, parameters }
   const resource = selectPaymentWithSurplus(sql, providerPaymentId)
   return await reserve(engine, { ...releasing, tenantId, paymentId, refundId: null }, resource)

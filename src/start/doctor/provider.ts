@@ -1,8 +1,9 @@
 // Checks the provider of a deployment: the secret key, its account, the time that a call takes, and
 // the secret of its webhooks.
-import type { Config } from '../../config.ts'
+import { ConfigError, type Config } from '../../config.ts'
 import { failure, ok, warning, type Check } from '../../domain/deployment/check.ts'
-import { wireBareProvider } from '../../wiring.ts'
+import type { PaymentProvider } from '../../provider/payment-provider.ts'
+import { wireBareProviders } from '../../wire-providers.ts'
 
 /** The median of these is shown. */
 const CALLS = 3
@@ -10,15 +11,31 @@ const CALLS = 3
 /** Payments make two calls each, one after the other. */
 const SLOW_MS = 2_000
 
-/** Reads the account of the secret key, and changes nothing. */
-export async function checkProvider(config: Config): Promise<Check[]> {
-  const { STRIPE_SECRET_KEY: secretKey } = config
-  if (secretKey === undefined) {
-    const advice =
-      'Set STRIPE_SECRET_KEY for the workers. The API and a worker for webhooks need none.'
-    return [failure('provider', 'STRIPE_SECRET_KEY is not set', advice)]
+/** Reads the account of each provider's key, and changes nothing. */
+export async function checkProviders(config: Config): Promise<Check[]> {
+  try {
+    const providers = wireBareProviders(config)
+    if (!providers.some(({ name }) => name === config.PROVIDER)) {
+      return [failure('provider', `${KEYS[config.PROVIDER]} is not set`, ADVICE)]
+    }
+    const checks = await Promise.all(providers.map(checkProvider))
+    return checks.flatMap((own, index) =>
+      own.map((check) => ({
+        ...check,
+        name: providers.length > 1 ? `${check.name} (${providers[index]?.name})` : check.name,
+      })),
+    )
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [failure('provider', error.message, 'Set it for the workers.')]
   }
-  const provider = wireBareProvider(config, secretKey)
+}
+
+const KEYS = { stripe: 'STRIPE_SECRET_KEY', braintree: 'BRAINTREE_MERCHANT_ID' }
+const ADVICE =
+  'Set the keys of the provider for the workers. The API and a worker for webhooks need none.'
+
+async function checkProvider(provider: PaymentProvider): Promise<Check[]> {
   const times: number[] = []
   try {
     let account: string | undefined
@@ -34,7 +51,7 @@ export async function checkProvider(config: Config): Promise<Check[]> {
       failure(
         'provider',
         reason,
-        'Check STRIPE_SECRET_KEY, STRIPE_API_BASE, DNS_SERVERS and the network of the workers.',
+        'Check the keys of the provider, STRIPE_API_BASE or BRAINTREE_API_BASE, DNS_SERVERS and the network of the workers.',
       ),
     ]
   }

@@ -192,7 +192,7 @@ describe('is refused, and nothing is stored:', () => {
   })
 
   test('every event when no secret is set', async () => {
-    const unset = await serve({ ...parts, readProviderEvent: undefined })
+    const unset = await serve({ ...parts, eventReaders: new Map() })
 
     const response = await send(body, { 'stripe-signature': sign(body) }, unset)
     unset.close()

@@ -15,6 +15,16 @@ export const KEYS = {
   privateKey: 'private_very_secret_indeed',
 }
 
+/** The settings of a process that calls a stand-in as Braintree. */
+export const settingsFor = (url: string) => ({
+  BRAINTREE_ENVIRONMENT: 'sandbox',
+  BRAINTREE_MERCHANT_ID: KEYS.merchantId,
+  BRAINTREE_PUBLIC_KEY: KEYS.publicKey,
+  BRAINTREE_PRIVATE_KEY: KEYS.privateKey,
+  BRAINTREE_MERCHANT_ACCOUNTS: 'eur=eur_account',
+  BRAINTREE_API_BASE: url,
+})
+
 /** Longer than a normal answer takes on a busy machine. */
 const PATIENCE_MS = 10_000
 

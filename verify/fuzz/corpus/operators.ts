@@ -47,9 +47,9 @@ const table: Table = {
     'the fees of a new tenant': tenant({ name: 'mine', fee_basis_points: 0 }),
     'a tenant, to rotate an API key': rotate({ grace_seconds: 0, tenant: '{{other-tenant}}' }),
     'a limit that only the owner may change': limits({ key_length_min: 36, active_keys: 0 }),
-    'another provider': compare({ from: FROM, to: '2026-01-02T00:00:00Z', provider: 'other' }),
   },
   'invalid-field': {
+    'another provider': compare({ from: FROM, to: '2026-01-02T00:00:00Z', provider: 'other' }),
     'no outcome': resolve({ proof: PROOF }),
     'an unknown outcome': resolve({ outcome: 'perhaps', proof: PROOF }),
     'too short a proof': resolve({ outcome: 'did_not_happen', proof: 'no' }),

@@ -100,12 +100,17 @@ const lookedUpLately = (sql: Sql): Fragment => sql`
   where later.asked ->> 'kind' = 'look'
 `
 
+export interface ProviderObject {
+  readonly providers: readonly string[]
+  readonly id: string
+}
+
 export interface OperationNames {
   readonly payment?: string | undefined
   /** The client's idempotency key. */
   readonly key?: string | undefined
-  /** The provider's id of a payment, a refund or a dispute, and the provider. */
-  readonly providerObject?: { readonly provider: string; readonly id: string } | undefined
+  /** The id of a payment, a refund or a dispute at one of the providers. */
+  readonly providerObject?: ProviderObject | undefined
 }
 
 /** Conditions that the operation in `operation` has every name. */
@@ -132,14 +137,11 @@ const ofKey = (sql: Sql, key: string): Fragment => sql`
   join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
 `
 
-const ofProviderObject = (
-  sql: Sql,
-  { provider, id }: { provider: string; id: string },
-): Fragment => sql`
+const ofProviderObject = (sql: Sql, { providers, id }: ProviderObject): Fragment => sql`
   select run.tenant_id, run.operation_id
   from tenants
   join payments
-    on payments.tenant_id = tenants.id and payments.provider = ${provider}
+    on payments.tenant_id = tenants.id and payments.provider = any(${[...providers]}::text[])
     and payments.provider_payment_id = ${id}
   join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = payments.id
   union all
@@ -172,12 +174,12 @@ export const paymentsOfKey = (sql: Sql, key: string): Fragment => sql`
 /** The payment that is, or belongs to, an object of the provider. Unlike operations, it is kept. */
 export const paymentsOfProviderObject = (
   sql: Sql,
-  { provider, id }: { provider: string; id: string },
+  { providers, id }: ProviderObject,
 ): Fragment => sql`
   select payments.tenant_id, payments.id
   from tenants
   join payments
-    on payments.tenant_id = tenants.id and payments.provider = ${provider}
+    on payments.tenant_id = tenants.id and payments.provider = any(${[...providers]}::text[])
     and payments.provider_payment_id = ${id}
   union all
   select refunds.tenant_id, refunds.payment_id

@@ -23,6 +23,7 @@ import {
 import { parseFilteredQuery, type Filter } from '../../requests/list-query.ts'
 import { showJson } from '../../responses/answer.ts'
 import { presentPage } from '../../responses/page-answer.ts'
+import { providerNames } from '../../../provider/declared.ts'
 
 const amountFilter: Filter<number> = {
   expected: `one integer from 1 to ${AMOUNT_MAX_MINOR}`,
@@ -46,7 +47,7 @@ export const listPaymentsEndpoint: AdminEndpoint = async (parts, request) => {
     ...same,
     stuck: stuck === 'true',
     amountMinor: amount,
-    providerObject: id === undefined ? undefined : { provider: parts.providerName, id },
+    providerObject: id === undefined ? undefined : { providers: providerNames, id },
   }
   const lookup = listPaymentsOfTenants(parts.store.sql, filter, page)
   const found = await withinStoreTimeout(parts, lookup)

@@ -85,7 +85,7 @@ const CURSOR = 'c0000000-0000-7000-8000-000000000000'
 const SEARCHED = 1_000
 const AFTER = { startingAfter: CURSOR }
 const BEFORE = { endingBefore: CURSOR }
-const OBJECT = { provider: 'stripe', id: 'pi_7' }
+const OBJECT = { providers: ['stripe'], id: 'pi_7' }
 
 const scansOf = (nodes: Awaited<ReturnType<typeof explain>>, table: string) =>
   nodes.filter((node) => node['Relation Name'] === table).map((node) => node['Node Type'])
