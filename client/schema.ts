@@ -2106,10 +2106,15 @@ export interface components {
              */
             currency: string;
             /**
-             * @description The id of the provider's payment method. Never a card number. A saved payment method needs the customer that owns it.
+             * @description The id of the provider's payment method: of the first provider of the tenant that takes the currency. Never a card number. A saved payment method needs the customer that owns it. Required without `payment_methods`.
              * @example pm_card_visa
              */
-            payment_method: string;
+            payment_method?: string | null;
+            /** @description Instead of `payment_method`: a payment method for each provider that may charge, by its name. The payment goes to the first provider of the tenant that takes the currency and has one here. If that provider is proved to have executed nothing, for example because it cannot be reached, the payment moves once to the next one. A payment with a `customer` does not move. */
+            payment_methods?: {
+                stripe?: string | null;
+                braintree?: string | null;
+            } | null;
             /**
              * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
              * @default automatic
@@ -4106,6 +4111,36 @@ export interface components {
                 code: "unknown_currency";
                 message: string;
                 param?: string;
+            };
+        };
+        /**
+         * No provider takes this payment
+         * @description None of the providers of the tenant takes the currency of the payment, or the request has a payment method of none that does. Nothing was executed, and the idempotency key is not used up. Read the providers of the tenant with an operator.
+         * @example {
+         *       "type": "/problems/no-provider",
+         *       "title": "No provider takes this payment",
+         *       "status": 422,
+         *       "error": {
+         *         "type": "invalid_request_error",
+         *         "code": "no_provider",
+         *         "message": "No provider takes this payment"
+         *       }
+         *     }
+         */
+        NoProviderProblem: {
+            /** @constant */
+            type: "/problems/no-provider";
+            /** @constant */
+            title: "No provider takes this payment";
+            /** @constant */
+            status: 422;
+            detail?: string;
+            error: {
+                /** @constant */
+                type: "invalid_request_error";
+                /** @constant */
+                code: "no_provider";
+                message: string;
             };
         };
         /**
@@ -6496,6 +6531,13 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description The providers of the tenant's new payments, in their order. Null: the provider of the service. */
+            providers: {
+                /** @description The name of the provider. */
+                provider: string;
+                /** @description The currencies that it takes; absent: every currency. */
+                currencies?: string[];
+            }[] | null;
             /** @description Whether every new payment and refund must have a reference. */
             requires_reference: boolean;
             /**
@@ -6564,6 +6606,13 @@ export interface components {
                 /** @description The fixed fee per capture, in the smallest unit of the currency. */
                 fixed_minor: number;
             };
+            /** @description The providers of the tenant's new payments, in their order. Null: the provider of the service. */
+            providers: {
+                /** @description The name of the provider. */
+                provider: string;
+                /** @description The currencies that it takes; absent: every currency. */
+                currencies?: string[];
+            }[] | null;
             /** @description Whether every new payment and refund must have a reference. */
             requires_reference: boolean;
             /**
@@ -8342,7 +8391,7 @@ export interface components {
                 "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };
-        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`, `reference-required`. */
+        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`, `no-provider`, `reference-required`. */
         "ForeignKey-UnprocessableEntity": {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
@@ -8360,7 +8409,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"] | components["schemas"]["ReferenceRequiredProblem"];
+                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"] | components["schemas"]["NoProviderProblem"] | components["schemas"]["ReferenceRequiredProblem"];
                 "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
             };
         };

@@ -8,7 +8,7 @@ import { keyWindowSeconds } from '../provider/capabilities.ts'
 import type { Trace } from '../provider/payment-provider.ts'
 import { withSpan } from '../tracing/spans.ts'
 import type { Operation } from './define-operation.ts'
-import type { Call } from './call.ts'
+import { elsewhereIfProved, type Call } from './call.ts'
 import { beforeDue } from './shutdown.ts'
 import type { Engine } from './engine.ts'
 import { backoff } from './backoff.ts'
@@ -33,7 +33,9 @@ export async function callProvider(
     return { kind: 'interrupted', lease: claimed, runs: [], inDoubt }
   }
 
-  if (claimed.claim.keyGeneration === 0) return await tryCall(engine, name, claimed)
+  if (claimed.claim.keyGeneration === 0) {
+    return elsewhereIfProved(engine, operation, await tryCall(engine, name, claimed))
+  }
   // The provider may have completed the call of an earlier key. Then it must not run again.
   const looked = await lookUp(engine, { name, lease: claimed, runs: [] })
   if (looked.outcome.outcome !== 'not_executed') return looked.call

@@ -49,6 +49,11 @@ interface CallPhase<Point extends string, Subject, Name extends CallName> {
     outcome: FinalOutcome<CallValue<Name>>,
     fees: FeeSchedule,
   ): Step<Point, Subject>
+  /**
+   * Where the operation goes on when it is proved that no try of the call was executed, now or
+   * before. Undefined: the call is tried again later, as without this function.
+   */
+  elsewhere?(subject: Subject): Step<Point, Subject> | undefined
 }
 
 /** What each look finds. */
@@ -137,6 +142,7 @@ interface AnyPhase {
     outcome?: FinalOutcome<unknown>,
     fees?: FeeSchedule,
   ): Step<string, unknown>
+  elsewhere?(subject: unknown): Step<string, unknown> | undefined
 }
 
 export interface Operation extends OperationResource<unknown> {

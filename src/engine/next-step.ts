@@ -52,7 +52,10 @@ function stepOf(
   if (phase === undefined) throw new Error(`${name} has no recovery point ${recoveryPoint}`)
   if (phase.call === undefined) return phase.record(subject)
   if (outcome === undefined) throw new Error(`${name} made no call from ${recoveryPoint}`)
-  return phase.record(subject, outcome, fees)
+  if (outcome.outcome !== 'not_executed') return phase.record(subject, outcome, fees)
+  const step = phase.elsewhere?.(subject)
+  if (step === undefined) throw new Error(`${name} goes nowhere else from ${recoveryPoint}`)
+  return step
 }
 
 export function reachedBy(step: Step<string, unknown>): string {

@@ -11,6 +11,7 @@ import type { Overview } from '../db/operators/overview.ts'
 import type { ApiKeyCache } from '../db/tenants/api-key-cache.ts'
 import type { ProviderEvent } from '../domain/events/provider-event.ts'
 import type { Operations } from '../engine/engine.ts'
+import type { Route } from '../domain/payments/routing.ts'
 import type { Capabilities } from '../provider/capabilities.ts'
 import type { Answer } from './responses/answer.ts'
 import type { OpenSession } from './operators/operator.ts'
@@ -65,8 +66,10 @@ export interface ApiParts {
   readonly wakeWorkers: () => void
   /** Wakes the workers that apply the provider's events. */
   readonly wakeEventWorkers: () => void
-  /** The name of the provider that new payments use. */
+  /** The name of the provider of tenants that have none of their own. */
   readonly providerName: string
+  /** The tenant's own providers, in their order. */
+  readonly routes?: readonly Route[] | undefined
   /** What a provider promises and can do. */
   readonly capabilitiesOf: (provider: string) => Capabilities
   /** By the name of the provider; only of providers with whose secret signatures can be verified. */

@@ -4,7 +4,7 @@ import { braintreeCapabilities } from './braintree/capabilities.ts'
 import { UNDECLARED, type Capabilities } from './capabilities.ts'
 import { stripeCapabilities } from './stripe/capabilities.ts'
 
-/** The provider of new payments, unless `PROVIDER` names another one. */
+/** The provider of tenants that have none of their own. */
 export const PROVIDER_NAME = 'stripe'
 
 const declared = new Map<string, Capabilities>([

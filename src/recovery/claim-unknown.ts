@@ -1,6 +1,6 @@
 // Claims an operation whose outcome is unknown, to record what was found, or marks it as failed when its
 // call counts as not executed. Both act only if it has not changed since it was seen.
-import { giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
+import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { inTransaction } from '../db/connection/transaction.ts'
@@ -66,6 +66,7 @@ export async function markAbsent(
     // After a long doubt the client may retry as long as after any other answer.
     const retentionSeconds = retentionOf(engine.settings, claim.operation)
     const to = { status, inDoubt: false, reason, retentionSeconds, checkDelaysSeconds: [] } as const
+    await dropFallbackIfOwner(tx, claim)
     const isGivenBack = keepsDoubt
       ? await giveBackInDoubtIfOwner(tx, claim, { reason, retentionSeconds })
       : await giveBackIfOwner(tx, claim, to)

@@ -781,6 +781,8 @@ describe('a check constraint refuses', () => {
     ['tenants_limits', 'a negative limit', 'tenants', { rate_limit_writes: -1 }],
     ['tenants_limits', 'one negative limit of two', 'tenants', { ...limits, max_stored_keys: -1 }],
     ['tenants_limits', 'a negative length', 'tenants', { key_length_min: -1 }],
+    ['tenants_providers', 'no provider', 'tenants', { providers: [] }],
+    ['tenants_providers', 'a provider that is no list', 'tenants', { providers: {} }],
     ['tenants_fee', 'a percentage above 100', 'tenants', { fee_basis_points: 10_001 }],
     ['tenants_fee', 'a negative fixed fee', 'tenants', { fee_fixed_minor: -1 }],
     ['api_keys_scopes', 'a key without scopes', 'api_keys', { scopes: '{}' }],

@@ -76,7 +76,8 @@ test('a retry of an operation that an earlier version accepted gets its response
   const body = paymentBody({ amount: 49 })
   const fingerprint = fingerprintRequest({ method: 'POST', path: '/v1/payments', body })
   const { sql } = service.store
-  const details = detailsOfPayment(paymentRequestOf(body), 'stripe')
+  const paymentMethod = String(body['payment_method'])
+  const details = detailsOfPayment({ ...paymentRequestOf(body), paymentMethod }, 'stripe')
   const intent = reservationOf(tenant.id, { key, fingerprint, details })
   await reserveIntent(sql, intent, insertPayments(sql))
   // A new payment wakes the worker.

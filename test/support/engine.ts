@@ -61,7 +61,10 @@ export interface TestEngine {
   /** Ids of the operations that were announced as idle. */
   readonly announced: string[]
   /** Accepts a payment. No worker runs it: the test does. */
-  accept(request?: Partial<PaymentRequest>): Promise<Accepted>
+  accept(
+    request?: Partial<PaymentRequest>,
+    parameters?: Readonly<Record<string, unknown>>,
+  ): Promise<Accepted>
   /**
    * Accepts an operation on a payment as its endpoint does, with that body. Throws IntentRefusedError when
    * the state of the payment refuses it.
@@ -169,9 +172,9 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
       observe: silentObserver,
       log: pino({ level: 'silent' }),
     },
-    async accept(request = {}) {
+    async accept(request = {}, parameters = {}) {
       const details = detailsOfPayment({ ...paymentRequest, ...request }, 'stripe')
-      const about = { paymentId: randomUUIDv7(), details }
+      const about = { paymentId: randomUUIDv7(), details, parameters }
       return await reserve('payment.create', about, insertPayments(sql))
     },
     begin,

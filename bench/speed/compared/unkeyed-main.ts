@@ -51,7 +51,9 @@ createApiServer(createApp(parts), parts).listen(config.PORT, config.HOST, announ
 async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string): Promise<Answer> {
   const body = await readJson(own, request, false)
   refuseCardNumberInBody(body, own.settings)
-  const payment = paymentRequestOf(body)
+  const { paymentMethods, ...asked } = paymentRequestOf(body)
+  if (typeof paymentMethods !== 'string') throw new Error('the load names one payment method')
+  const payment = { ...asked, paymentMethod: paymentMethods }
   const problem = findChargeProblem(
     parts.capabilitiesOf(parts.providerName).amounts,
     payment.amountMinor,

@@ -2,6 +2,7 @@
 import {
   claimEachIfUnowned,
   enqueueRetry,
+  dropFallbackIfOwner,
   giveBackIfOwner,
   handOverIfOwner,
   recordKeptFailureIfOwner,
@@ -79,6 +80,7 @@ export const operationExamples: readonly Example[] = [
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
   ),
+  example(dropFallbackIfOwner, (sql) => dropFallbackIfOwner(sql, claim)),
   example(enqueueRetry, (sql) => enqueueRetry(sql, REF)),
   example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim, true)),
   example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),

@@ -18,6 +18,7 @@ import {
   insertTenant,
   listTenants,
   setTenantDisabled,
+  setProviders,
   setRequiresReference,
   setTenantFees,
 } from '../../../src/db/tenants/tenants.ts'
@@ -92,6 +93,7 @@ export const tenantExamples: readonly Example[] = [
   example(findTenant, (sql) => findTenant(sql, ID)),
   example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
   example(setRequiresReference, (sql) => setRequiresReference(sql, ID, true)),
+  example(setProviders, (sql) => setProviders(sql, ID, [{ provider: PROVIDER }])),
   example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
   example(findTenantLimits, (sql) => findTenantLimits(sql, ID)),
   example(changeTenantLimits, (sql) => changeTenantLimits(sql, ID, { MAX_ACTIVE_KEYS: 5 })),

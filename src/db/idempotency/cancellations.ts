@@ -15,7 +15,7 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
-import { completedWith } from './completion.ts'
+import { completedWith, isWithoutEffect } from './completion.ts'
 
 /**
  * Completes an operation in this status with the response, if no call of it can have run. A worker that
@@ -31,7 +31,7 @@ export async function cancelIfNotBegun(
     update idempotency_keys set
       cancellation = 'prevented', ${completedWith(tx, response, retention)}
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
-      and status = ${from} and recovery_point = 'started'
+      and status = ${from} and ${isWithoutEffect(tx)}
       and not in_doubt and phase_began_at is null
   `
   return count === 1

@@ -1,9 +1,13 @@
-// What each statement sets that completes an idempotency key without a worker, and for how long the key
-// is kept then.
+// What the statements share that complete an idempotency key without a worker: their condition, what
+// they set, and for how long the key is kept then.
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
-import type { StoredResponse } from '../../domain/operations/operation.ts'
+import { pointsWithoutEffect, type StoredResponse } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+
+/** Whether no call was recorded as executed. One may still be in doubt. */
+export const isWithoutEffect = (sql: Sql | Transaction): Fragment =>
+  sql`recovery_point = any(${[...pointsWithoutEffect]}::text[])`
 
 /** A part of an update of `idempotency_keys`: the seconds for which the key is kept, by its operation. */
 export function retentionOfRow(

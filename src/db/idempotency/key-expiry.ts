@@ -11,7 +11,7 @@
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { completedWith, retentionOfRow } from './completion.ts'
+import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
 import { keyHash } from './key-tombstones.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -137,11 +137,12 @@ export async function deleteIfTombstoned(
 
 /** `phase_began_at` is the time of a call that only operators said did not happen. */
 const hasNoEffect = (sql: Sql): Fragment => sql`
-  status = 'failed_retryable' and recovery_point = 'started' and phase_began_at is null
+  status = 'failed_retryable' and ${isWithoutEffect(sql)} and phase_began_at is null
   and expires_at < now()
 `
+
 const mayHaveEffect = (sql: Sql | Transaction): Fragment => sql`
-  status = 'failed_retryable' and (recovery_point <> 'started' or phase_began_at is not null)
+  status = 'failed_retryable' and (not ${isWithoutEffect(sql)} or phase_began_at is not null)
   and expires_at < now()
 `
 
@@ -190,7 +191,7 @@ export async function completeIfOvertaken(
 }
 
 const isPartlyExecuted = (sql: Sql | Transaction): Fragment => sql`
-  status = 'failed_retryable' and recovery_point <> 'started' and expires_at < now()
+  status = 'failed_retryable' and not ${isWithoutEffect(sql)} and expires_at < now()
 `
 
 /** Neither status changes. The operation of a declined payment may still have to cancel it. */

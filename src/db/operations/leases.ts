@@ -212,3 +212,14 @@ export async function handOverIfOwner(
   `
   return rows.length === 1
 }
+
+/**
+ * Keeps a payment at its provider for good: a call that was in doubt may still be executed there, so
+ * that the payment must not move to its fallback any more.
+ */
+export async function dropFallbackIfOwner(tx: Transaction, fence: Fence): Promise<void> {
+  await tx`
+    update idempotency_keys set parameters = parameters - 'fallback'
+    where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)} and parameters ? 'fallback'
+  `
+}

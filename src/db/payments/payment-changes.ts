@@ -76,13 +76,18 @@ export function changePaymentsIfOwner(
         client_secret = coalesce(change.client_secret, payments.client_secret),
         amount_minor = change.amount_minor,
         amount_captured_minor = greatest(change.amount_captured_minor, payments.amount_captured_minor),
+        -- An erased payment method stays erased.
+        payment_method = case when change.provider = payments.provider
+          then payments.payment_method else change.payment_method end,
+        provider = change.provider,
         updated_at = now()
       from fenced
       join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change (
         owner_id uuid, tenant_id uuid, id uuid, previous_status text, status text,
         failure_code text, failure_decline_code text, failure_message text,
         cancellation_reason text, capture_before timestamptz, provider_payment_id text,
-        client_secret text, amount_minor bigint, amount_captured_minor bigint
+        client_secret text, amount_minor bigint, amount_captured_minor bigint, provider text,
+        payment_method text
       ) on change.owner_id = fenced.id
       where payments.tenant_id = change.tenant_id and payments.id = change.id
         and payments.status = change.previous_status
@@ -108,6 +113,8 @@ function changedColumns(payment: ChangedPayment): Record<string, unknown> {
     clientSecret: { client_secret: clientSecret.encrypt(payment, payment.clientSecret) },
     amountMinor: { amount_minor: payment.amountMinor },
     amountCapturedMinor: { amount_captured_minor: payment.amountCapturedMinor },
+    provider: { provider: payment.provider },
+    paymentMethod: { payment_method: payment.paymentMethod },
   }
   return Object.assign({}, ...Object.values(columns)) as Record<string, unknown>
 }

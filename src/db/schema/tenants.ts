@@ -8,12 +8,14 @@ import {
   check,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   text,
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
+import type { Route } from '../../domain/payments/routing.ts'
 import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
 
 /** The merchants. */
@@ -33,12 +35,18 @@ export const tenants = pgTable(
     keyLengthMin: integer('key_length_min'),
     /** Whether every payment and refund must have a reference. */
     requiresReference: boolean('requires_reference').notNull().default(false),
+    /** Its providers in their order, with their currencies; null: the provider of the service. */
+    providers: jsonb('providers').$type<readonly Route[]>(),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When the tenant was disabled. Its API keys are refused; accepted operations go on. */
     disabledAt: moment('disabled_at'),
   },
   () => [
     check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`),
+    check(
+      'tenants_providers',
+      sql`jsonb_typeof(providers) = 'array' and jsonb_array_length(providers) > 0`,
+    ),
     check(
       'tenants_limits',
       sql`least(

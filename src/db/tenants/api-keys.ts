@@ -12,6 +12,7 @@ import {
   type ApiKey,
   type ApiKeyStatus,
 } from '../../domain/tenants/api-key.ts'
+import type { Route } from '../../domain/payments/routing.ts'
 import type { TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
@@ -25,6 +26,8 @@ export interface AuthenticatedKey {
   readonly limits: TenantLimits
   /** Whether new payments and refunds of the tenant must have a reference. */
   readonly requiresReference: boolean
+  /** The providers of the tenant's new payments; null: the provider of the service. */
+  readonly providers: readonly Route[] | null
   /** In the form that the log shows. */
   readonly keyId: string
   readonly scopes: readonly string[]
@@ -39,6 +42,7 @@ interface CandidateRow {
   secret_hash: Buffer
   limits: TenantLimits
   requires_reference: boolean
+  providers: Route[] | null
   works_seconds: number | null
 }
 
@@ -81,6 +85,7 @@ export async function authenticateKey(
       tenantId: match.tenant_id,
       limits: match.limits,
       requiresReference: match.requires_reference,
+      providers: match.providers,
       keyId: showKeyId(match.id),
       scopes: match.scopes,
       worksSeconds: match.works_seconds,
@@ -92,7 +97,7 @@ function findActiveKey(sql: Sql, prefix: string) {
   return sql<CandidateRow[]>`
     select
       key.tenant_id, key.id, key.scopes, key.secret_hash, ${ownLimits(sql)} as limits,
-      tenants.requires_reference,
+      tenants.requires_reference, tenants.providers,
       extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id

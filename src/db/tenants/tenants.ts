@@ -1,6 +1,7 @@
 // Creates, reads and disables tenants, and sets their fees.
 import { randomUUIDv7 } from 'node:crypto'
 import type { FeeSchedule } from '../../domain/ledger/ledger.ts'
+import type { Route } from '../../domain/payments/routing.ts'
 import type { Tenant } from '../../domain/tenants/tenant.ts'
 import { insertApiKey } from './api-keys.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
@@ -15,12 +16,13 @@ interface TenantRow {
   fee_basis_points: number
   fee_fixed_minor: string
   requires_reference: boolean
+  providers: Route[] | null
   created_at: string
   disabled_at: string | null
 }
 
 const columns = (sql: Sql | Transaction): Fragment => sql`
-  id, name, fee_basis_points, fee_fixed_minor, requires_reference, created_at, disabled_at
+  id, name, fee_basis_points, fee_fixed_minor, requires_reference, providers, created_at, disabled_at
 `
 
 function tenantFromRow(row: TenantRow): Tenant {
@@ -30,6 +32,7 @@ function tenantFromRow(row: TenantRow): Tenant {
     feeBasisPoints: row.fee_basis_points,
     feeFixedMinor: Number(row.fee_fixed_minor),
     requiresReference: row.requires_reference,
+    providers: row.providers,
     createdAt: new Date(row.created_at),
     disabledAt: row.disabled_at === null ? null : new Date(row.disabled_at),
   }
@@ -109,6 +112,28 @@ export async function setRequiresReference(
   const { count } = await sql`
     with changed as (
       update tenants set requires_reference = ${requiresReference} where id = ${tenantId}
+      returning id
+    )
+    select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
+  `
+  return count === 1
+}
+
+/**
+ * Sets the providers of a tenant's new payments, in their order; null: the provider of the service.
+ * False when there is no such tenant. API processes read them with the API key, so that they forget
+ * the keys they have cached.
+ */
+export async function setProviders(
+  sql: Sql | Transaction,
+  tenantId: string,
+  providers: readonly Route[] | null,
+): Promise<boolean> {
+  const { count } = await sql`
+    with changed as (
+      update tenants
+      set providers = ${providers === null ? null : JSON.stringify(providers)}::jsonb
+      where id = ${tenantId}
       returning id
     )
     select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}

@@ -51,6 +51,12 @@ export const operationMoves: readonly OperationMove[] = [
 ]
 
 /**
+ * The recovery points before the first call that was executed. `moved`: the first provider executed
+ * nothing, and the payment goes on at another one.
+ */
+export const pointsWithoutEffect = ['started', 'moved'] as const
+
+/**
  * The operations that only write to our own database. They concern no payment, need no phases, and
  * are accepted, executed and answered in one transaction.
  */

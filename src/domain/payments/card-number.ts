@@ -8,7 +8,7 @@ import { jsonPointer } from '../problems/json-pointer.ts'
  */
 export type CardNumberScope = 'everywhere' | 'payment_fields'
 
-const PAYMENT_FIELDS = ['payment_method', 'description', 'reference'] as const
+const PAYMENT_FIELDS = ['payment_method', 'payment_methods', 'description', 'reference'] as const
 
 // Separators that people and programs put between the digits: any white space, any dash or minus,
 // and characters without width (for example the soft hyphen).

@@ -108,6 +108,9 @@ export interface PaymentChange {
   readonly providerPaymentId?: string | null
   readonly clientSecret?: string
   readonly amountCapturedMinor?: number
+  /** The payment moves to another provider, with a payment method of it. */
+  readonly provider?: string
+  readonly paymentMethod?: string
 }
 
 /** A payment after a change, with the status before it. */
@@ -125,6 +128,8 @@ export function paymentAfter(payment: Payment, change: PaymentChange): ChangedPa
     clientSecret: change.clientSecret ?? payment.clientSecret,
     amountMinor: change.amountMinor ?? payment.amountMinor,
     amountCapturedMinor: change.amountCapturedMinor ?? payment.amountCapturedMinor,
+    provider: change.provider ?? payment.provider,
+    paymentMethod: change.paymentMethod ?? payment.paymentMethod,
   }
 }
 

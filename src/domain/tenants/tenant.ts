@@ -1,4 +1,5 @@
 // Defines tenants, and renders them for operators.
+import type { Route } from '../payments/routing.ts'
 import { parseId, showId } from '../resource-id.ts'
 
 export interface Tenant {
@@ -8,6 +9,8 @@ export interface Tenant {
   readonly feeFixedMinor: number
   /** Whether every new payment and refund must have a reference. */
   readonly requiresReference: boolean
+  /** Its providers in their order; null: the provider of the service. */
+  readonly providers: readonly Route[] | null
   readonly createdAt: Date
   readonly disabledAt: Date | null
 }
@@ -25,6 +28,7 @@ export function presentTenant(tenant: Tenant): Record<string, unknown> {
     name: tenant.name,
     fees: { basis_points: tenant.feeBasisPoints, fixed_minor: tenant.feeFixedMinor },
     requires_reference: tenant.requiresReference,
+    providers: tenant.providers,
     created_at: tenant.createdAt.toISOString(),
     disabled_at: tenant.disabledAt?.toISOString() ?? null,
   }

@@ -127,11 +127,12 @@ function createCallers(parts: ApiParts): CallerOf {
 }
 
 function makeCaller(parts: ApiParts, apiKey: AuthenticatedKey): Caller {
-  const { tenantId, keyId, limits, requiresReference } = apiKey
+  const { tenantId, keyId, limits, requiresReference, providers } = apiKey
   const settings = { ...parts.settings, ...limits }
   const store = { ...parts.store, sql: parts.store.ofTenant(tenantId) }
   const shown = { tenant: showId('tnt', tenantId), key: keyId }
-  return { own: { ...parts, settings, store, requiresReference }, shown }
+  const own = { settings, store, requiresReference, routes: providers ?? undefined }
+  return { own: { ...parts, ...own }, shown }
 }
 
 /** Every request of a tenant that changes something needs an idempotency key. */

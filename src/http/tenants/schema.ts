@@ -15,6 +15,21 @@ const tenantShape = z.object({
       description: 'The fixed fee per capture, in the smallest unit of the currency.',
     }),
   }),
+  providers: z
+    .array(
+      z.object({
+        provider: z.string().meta({ description: 'The name of the provider.' }),
+        currencies: z
+          .array(z.string())
+          .optional()
+          .meta({ description: 'The currencies that it takes; absent: every currency.' }),
+      }),
+    )
+    .nullable()
+    .meta({
+      description:
+        "The providers of the tenant's new payments, in their order. Null: the provider of the service.",
+    }),
   requires_reference: z.boolean().meta({
     description: 'Whether every new payment and refund must have a reference.',
   }),

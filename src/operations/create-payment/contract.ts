@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import { captureMethods } from '../../domain/payments/payment.ts'
+import { providerNames } from '../../provider/declared.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/payments/contract.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
@@ -13,7 +14,7 @@ import {
   textField,
 } from '../../http/requests/body-fields.ts'
 
-export const createPaymentBody = z.strictObject({
+const fields = z.strictObject({
   amount: chargeAmountField(
     'The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.',
   ),
@@ -25,10 +26,18 @@ export const createPaymentBody = z.strictObject({
       pattern: '^[a-z]{3}$',
       examples: ['usd'],
     }),
-  payment_method: providerIdField.meta({
+  payment_method: optionalField(providerIdField).meta({
     description:
-      "The id of the provider's payment method. Never a card number. A saved payment method needs the customer that owns it.",
+      "The id of the provider's payment method: of the first provider of the tenant that takes the currency. Never a card number. A saved payment method needs the customer that owns it. Required without `payment_methods`.",
     examples: ['pm_card_visa'],
+  }),
+  payment_methods: optionalField(
+    z.strictObject(
+      Object.fromEntries(providerNames.map((name) => [name, optionalField(providerIdField)])),
+    ),
+  ).meta({
+    description:
+      'Instead of `payment_method`: a payment method for each provider that may charge, by its name. The payment goes to the first provider of the tenant that takes the currency and has one here. If that provider is proved to have executed nothing, for example because it cannot be reached, the payment moves once to the next one. A payment with a `customer` does not move.',
   }),
   capture_method: z.enum(captureMethods).default('automatic').meta({
     description:
@@ -50,6 +59,26 @@ export const createPaymentBody = z.strictObject({
     description: 'Key-value pairs to store with the payment.',
   }),
 })
+
+/** Null is as good as absent. */
+export const isGiven = <Value>(value: Value | null | undefined): value is Value =>
+  value !== null && value !== undefined
+
+/** Checked even if other fields are wrong, so that one answer lists all errors. */
+const always = () => true
+
+/** With exactly one of `payment_method` and `payment_methods`. */
+export const createPaymentBody = fields
+  .refine((body) => isGiven(body.payment_method) || isGiven(body.payment_methods), {
+    path: ['payment_method'],
+    error: 'Required',
+    when: always,
+  })
+  .refine((body) => !(isGiven(body.payment_method) && isGiven(body.payment_methods)), {
+    path: ['payment_methods'],
+    error: 'Not allowed beside payment_method',
+    when: always,
+  })
 
 export const createPaymentContract: KeyedContract = {
   operationId: 'createPayment',
@@ -73,6 +102,7 @@ export const createPaymentContract: KeyedContract = {
     'amount-too-small',
     'unknown-currency',
     'customer-not-found',
+    'no-provider',
     'duplicate-reference',
     'reference-required',
   ],

@@ -3,13 +3,15 @@ import { randomUUIDv7 } from 'node:crypto'
 import { detailsOfPayment, insertPayments } from '../../db/payments/payments.ts'
 import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
 import type { PaymentRequest } from '../../domain/payments/payment.ts'
+import { routePayment, type CreateParameters, type Routed } from '../../domain/payments/routing.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { ApiParts } from '../../http/endpoint.ts'
 import { keyedEndpoint } from '../../http/keyed/keyed-endpoint.ts'
 import { refusing } from '../../http/keyed/intent-draft.ts'
 import { showPayment } from '../../http/keyed/unfinished-answer.ts'
 import { findReferenceProblem } from '../../http/payments/require-reference.ts'
 import { validateBody } from '../../http/requests/validate-body.ts'
-import { createPaymentBody, createPaymentContract } from './contract.ts'
+import { createPaymentBody, createPaymentContract, isGiven } from './contract.ts'
 import { createPayment } from './phases.ts'
 
 export const createPaymentEndpoint = keyedEndpoint({
@@ -18,15 +20,16 @@ export const createPaymentEndpoint = keyedEndpoint({
   scope: 'payments:write',
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
-    const payment = paymentRequestOf(body)
-    const { providerName: provider } = parts
-    const { amounts } = parts.capabilitiesOf(provider)
+    const asked = paymentRequestOf(body)
+    const { provider, paymentMethod, fallback } = route(parts, asked) ?? NOWHERE
     const problem =
-      findReferenceProblem(parts, payment.reference) ??
-      findChargeProblem(amounts, payment.amountMinor, payment.currency)
+      findReferenceProblem(parts, asked.reference) ??
+      (provider === '' ? new ProblemError('no-provider') : undefined) ??
+      findAmountProblem(parts, provider, asked)
     return refusing(problem, {
       paymentId: randomUUIDv7(),
-      details: detailsOfPayment(payment, provider),
+      parameters: { ...(fallback && { fallback }) } satisfies CreateParameters,
+      details: detailsOfPayment({ ...asked, paymentMethod }, provider),
       resource: insertPayments,
       explainRefusal: () => Promise.resolve(customerNotFound()),
     })
@@ -34,10 +37,39 @@ export const createPaymentEndpoint = keyedEndpoint({
   showUnfinished: showPayment,
 })
 
+/** Of a request that is refused. */
+const NOWHERE: Routed = { provider: '', paymentMethod: '' }
+
+/**
+ * There is no fallback if it refuses the amount, or if the payment is for a customer of the first
+ * provider. Undefined when no provider takes the payment.
+ */
+function route(parts: ApiParts, asked: NewPayment): Routed | undefined {
+  const { providerName, routes = [{ provider: providerName }] } = parts
+  const routed = routePayment(routes, asked.currency, asked.paymentMethods)
+  const other = routed?.fallback?.provider
+  if (routed === undefined || other === undefined) return routed
+  const isFit = asked.customer === null && findAmountProblem(parts, other, asked) === undefined
+  return isFit ? routed : { ...routed, fallback: undefined }
+}
+
+function findAmountProblem(
+  { capabilitiesOf }: ApiParts,
+  provider: string,
+  { amountMinor, currency }: NewPayment,
+): ProblemError | undefined {
+  return findChargeProblem(capabilitiesOf(provider).amounts, amountMinor, currency)
+}
+
 /** The store refuses a payment for this reason alone. It is the same for every unknown customer. */
 function customerNotFound(): ProblemError {
   const errors = [{ pointer: '/customer', detail: 'No such customer' }]
   return new ProblemError('customer-not-found', { errors })
+}
+
+interface NewPayment extends Omit<PaymentRequest, 'paymentMethod'> {
+  /** One for the first provider, or some by the name of their provider. */
+  readonly paymentMethods: string | Readonly<Record<string, string>>
 }
 
 /**
@@ -46,16 +78,23 @@ function customerNotFound(): ProblemError {
  * @throws ProblemError unknown-field, invalid-amount, unknown-currency or invalid-field, see
  *   `validateBody`.
  */
-export function paymentRequestOf(body: Readonly<Record<string, unknown>>): PaymentRequest {
+export function paymentRequestOf(body: Readonly<Record<string, unknown>>): NewPayment {
   const valid = validateBody(createPaymentBody, body)
   return {
     amountMinor: valid.amount,
     currency: valid.currency,
-    paymentMethod: valid.payment_method,
+    paymentMethods: valid.payment_method ?? withValues(valid.payment_methods ?? {}),
     captureMethod: valid.capture_method,
     customer: valid.customer ?? null,
     description: valid.description ?? null,
     reference: valid.reference ?? null,
     metadata: valid.metadata ?? {},
   }
+}
+
+function withValues(methods: Readonly<Record<string, string | null | undefined>>) {
+  const given = Object.entries(methods).flatMap(([provider, method]) =>
+    isGiven(method) ? [[provider, method] as const] : [],
+  )
+  return Object.fromEntries(given)
 }

@@ -11,8 +11,14 @@ import {
   type Failure,
   type Payment,
 } from '../../domain/payments/payment.ts'
+import type { CreateParameters, Fallback } from '../../domain/payments/routing.ts'
 import type { Standing } from '../../domain/payments/standing.ts'
-import { advanceTo, defineOperation, type Step } from '../../engine/define-operation.ts'
+import {
+  advanceTo,
+  defineOperation,
+  type OperationInput,
+  type Step,
+} from '../../engine/define-operation.ts'
 import type { Authorization, Capture } from '../../provider/payment-provider.ts'
 import { onPayment, type PaymentSubject } from '../on-payment.ts'
 import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
@@ -20,17 +26,39 @@ import { finishWithPayment, finishWithRefusal } from '../payment-answers.ts'
 // prettier-ignore
 // recovery point  provider call      its transaction: record, then advance
 export const createPayment = defineOperation('payment.create', {
-  started:    { call: 'authorize', record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
+  started:    { call: 'authorize', record: recordAuthorization, elsewhere: moveToFallback }, // -> moved (proved not executed) | authorized | finished (402, or 201 when held or to be authenticated)
+  moved:      { call: 'authorize', record: recordAuthorization }, // -> authorized | finished (402, or 201 when held or to be authenticated)
   authorized: { call: 'capture',   record: recordCapture },       // -> captured | refused | finished (402)
   refused:    { call: 'cancel',    record: recordVoid },          // -> kept | finished (402)
   kept:       { call: 'retrieve',  record: recordKept },          // -> captured | finished (402)
   captured:   {                    record: recordSuccess },       // -> finished (201)
-}, onPayment({ startsFrom: ['requires_capture', 'failed'], subject: ({ payment }) => ({ payment }) }))
+}, onPayment({ startsFrom: ['requires_capture', 'failed'], subject }))
+
+interface CreateSubject extends PaymentSubject {
+  /** Where the payment goes if its provider is proved to have executed nothing. */
+  readonly fallback?: Fallback | undefined
+}
+
+function subject({ payment, parameters }: OperationInput): CreateSubject {
+  const { fallback } = parameters as CreateParameters
+  return { payment, fallback }
+}
+
+/** Returns undefined if the client or the tenant allows no other provider. */
+function moveToFallback({
+  payment,
+  fallback,
+}: CreateSubject): Step<'moved', CreateSubject> | undefined {
+  if (fallback === undefined) return undefined
+  const { provider, payment_method: paymentMethod } = fallback
+  const moved = paymentAfter(payment, { status: 'processing', provider, paymentMethod })
+  return advanceTo('moved', { payment: moved }, { payment: moved })
+}
 
 function recordAuthorization(
   { payment }: PaymentSubject,
   outcome: FinalOutcome<Authorization>,
-): Step<'authorized', PaymentSubject> {
+): Step<'authorized', CreateSubject> {
   if (outcome.outcome === 'declined') return recordDecline(payment, outcome)
   const { status, ...found } = outcome.value
   if (status === 'held' && payment.captureMethod === 'automatic') {

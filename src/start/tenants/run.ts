@@ -22,6 +22,7 @@ import {
   type Command,
 } from './commands.ts'
 import { limitOptionNames, limits } from './limits.ts'
+import { providers } from './providers.ts'
 
 const HELP = `Usage: npm run tenants -- <command> ...
 
@@ -42,6 +43,11 @@ limits <tenant> [--writes <N>] [--reads <N>] [--active-keys <N>] [--stored-keys 
 policy <tenant> --references <required|optional>
                                      Sets whether every new payment and refund of a
                                      tenant must have a reference. New tenants: optional.
+providers <tenant> [<provider>[:<currency>,...]]...
+                                     Shows the providers of a tenant's new payments,
+                                     or sets them, in their order. A provider with
+                                     currencies takes these alone. default: the
+                                     provider of the service.
 keys <tenant>                        Lists the API keys of a tenant.
 add-key <tenant> [--scopes <list>]   Creates another API key.
 rotate-key <key> [--grace-hours <N>] Creates a new API key with the same scopes. The
@@ -81,6 +87,7 @@ interface Entry {
     | 'the id of one tenant'
     | 'the id of one key'
     | 'the id of one tenant and the ids of customers'
+    | 'the id of one tenant and names of providers'
     | null
   readonly options: readonly OptionName[]
   readonly read: (given: Given) => Command
@@ -89,6 +96,7 @@ interface Entry {
 const tenant = 'the id of one tenant'
 const key = 'the id of one key'
 const tenantAndCustomers = 'the id of one tenant and the ids of customers'
+const tenantAndProviders = 'the id of one tenant and names of providers'
 
 const commands: Readonly<Record<string, Entry>> = {
   create: { about: 'one name', options: ['scopes'], read: create },
@@ -98,6 +106,7 @@ const commands: Readonly<Record<string, Entry>> = {
   fees: { about: tenant, options: ['basis-points', 'fixed'], read: setFees },
   limits: { about: tenant, options: limitOptionNames, read: limits },
   policy: { about: tenant, options: ['references'], read: setReferences },
+  providers: { about: tenantAndProviders, options: [], read: providers },
   keys: { about: tenant, options: [], read: listKeys },
   'add-key': { about: tenant, options: ['scopes'], read: addKey },
   'rotate-key': { about: key, options: ['grace-hours'], read: rotateKey },
@@ -134,7 +143,7 @@ async function run(args: readonly string[], open: () => Store): Promise<string> 
   if (stray !== undefined) throw new UsageError(`${name} takes no --${stray}`)
   const isRightCount =
     (subject === '') === (entry.about === null) &&
-    rest.length > 0 === (entry.about === tenantAndCustomers)
+    (entry.about === tenantAndProviders || rest.length > 0 === (entry.about === tenantAndCustomers))
   if (!isRightCount) {
     throw new UsageError(`${name} takes ${entry.about ?? 'no argument'}`)
   }

@@ -24,7 +24,7 @@ describe('paymentRequestOf', () => {
     expect(paymentRequestOf(body)).toEqual({
       amountMinor: 1999,
       currency: 'usd',
-      paymentMethod: 'pm_card_visa',
+      paymentMethods: 'pm_card_visa',
       captureMethod: 'manual',
       customer: 'cus_123',
       description: 'Order 42, \u00E9\u{1F600}',
@@ -44,6 +44,13 @@ describe('paymentRequestOf', () => {
       reference: null,
       metadata: {},
     })
+  })
+
+  test('reads payment methods by provider, without those that are null', () => {
+    const { payment_method: _one, ...others } = required
+    const body = { ...others, payment_methods: { stripe: null, braintree: 'nonce' } }
+
+    expect(paymentRequestOf(body)).toMatchObject({ paymentMethods: { braintree: 'nonce' } })
   })
 
   test.each([1, 99_999_999])('accepts the amount %d', (amount) => {
@@ -175,7 +182,7 @@ describe('createPaymentBody', () => {
 
     expect(contract).toMatchObject({
       additionalProperties: false,
-      required: ['amount', 'currency', 'payment_method'],
+      required: ['amount', 'currency'],
       properties: {
         amount: { type: 'integer', minimum: 1, maximum: 99_999_999 },
         currency: { type: 'string', pattern: '^[a-z]{3}$' },

@@ -155,6 +155,26 @@ test('requires references, or not', async () => {
   ])
 })
 
+test('shows and sets the providers of new payments', async () => {
+  const { id, secret } = await makeTenant()
+  const inForce = async () => (await authenticateKey(store, secret))?.providers
+
+  expect((await run(['providers', id])).text).toContain('default  every currency')
+  const set = await run(['providers', id, 'braintree:eur,gbp', 'stripe'])
+
+  expect(set).toEqual({ code: 0, text: 'braintree  eur, gbp\nstripe     every currency' })
+  expect(await run(['providers', id])).toEqual(set)
+  const routes = [{ provider: 'braintree', currencies: ['eur', 'gbp'] }, { provider: 'stripe' }]
+  expect(await inForce()).toEqual(routes)
+  await run(['providers', id, 'default'])
+  expect(await inForce()).toBeNull()
+  expect(await trailOf(id)).toMatchObject([
+    { action: 'tenant.create' },
+    { action: 'tenant.providers', result: 'set' },
+    { action: 'tenant.providers', result: 'set' },
+  ])
+})
+
 describe('limits', () => {
   const rows = (values: readonly string[]) =>
     [
@@ -254,6 +274,10 @@ describe('exits with 2 and the help', () => {
     ['--fixed must be', ['fees', TENANT, '--basis-points', '1']],
     ['--references must be required or optional', ['policy', TENANT]],
     ['--references must be required or optional', ['policy', TENANT, '--references', 'yes']],
+    ['"paypal" names no provider; there are stripe, braintree', ['providers', TENANT, 'paypal']],
+    ['"EUR" is not an ISO 4217 code in lower case', ['providers', TENANT, 'stripe:EUR']],
+    ['stripe is named twice', ['providers', TENANT, 'stripe:eur', 'stripe']],
+    ['providers takes the id of one tenant and names of providers', ['providers']],
     ['limits takes the id of one tenant', ['limits']],
     ['limits takes the id of one tenant', ['limits', TENANT, '5']],
     ['limits takes no --fixed', ['limits', TENANT, '--fixed', '5']],

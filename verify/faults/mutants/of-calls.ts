@@ -121,8 +121,8 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       // Otherwise a look-up under the new key finds what the old one did.
       {
         file: 'src/engine/call-provider.ts',
-        text: 'if (claimed.claim.keyGeneration === 0) return',
-        replacement: 'if (claimed.claim.keyGeneration >= 0) return',
+        text: 'if (claimed.claim.keyGeneration === 0) {',
+        replacement: 'if (claimed.claim.keyGeneration >= 0) {',
       },
     ],
     caughtBy: 1,
@@ -144,8 +144,8 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
       },
       {
         file: 'src/engine/call-provider.ts',
-        text: 'if (claimed.claim.keyGeneration === 0) return',
-        replacement: 'if (claimed.claim.keyGeneration >= 0) return',
+        text: 'if (claimed.claim.keyGeneration === 0) {',
+        replacement: 'if (claimed.claim.keyGeneration >= 0) {',
       },
       // Otherwise the second refund exceeds what is left, and is refused.
       {
