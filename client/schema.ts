@@ -1004,6 +1004,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the providers
+         * @description Returns the payment providers that this version knows, and what each promises and can do. Whether the workers have the keys of one is not said here: see `npm run doctor`.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console/session": {
         parameters: {
             query?: never;
@@ -7600,6 +7620,41 @@ export interface components {
              */
             happened_at: string;
         };
+        ProviderList: {
+            /** @constant */
+            object: "list";
+            data: components["schemas"]["Provider"][];
+            /** @constant */
+            has_more: false;
+        };
+        Provider: {
+            /** @constant */
+            object: "provider";
+            name: string;
+            /** @description Whether it is the provider of tenants that have none of their own. */
+            is_default: boolean;
+            /** @description For how long a call may be repeated under its provider key. 0: never, because the provider keeps no keys. */
+            key_window_seconds: number;
+            /** @description Whether it keeps a failure under a key, and may complete the call later. */
+            keeps_failures: boolean;
+            /** @description How long a call without an answer may still be executed. */
+            settle_seconds: number;
+            look_up_lag_seconds: number | null;
+            /** @description Whether a capture may take less than what is held. */
+            partial_capture: boolean;
+            /** @description Whether the held amount can be changed. */
+            incremental_authorization: boolean;
+            /** @description Whether a hold can be released before it expires. */
+            void: boolean;
+            /** @description Whether a refund that succeeded can fail later. */
+            refunds_may_fail: boolean;
+            /** @description Whether a payer can be asked to authenticate after the request. */
+            authentication: boolean;
+            /** @description The smallest charge by currency, in minor units. Others are not known here. */
+            minimum_amounts: {
+                [key: string]: number;
+            };
+        };
         /** @description The session of an operator in the console. */
         ConsoleSession: {
             /** @constant */
@@ -12781,6 +12836,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminActionList"];
+                };
+            };
+            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
+            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
+            404: components["responses"]["Admin-RouteNotFound"];
+            429: components["responses"]["Admin-TooManyInvalidKeys"];
+            500: components["responses"]["Admin-InternalError"];
+            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
+            default: components["responses"]["Unserved"];
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["Request-Id"];
+                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
                 };
             };
             400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];

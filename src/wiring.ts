@@ -28,6 +28,7 @@ import type { Engine } from './engine/engine.ts'
 import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { operations } from './operations/index.ts'
 import { createOverviewReader } from './db/operators/overview.ts'
+import { checkDelaysSeconds } from './provider/capabilities.ts'
 import { capabilitiesOf } from './provider/declared.ts'
 import { wireEventReaders, wireNames, wireProviders } from './wire-providers.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
@@ -117,13 +118,15 @@ export function wireWorkerBase(
 export function wireEngine(config: Config, base: WorkerBase): Engine {
   requireKnownOperations(config)
   const { store, log } = base
+  const providers = wireProviders(config, base)
+  const declared = providers.all.map(({ capabilities }) => capabilities)
   return {
     ...base,
     operations,
     claim: batchClaims(store.sql),
     record: batchRecords(),
-    providers: wireProviders(config, base),
-    settings: config,
+    providers,
+    settings: { ...config, CHECK_DELAYS_SECONDS: checkDelaysSeconds(declared, config) },
     announceIdle: createIdleAnnouncer(store.sql, (error) =>
       log.warn({ err: error }, 'could not notify waiting requests; they poll'),
     ),

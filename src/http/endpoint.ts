@@ -100,6 +100,7 @@ export interface ApiParts {
     | 'SWEEP_INTERVAL_MS'
     | 'BREAKER_OPEN_MS'
     | 'PROVIDER_KEY_WINDOW_SECONDS'
+    | 'PROVIDER_SETTLE_SECONDS'
     | 'MAX_ACTIVE_KEYS'
     | 'MAX_STORED_KEYS'
     | 'KEY_LENGTH_MIN'

@@ -11,6 +11,7 @@ import { ledgerContracts } from '../http/ledger/contract.ts'
 import { overviewContracts } from '../http/overview/contract.ts'
 import { operatorPaymentContracts } from '../http/payments/operators/contract.ts'
 import { paymentContracts } from '../http/payments/contract.ts'
+import { providerContracts } from '../http/providers/contract.ts'
 import { refundContracts } from '../http/refunds/contract.ts'
 import { serviceContracts } from '../http/service/contract.ts'
 import { tenantContracts } from '../http/tenants/contract.ts'
@@ -35,6 +36,7 @@ export const contracts: Contracts = {
   ...tenantContracts,
   ...overviewContracts,
   ...adminContracts,
+  ...providerContracts,
   ...consoleContracts,
   ...breakContracts,
   ...operatorPaymentContracts,

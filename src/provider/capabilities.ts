@@ -21,12 +21,22 @@ export interface Capabilities {
    * then `PROVIDER_SETTLE_SECONDS` alone counts.
    */
   readonly settleSeconds: number | null
+  /**
+   * How long a look-up by our ids may miss a call that was executed, in seconds: 0 if it reads a
+   * complete listing. Null if the provider stores no ids of ours: then no look-up proves that a call
+   * was not executed.
+   */
+  readonly lookUpLagSeconds: number | null
   /** Whether a capture may take less than what is held. */
   readonly partialCapture: boolean
   /** Whether the held amount can be changed. */
   readonly incrementalAuthorization: boolean
   /** Whether a hold can be released before it expires. If not, `cancel` is always `declined`. */
   readonly void: boolean
+  /** Whether a refund that succeeded can fail later. */
+  readonly refundsMayFail: boolean
+  /** Whether a payer can be asked to authenticate (3-D Secure) after the request for the payment. */
+  readonly authentication: boolean
   readonly amounts: AmountRules
 }
 
@@ -34,9 +44,12 @@ export interface Capabilities {
 export const UNDECLARED: Capabilities = {
   keys: null,
   settleSeconds: null,
+  lookUpLagSeconds: null,
   partialCapture: false,
   incrementalAuthorization: false,
   void: false,
+  refundsMayFail: true,
+  authentication: false,
   amounts: { chargeMinimaMinor: new Map(), steps: new Map() },
 }
 
@@ -72,4 +85,22 @@ export function settleSeconds(
   { PROVIDER_SETTLE_SECONDS }: { readonly PROVIDER_SETTLE_SECONDS: number },
 ): number {
   return Math.max(declared ?? 0, PROVIDER_SETTLE_SECONDS)
+}
+
+/**
+ * The times of the looks at an unknown outcome, in seconds: those of the setting, and for each provider
+ * whose look-ups lag the time at which one can prove absence for the first time.
+ */
+export function checkDelaysSeconds(
+  all: readonly Pick<Capabilities, 'settleSeconds' | 'lookUpLagSeconds'>[],
+  settings: {
+    readonly CHECK_DELAYS_SECONDS: readonly number[]
+    readonly PROVIDER_SETTLE_SECONDS: number
+  },
+): number[] {
+  const lagging = all.filter(({ lookUpLagSeconds }) => (lookUpLagSeconds ?? 0) > 0)
+  const first = lagging.map((one) => settleSeconds(one, settings) + (one.lookUpLagSeconds ?? 0))
+  return [...new Set([...settings.CHECK_DELAYS_SECONDS, ...first])].toSorted(
+    (one, other) => one - other,
+  )
 }

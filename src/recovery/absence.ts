@@ -20,10 +20,10 @@ export interface Absence {
 
 /**
  * Undefined while nothing is concluded. Proved is absence by a look-up that does not find the call
- * after the settling time. An operator's word
+ * after the settling time, if the provider stores our ids. An operator's word
  *
  * - never overrides anything that was found;
- * - before the settling time lets the client retry, in doubt;
+ * - before that lets the client retry, in doubt;
  * - if no look-up was answered, needs two operators, counts only within the key window, and lets
  *   the client retry, in doubt;
  * - is needed for a call that nothing but its key guards, if the provider keeps its failure or may
@@ -52,11 +52,12 @@ export function absenceOf(
     return { reason: `not looked up; did not happen according to ${evidence.by}`, keepsDoubt: true }
   }
   const isPastSettlingTime = check.unknownForSeconds >= settleSeconds(capabilities, settings)
+  const isProof = isPastSettlingTime && capabilities.lookUpLagSeconds !== null
   if (isStated) {
     const reason = `not found, and did not happen according to ${evidence.by}`
-    return { reason, keepsDoubt: !isPastSettlingTime }
+    return { reason, keepsDoubt: !isProof }
   }
-  if (!isPastSettlingTime) return undefined
+  if (!isProof) return undefined
   if (!mayBeCompletedLater(engine, check)) return { reason: outcome.reason, keepsDoubt: false }
   // A lost answer may have been a failure that the provider keeps.
   return !failureKept && isInWindow ? { reason: outcome.reason, keepsDoubt: true } : undefined

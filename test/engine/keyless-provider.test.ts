@@ -8,17 +8,23 @@ import { runOperation } from '../../src/engine/run-phases.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { resumeOperation } from '../../src/recovery/resume-operation.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
+import type { Capabilities } from '../../src/provider/capabilities.ts'
 import { captured } from '../operations/made-payments.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { stripeOf, withProvider } from '../support/engine-doubles.ts'
 
 let t: TestEngine
+let declaring: (capabilities: Partial<Capabilities>) => TestEngine['engine']
 
 beforeAll(async () => {
   const started = await startTestEngine()
   const provider = stripeOf(started.engine)
-  const keyless = { ...provider, capabilities: { ...provider.capabilities, keys: null } }
-  t = { ...started, engine: withProvider(started.engine, keyless) }
+  declaring = (own) =>
+    withProvider(started.engine, {
+      ...provider,
+      capabilities: { ...provider.capabilities, ...own },
+    })
+  t = { ...started, engine: declaring({ keys: null }) }
 })
 
 afterEach(async () => {
@@ -143,6 +149,18 @@ describe('a refund that is not found', () => {
     await reopenOperation(t.engine, ref)
     expect(await run(ref)).toBe('finished')
     expect(await executed('refund.create')).toHaveLength(1)
+  })
+
+  test('stays unknown if the provider stores no ids of ours, and becomes a finding', async () => {
+    const blind = declaring({ keys: null, lookUpLagSeconds: null })
+    const ref = await lost()
+    await t.letTimePass(ref, 60)
+    expect(await resolveDue(blind)).toMatchObject({ absent: 0, unclear: 1 })
+    await t.letTimePass(ref, 100_000)
+
+    expect(await resolveDue(blind)).toMatchObject({ absent: 0, found: 1 })
+
+    expect(await t.readKey(ref)).toMatchObject({ status: 'unknown' })
   })
 
   test('stays unknown if the adapter reports a kept failure, and becomes a finding', async () => {

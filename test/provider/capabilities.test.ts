@@ -1,5 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { keepsFailures, keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
+import {
+  checkDelaysSeconds,
+  keepsFailures,
+  keyWindowSeconds,
+  settleSeconds,
+} from '../../src/provider/capabilities.ts'
 
 const kept = { keptSeconds: 3_600, keepsFailures: true }
 
@@ -33,3 +38,17 @@ test.each([
     expect(settleSeconds(capabilities, { PROVIDER_SETTLE_SECONDS: setting })).toBe(expected)
   },
 )
+
+const complete = { settleSeconds: null, lookUpLagSeconds: 0 }
+const lagging = { settleSeconds: 60, lookUpLagSeconds: 3_600 }
+
+test.each([
+  ['with complete listings', [complete], [5, 3_600]],
+  ['with a look-up that lags', [complete, lagging], [5, 3_600, 3_690]],
+  ['without look-ups', [{ settleSeconds: null, lookUpLagSeconds: null }], [5, 3_600]],
+  ['with a check at that time', [{ settleSeconds: 90, lookUpLagSeconds: 3_510 }], [5, 3_600]],
+])('an unknown outcome is looked up when absence can be proved: %s', (_, all, expected) => {
+  const settings = { CHECK_DELAYS_SECONDS: [5, 3_600], PROVIDER_SETTLE_SECONDS: 90 }
+
+  expect(checkDelaysSeconds(all, settings)).toEqual(expected)
+})

@@ -12,6 +12,7 @@ import {
   requestReconciliationEndpoint,
 } from '../admin/reconciliations.ts'
 import { listActions } from '../admin/actions-get.ts'
+import { listProviders } from '../providers/providers-get.ts'
 import { listDeadLettersEndpoint, redriveDeadLetters } from '../admin/dead-letters.ts'
 import { getFindingEndpoint, listFindingsEndpoint, resolveFinding } from '../admin/findings.ts'
 import { resolveOperation } from '../admin/operations-resolve.ts'
@@ -136,6 +137,7 @@ const ownRoutes: readonly Route[] = [
     post: admin(requestReconciliationEndpoint),
     get: admin(listReconciliations),
   },
+  { path: '/admin/providers', get: admin(listProviders) },
   { path: '/admin/reconciliations/:id', get: admin(getReconciliation) },
   { path: '/admin/findings', get: admin(listFindingsEndpoint) },
   { path: '/admin/findings/:id', get: admin(getFindingEndpoint) },

@@ -34,8 +34,7 @@ export interface BraintreeOptions {
   /** The time limit of a whole call, in milliseconds. After that its outcome is unknown. */
   readonly timeoutMs: number
   /**
-   * After this time a search shows every transaction, in milliseconds. Braintree documents none; one
-   * hour by default.
+   * After this time a search shows every transaction, in milliseconds; by default as declared.
    */
   readonly searchLagMs?: number
   /** Resolves Braintree's name; by default as the system does. */
@@ -43,8 +42,6 @@ export interface BraintreeOptions {
   /** Milliseconds since 1970. */
   readonly now?: () => number
 }
-
-const SEARCH_LAG_DEFAULT_MS = 60 * 60 * 1_000
 
 export function createBraintreeProvider(options: BraintreeOptions): PaymentProvider {
   const connection = connect(options)
@@ -108,7 +105,7 @@ function connect(options: BraintreeOptions): Connection {
     watch,
     timeoutMs,
     merchantAccounts: new Map(Object.entries(options.merchantAccounts)),
-    searchLagMs: options.searchLagMs ?? SEARCH_LAG_DEFAULT_MS,
+    searchLagMs: options.searchLagMs ?? braintreeCapabilities.lookUpLagSeconds * 1_000,
     now: options.now ?? Date.now,
   }
 }

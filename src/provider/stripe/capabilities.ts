@@ -84,11 +84,17 @@ export const stripeCapabilities: Capabilities = {
    * @see https://github.com/stripe/stripe-go/blob/master/stripe.go DefaultHTTPTimeout
    */
   settleSeconds: null,
+  /** Its lists are complete, unlike its search. @see https://docs.stripe.com/search#data-freshness */
+  lookUpLagSeconds: 0,
   /** @see https://docs.stripe.com/payments/place-a-hold-on-a-payment-method#capture-funds */
   partialCapture: true,
   /** @see https://docs.stripe.com/api/payment_intents/increment_authorization */
   incrementalAuthorization: true,
   /** @see https://docs.stripe.com/api/payment_intents/cancel */
   void: true,
+  /** @see https://docs.stripe.com/refunds#failed-refunds */
+  refundsMayFail: true,
+  /** @see https://docs.stripe.com/payments/3d-secure/authentication-flow */
+  authentication: true,
   amounts: { chargeMinimaMinor, steps: amountSteps },
 }
