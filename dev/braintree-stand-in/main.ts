@@ -1,14 +1,17 @@
-// The process of the Braintree stand-in: `node dev/braintree-stand-in/main.ts [port]`.
+// The process of the Braintree stand-in: `node dev/braintree-stand-in/main.ts`. It listens on
+// BRAINTREE_STAND_IN_PORT.
 import { pino } from 'pino'
+import { announceReady, runProcess, stopOnSignal } from '../../src/process.ts'
 import { createBraintreeStandIn } from './app.ts'
 
 const PORT_DEFAULT = 3101
+const STOP_LIMIT_MS = 5_000
 
-const standIn = createBraintreeStandIn()
-const port = await standIn.listen({
-  host: '127.0.0.1',
-  port: Number(process.argv[2] ?? PORT_DEFAULT),
+await runProcess('braintree-stand-in', async () => {
+  const log = pino({ base: { process: 'braintree-stand-in' } })
+  const standIn = createBraintreeStandIn()
+  const port = Number(process.env['BRAINTREE_STAND_IN_PORT'] ?? PORT_DEFAULT)
+  log.info({ port: await standIn.listen({ host: '127.0.0.1', port }) }, 'is listening')
+  stopOnSignal(STOP_LIMIT_MS, () => standIn.close())
+  announceReady()
 })
-pino().info({ port }, 'Braintree stand-in is listening')
-process.once('SIGTERM', () => void standIn.close())
-process.once('SIGINT', () => void standIn.close())

@@ -23,6 +23,7 @@ import type { Merchant } from './merchant.ts'
 export const INVARIANT_OF: Readonly<Record<string, number>> = {
   'Succeeded payments were captured once, for the exact amount': 1,
   'No payment was authorised twice at the provider': 1,
+  'No payment was executed at two providers': 1,
   'Declined, failed, canceled or held payments moved no money': 5,
   "The provider's refunds match those on record": 5,
   'No payment was refunded beyond its capture': 1,
@@ -58,7 +59,7 @@ export async function checkRun(
   const { history, sender, tenant } = merchant
   const untouched = { balances: [], newest: undefined }
   const [records, moves, late, repeated, changed, secrecy, crossings] = await Promise.all([
-    readRecords(sender.client, lane.provider, history, untouched),
+    readRecords(sender.client, lane, history, untouched),
     readMoves(lane.owner, tenant.id),
     readLateRecords(lane.owner, tenant.id),
     readRepeatedRecords(lane.owner, tenant.id),
@@ -162,12 +163,13 @@ function checkLedgerEntries({ ledger, payments }: Records): Violation[] {
 /** The rank of each recovery point. Points of one rank exclude each other. */
 const RANKS: Readonly<Record<string, number>> = {
   started: 0,
-  authorized: 1,
-  refused: 2,
-  kept: 3,
-  captured: 4,
-  declined: 4,
-  finished: 5,
+  moved: 1,
+  authorized: 2,
+  refused: 3,
+  kept: 4,
+  captured: 5,
+  declined: 5,
+  finished: 6,
 }
 
 export function checkMoves(operations: readonly (readonly Move[])[]): Violation[] {

@@ -11,15 +11,15 @@ import {
 import { makeDatabase, migrateLane } from './lane-database.ts'
 import { Lane } from './lane.ts'
 import type { LaneOptions, LaneServer } from './lane-options.ts'
+import { readPatched } from './mutants/patch.ts'
 import { startReplicatedServer } from './replicated-server.ts'
 import { buildPrograms, PROGRAMS_UNDER_TEST, type Changes } from './programs.ts'
+import type { LaneNeeds } from './scenario.ts'
+import { SHORT_WAITS } from './second-provider.ts'
 import { REPOSITORY } from './service-process.ts'
 import { SmallDisk } from './small-disk.ts'
 
-interface LaneSetup extends Pick<
-  LaneOptions,
-  'settings' | 'standbys' | 'byName' | 'pooled' | 'inParts' | 'replicated' | 'redis' | 'lowPriority'
-> {
+interface LaneSetup extends LaneNeeds, Pick<LaneOptions, 'lowPriority'> {
   /** The changes of a mutant to the product. */
   readonly changes?: Changes
 }
@@ -102,7 +102,8 @@ export class Environment {
   /** Builds the product once, and each mutant for its own lane. */
   #buildPrograms(lane: string, changes: Changes | undefined): Promise<string> {
     const build = async (folder: string) => {
-      await buildPrograms({ root: REPOSITORY, scripts: PROGRAMS_UNDER_TEST, changes, folder })
+      const all = new Map([...(await readPatched(SHORT_WAITS)), ...(changes ?? [])])
+      await buildPrograms({ root: REPOSITORY, scripts: PROGRAMS_UNDER_TEST, changes: all, folder })
       return folder
     }
     if (changes !== undefined) return build(join(this.folder, `programs-${lane}`))

@@ -1,5 +1,6 @@
 // The table of faults: the name of each, the points it applies to, and how it is injected.
 import { isCommitBoundary } from './durable-states.ts'
+import { faultNames as faultsOfSecond } from '../../dev/braintree-stand-in/faults/faults.ts'
 import { eventFaults } from './event-orders.ts'
 import { failovers } from './failovers.ts'
 import type { Fault } from './fault.ts'
@@ -9,11 +10,11 @@ import { contentionFaults } from './contention.ts'
 import { redisFaults } from './redis-faults.ts'
 import { shortages } from './shortages.ts'
 import { crashStore } from './store-outage.ts'
+import { isAtSecond } from './provider-proxy.ts'
 import { PASS } from './watch.ts'
 
 const anywhere = () => true
 const isAtStore = ({ peer }: Point) => peer === 'store'
-const isAtProvider = ({ peer }: Point) => peer === 'provider'
 
 /** Just before a statement is executed. */
 const isStatement = ({ peer, direction, moment, message }: Point) =>
@@ -24,6 +25,10 @@ const isStatement = ({ peer, direction, moment, message }: Point) =>
 
 /** Before the provider executes anything, so that the proxy can still make the call fail. */
 const isRequest = ({ peer, message }: Point) => peer === 'provider' && message === 'request'
+
+/** A fault of a stand-in, if the one of that point has it. */
+const isKnownTo = (fault: string, point: Point) =>
+  !isAtSecond(point) || (faultsOfSecond as readonly string[]).includes(fault)
 
 const isAtWorker = ({ role }: Point) => role === 'worker'
 
@@ -91,9 +96,9 @@ export const faults: readonly Fault[] = [
     inject: (context, point) => crashStore(context, point),
   },
   {
-    // The request reaches the provider when the run is over.
+    // The request reaches the provider when the run is over. One without keys promises not to execute it.
     name: 'provider-late',
-    appliesAt: isRequest,
+    appliesAt: (point) => isRequest(point) && !isAtSecond(point),
     inject: () => ({ do: 'defer' }),
   },
   ...[
@@ -144,11 +149,11 @@ const WITHIN_SETTLING_MS = 800
 /** More than that, and less than the operator of a run waits. */
 const AFTER_SETTLING_MS = 2_500
 
-/** A fault of the Stripe stand-in, for this request only. */
+/** A fault of a stand-in, for this request only. */
 function standInFault(fault: string, delayOf?: (point: Point) => number): Fault {
   return {
     name: `provider-${fault.replaceAll('_', '-')}`,
-    appliesAt: (point) => isAtProvider(point) && isRequest(point),
+    appliesAt: (point) => isRequest(point) && isKnownTo(fault, point),
     inject: (_context, point) =>
       delayOf === undefined
         ? { do: 'misbehave', fault }

@@ -38,6 +38,8 @@ export interface LaneOptions {
   readonly replicated?: boolean
   /** Whether API processes share copies of answers in a Redis of the lane. */
   readonly redis?: boolean
+  /** Whether there is a second provider, to which payments can move. */
+  readonly secondProvider?: boolean
   /** Whether the worker has to ask the lane's name server for the address of the provider. */
   readonly byName?: boolean
   /** Whether API and worker run at a lower priority than those of other lanes. */

@@ -1,11 +1,11 @@
 // A lane: an isolated place in which one run is made after the other. It has its own database,
-// Stripe stand-in, API and worker behind proxies, and a standby process for each role. Several
+// provider stand-ins, API and worker behind proxies, and a standby process for each role. Several
 // lanes work at once and share only the PostgreSQL server.
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { providerAt, type Provider } from '../simulate/provider.ts'
+import { providerAt, type Executed, type Provider } from '../simulate/provider.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
@@ -19,6 +19,7 @@ import { watchMoves } from './moves.ts'
 import { needPages } from './need-pages.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
+import { SecondProvider, settingsOfSecond } from './second-provider.ts'
 import { portIn, ServiceProcess } from './service-process.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 import { Watch } from './watch.ts'
@@ -64,6 +65,7 @@ export class Lane {
   readonly #names: NameServer | undefined
   readonly #pooler: PgBouncer | undefined
   readonly #redis: LaneRedis | undefined
+  readonly #second: SecondProvider | undefined
   readonly #relay: ApiRelay
   readonly #standIn: NodeProcess
   readonly #service: (role: Role) => Promise<ServiceProcess>
@@ -87,6 +89,7 @@ export class Lane {
       readonly names: NameServer | undefined
       readonly pooler: PgBouncer | undefined
       readonly redis: LaneRedis | undefined
+      readonly second: SecondProvider | undefined
       readonly settings: Readonly<Record<string, string>>
       readonly secrets: readonly string[]
     },
@@ -96,6 +99,7 @@ export class Lane {
     this.#names = parts.names
     this.#pooler = parts.pooler
     this.#redis = parts.redis
+    this.#second = parts.second
     this.#relay = parts.relay
     this.#standIn = parts.standIn
     this.providerUrl = parts.providerUrl
@@ -107,13 +111,14 @@ export class Lane {
       poolSize: 2,
       timeoutMs: 30_000,
     })
-    const { providerUrl, settings } = parts
+    const { settings } = parts
     const databaseUrl = parts.pooler?.url ?? parts.databaseUrl
     const cacheFolder = cacheIn(options)
     const { programs, lowPriority = false } = options
     const { watch } = this
     const providerName = parts.names && PROVIDER_NAME
-    const peers = { databaseUrl, providerUrl, providerName, redisPort: parts.redis?.port }
+    const providerUrls = { first: parts.providerUrl, second: parts.second?.url }
+    const peers = { databaseUrl, providerUrls, providerName, redisPort: parts.redis?.port }
     const usual = { programs, ...peers, settings, cacheFolder, watch, lowPriority }
     this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
   }
@@ -124,7 +129,7 @@ export class Lane {
     const folder = join(options.folder, options.name)
     await mkdir(folder, { recursive: true })
     const secret = () => randomBytes(16).toString('hex')
-    const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`] as const
+    const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`, secret()] as const
     const names = options.byName === true ? await startNameServer() : undefined
     names?.set(PROVIDER_NAME, ['127.0.0.1'], SHORT_TTL_SECONDS)
     const shared = {
@@ -134,16 +139,14 @@ export class Lane {
       STRIPE_WEBHOOK_SECRET: secrets[1],
       ENCRYPTION_KEYS: `lane:${randomBytes(32).toString('base64')}`,
       ...(names && { DNS_SERVERS: names.address }),
+      ...(options.secondProvider === true && settingsOfSecond(secrets[2])),
       ...options.settings,
     }
     const listening = Promise.withResolvers<number>()
+    const cached = { NODE_COMPILE_CACHE: cacheIn(options) }
     const standIn = startNodeProcess({
       script: programIn(options.programs, 'mock-provider'),
-      settings: {
-        ...shared,
-        NODE_COMPILE_CACHE: cacheIn(options),
-        MOCK_PROVIDER_PORT: '0',
-      },
+      settings: { ...shared, ...cached, MOCK_PROVIDER_PORT: '0' },
       stopLimitMs: STOP_LIMIT_MS,
       log(line) {
         const port = portIn(line)
@@ -157,7 +160,12 @@ export class Lane {
     const isPooled = options.pooled === true
     const pooler = isPooled ? await startPgBouncer(databaseUrl, POOLER) : undefined
     const redis = options.redis === true ? await LaneRedis.start(folder) : undefined
-    const others = { standIn, relay, names, pooler, redis, settings, secrets }
+    const stopping = { settings: cached, stopLimitMs: STOP_LIMIT_MS }
+    const second =
+      options.secondProvider === true
+        ? await SecondProvider.start(options.programs, stopping)
+        : undefined
+    const others = { standIn, relay, names, pooler, redis, second, settings, secrets }
     const lane = new Lane(options, { databaseUrl, providerUrl, ...others })
     try {
       await lane.#begin()
@@ -191,6 +199,20 @@ export class Lane {
   get redis(): LaneRedis {
     if (this.#redis === undefined) throw new Error('the lane has no Redis')
     return this.#redis
+  }
+
+  /** What all providers of the lane have executed, in the words of the first one. */
+  async listExecuted(): Promise<Executed[]> {
+    const [first, second] = await Promise.all([
+      this.provider.listExecuted(),
+      this.#second?.listExecuted(),
+    ])
+    return [...first, ...(second ?? [])]
+  }
+
+  /** The providers execute at once what they would have executed late, and have no faults any more. */
+  async removeFaults(): Promise<void> {
+    await Promise.all([this.provider.removeFaults(), this.#second?.removeFaults()])
   }
 
   /** Creates a tenant for one run, so that runs do not see each other. */
@@ -363,6 +385,7 @@ export class Lane {
       this.#names?.stop(),
       this.#pooler?.stop(),
       this.#redis?.stop(),
+      this.#second?.stop(),
       this.owner.close(),
     ]
     await Promise.all([this.#standIn.ended, ...others])

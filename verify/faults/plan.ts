@@ -8,6 +8,7 @@ import {
   labelOf,
   POOLED,
   REPLICATED,
+  ROUTED,
   type Case,
   type Label,
 } from './case.ts'
@@ -16,6 +17,7 @@ import type { Fault } from './fault.ts'
 import { faultNamed, faults } from './faults.ts'
 import type { Point } from './points.ts'
 import { IDEMPOTENT, providerKinds } from './providers.ts'
+import { isAtSecond } from './provider-proxy.ts'
 import { isAtRedis } from './redis-faults.ts'
 
 /** The points of one scenario, in the order in which its counting run reached them. */
@@ -79,7 +81,8 @@ export function planRuns(
  * A contest is for the only operation in progress. With several in progress, the statements that they
  * share are struck: which other messages there are depends on timing. A pooler hides the process of
  * the server, and waits for a place in a full one. A server with a standby is there for failovers, and
- * copies are there for what happens to Redis, and around it.
+ * copies are there for what happens to Redis, and around it. A payment with two providers is there for
+ * what happens at them.
  */
 function isFitFor(
   scenario: string,
@@ -93,8 +96,22 @@ function isFitFor(
     return needsRedis === true || isAtRedis(point) || isBasic
   }
   if (needsRedis === true) return false
+  if (isRouted(scenario)) return isFitForRouted(scenario, name, point)
   if (scenario === POOLED && (affectsServer === true || name === 'terminate-backend')) return false
   return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
+}
+
+/**
+ * At the providers every fault; at the statements that move a payment on, those that are basic. The
+ * first provider of a payment that has to move has a fault already.
+ */
+function isFitForRouted(scenario: string, fault: string, point: Point): boolean {
+  if (point.peer === 'provider') return scenario === ROUTED[0] || isAtSecond(point)
+  return BASIC_FAULTS.includes(fault) && isCommitBoundary(point)
+}
+
+function isRouted(scenario: string): boolean {
+  return (ROUTED as readonly string[]).includes(scenario)
 }
 
 function isCopied(scenario: string): boolean {
@@ -127,6 +144,7 @@ export const VARIANTS: readonly string[] = [
   'payment.create.together',
   'payment.capture.together',
   ...COPIED,
+  ...ROUTED,
   'payment.capture.refused',
   'payment.cancel.expired',
   'payment.follow.expired',
@@ -143,6 +161,7 @@ const OF_THE_SAME_CALLS: readonly string[] = [
   'payment.create.together',
   'payment.capture.together',
   ...COPIED,
+  ROUTED[1],
 ]
 
 /**

@@ -46,6 +46,7 @@ export const PROGRAMS_UNDER_TEST = {
   api: standbyOf('src/start/api.ts'),
   worker: standbyOf('workers/main.ts'),
   'mock-provider': 'dev/stripe-stand-in/main.ts',
+  'braintree-stand-in': 'dev/braintree-stand-in/main.ts',
 }
 
 /**

@@ -1,4 +1,5 @@
-// A proxy between one process under test and the Stripe stand-in. It calls the watch before a
+// A proxy between one process under test and its providers: the Stripe stand-in and, by the paths of its
+// API, that of Braintree. It calls the watch before a
 // request is passed on (nothing is executed), before its answer is (all of it is executed), and
 // half-way through the answer's body.
 import { once } from 'node:events'
@@ -38,6 +39,30 @@ const PATTERNS: Readonly<Record<CallName | 'look' | 'dispute' | 'list', RegExp>>
   list: /^GET /,
 }
 
+/** The same calls in the API of the second provider. */
+const SECOND_PATTERNS: typeof PATTERNS = {
+  authorize: /^POST \/merchants\/[^/]+\/transactions$/,
+  capture: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/submit_for_settlement$/,
+  adjust: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/adjust_authorization$/,
+  cancel: /^PUT \/merchants\/[^/]+\/transactions\/[^/]+\/void$/,
+  refund: /^POST \/merchants\/[^/]+\/transactions\/[^/]+\/refund$/,
+  look: /^GET \/merchants\/[^/]+\/transactions\/[^/]+$/,
+  dispute: /^GET \/merchants\/[^/]+\/disputes\/[^/]+$/,
+  list: /^\w+ \/merchants\//,
+}
+
+/** Before the names of the second provider's requests. */
+const SECOND = 'second-'
+
+export const isAtSecond = ({ name }: Pick<Place, 'name'>): boolean =>
+  name.startsWith(`provider-${SECOND}`)
+
+/** The URLs of the stand-ins. */
+export interface ProviderUrls {
+  readonly first: string
+  readonly second?: string | undefined
+}
+
 /** A request that was passed on, with its time by the clock of `performance`. */
 export interface ForwardedRequest {
   readonly at: number
@@ -49,7 +74,7 @@ export interface ForwardedRequest {
 export class ProviderProxy {
   readonly #role: Role
   readonly #watch: Watch
-  readonly #target: URL
+  readonly #targets: ProviderUrls
   readonly #server: Server
   readonly #agent = new Agent({ keepAlive: true })
   readonly #stalled = new Set<ServerResponse>()
@@ -60,18 +85,18 @@ export class ProviderProxy {
   /** All requests that reached the provider so far. */
   readonly requests: ForwardedRequest[] = []
 
-  private constructor(role: Role, target: string, watch: Watch) {
+  private constructor(role: Role, targets: ProviderUrls, watch: Watch) {
     this.#role = role
     this.#watch = watch
-    this.#target = new URL(target)
+    this.#targets = targets
     this.#server = createServer((req, res) => {
       // A process that is cut off notices by its connection.
       this.#serve(req, res).catch(() => res.destroy())
     })
   }
 
-  static async open(role: Role, target: string, watch: Watch): Promise<ProviderProxy> {
-    const proxy = new ProviderProxy(role, target, watch)
+  static async open(role: Role, targets: ProviderUrls, watch: Watch): Promise<ProviderProxy> {
+    const proxy = new ProviderProxy(role, targets, watch)
     proxy.#server.listen(0, '127.0.0.1')
     await once(proxy.#server, 'listening')
     return proxy
@@ -131,6 +156,7 @@ export class ProviderProxy {
     const key = req.headers['idempotency-key']
     this.requests.push({ at: performance.now(), name, ...(typeof key === 'string' && { key }) })
     const { answer, bytes } = await this.#forward(
+      this.#targetOf(place),
       req,
       body,
       admission === 'deferred' ? undefined : abortOnClose(res),
@@ -156,7 +182,7 @@ export class ProviderProxy {
     }
     if (action.do !== 'misbehave') return this.#apply(action, res) ? 'passed' : 'cut'
     const { fault, delayMs = DELAY_MS } = action
-    await providerAt(this.#target.origin).plantFault({
+    await providerAt(this.#targetOf(place).origin).plantFault({
       match: {},
       fault,
       times: 1,
@@ -178,8 +204,17 @@ export class ProviderProxy {
     return false
   }
 
-  async #forward(req: IncomingMessage, body: Buffer, signal: AbortSignal | undefined) {
-    const { hostname, port } = this.#target
+  #targetOf(place: Pick<Place, 'name'>): URL {
+    const { first, second = first } = this.#targets
+    return new URL(isAtSecond(place) ? second : first)
+  }
+
+  async #forward(
+    { hostname, port }: URL,
+    req: IncomingMessage,
+    body: Buffer,
+    signal: AbortSignal | undefined,
+  ) {
     const { method, url: path, headers } = req
     this.#forwarding += 1
     try {
@@ -203,5 +238,8 @@ function abortOnClose(res: ServerResponse): AbortSignal {
 
 export function nameRequest(method: string, url: string): string {
   const line = `${method} ${url.split('?')[0]}`
-  return Object.entries(PATTERNS).find(([, pattern]) => pattern.test(line))?.[0] ?? 'call'
+  const nameIn = (patterns: typeof PATTERNS) =>
+    Object.entries(patterns).find(([, pattern]) => pattern.test(line))?.[0]
+  const second = nameIn(SECOND_PATTERNS)
+  return second === undefined ? (nameIn(PATTERNS) ?? 'call') : `${SECOND}${second}`
 }

@@ -182,8 +182,8 @@ function toViolations(work: Promise<readonly Violation[]>): Promise<readonly Vio
 
 /** Releases everything that faults held back, even if no process waits for it any more. */
 async function releaseAll(lane: Lane): Promise<void> {
-  // The stand-in answers the requests that it left unanswered.
-  await lane.provider.removeFaults()
+  // The stand-ins answer the requests that they left unanswered.
+  await lane.removeFaults()
   for (const { store, provider, redis } of lane.processes) {
     store.dropStalled()
     redis?.dropStalled()

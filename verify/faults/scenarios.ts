@@ -17,6 +17,7 @@ import { releaseHold } from './late-holds.ts'
 import { payReferenced, refundReferenced } from './orders.ts'
 import { reaperContests } from './reaper-contests.ts'
 import type { Violation } from './results.ts'
+import { routed } from './routed-payments.ts'
 import { neighbours } from './neighbours/scenarios.ts'
 import { providerNamed } from './providers.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
@@ -59,6 +60,7 @@ export const scenarios: readonly Scenario[] = [
   payTogether,
   captureTogether,
   ...copied,
+  ...routed,
   cancelAfterwards,
   payReferenced,
   refundReferenced,

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
-import { ProviderProxy } from './provider-proxy.ts'
+import { ProviderProxy, type ProviderUrls } from './provider-proxy.ts'
 import { RedisProxy } from './redis-proxy.ts'
 import { StoreProxy } from './store-proxy.ts'
 import type { Watch } from './watch.ts'
@@ -26,7 +26,7 @@ export interface ServiceOptions {
   /** The folder with the bundled programs, one of which has the name of the role. */
   readonly programs: string
   readonly databaseUrl: string
-  readonly providerUrl: string
+  readonly providerUrls: ProviderUrls
   /** The host name of the provider for the process; by default its address. */
   readonly providerName?: string | undefined
   /** The port of Redis on this machine, if an API process has one. */
@@ -83,6 +83,7 @@ export class ServiceProcess {
         NODE_COMPILE_CACHE: cacheFolder,
         DATABASE_URL: url.href,
         STRIPE_API_BASE: providerUrl.origin,
+        BRAINTREE_API_BASE: this.provider.url,
         ...(this.redis && { REDIS_URL: this.redis.url }),
         // A port that was found free could be taken while the process stands by.
         PORT: '0',
@@ -107,9 +108,9 @@ export class ServiceProcess {
   }
 
   static async standBy(options: ServiceOptions): Promise<ServiceProcess> {
-    const { role, watch, databaseUrl, providerUrl, redisPort } = options
+    const { role, watch, databaseUrl, providerUrls, redisPort } = options
     const store = await StoreProxy.open(role, Number(new URL(databaseUrl).port), watch)
-    const provider = await ProviderProxy.open(role, providerUrl, watch)
+    const provider = await ProviderProxy.open(role, providerUrls, watch)
     const hasRedis = role === 'api' && redisPort !== undefined
     const redis = hasRedis ? await RedisProxy.open(role, redisPort, watch) : undefined
     return new ServiceProcess(options, { store, provider, redis })

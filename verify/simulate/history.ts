@@ -5,7 +5,9 @@ import { randomUUID } from 'node:crypto'
 export interface PaymentBody {
   readonly amount: number
   readonly currency: string
-  readonly payment_method: string
+  readonly payment_method?: string
+  /** Instead of one: by the name of the provider. */
+  readonly payment_methods?: Readonly<Record<string, string>>
   readonly customer?: string
   readonly reference?: string
   readonly capture_method: 'automatic' | 'manual'

@@ -14,6 +14,7 @@ type Check = (facts: Facts) => Omit<Verdict, 'promise'>
 const checks: readonly [string, Check][] = [
   ['Succeeded payments were captured once, for the exact amount',  checkCaptures],
   ['No payment was authorised twice at the provider',              checkAuthorizations],
+  ['No payment was executed at two providers',                     checkProviders],
   ['Declined, failed, canceled or held payments moved no money',   checkUnpaid],
   ["The provider's refunds match those on record",                 checkRefunds],
   ['No payment was refunded beyond its capture',                   checkRefundedAmounts],
@@ -66,9 +67,10 @@ function expectedCaptures({ operations }: History): Map<string, number> {
 
 function checkAuthorizations({ records }: Facts) {
   const authorizations = records.executed.filter(({ kind }) => AUTHORIZING.includes(kind))
+  const labelOf = labelsOf(records)
   const byIntention = Map.groupBy(
     authorizations,
-    ({ metadata, id }) => metadata[LABEL_FIELD] ?? metadata['atomic_payment'] ?? id,
+    (entry) => labelOf(entry) ?? entry.metadata['atomic_payment'] ?? entry.id,
   )
   const released = new Set(ofKind(records.executed, 'payment_intent.cancel').map(({ id }) => id))
   const broken = [...byIntention.values()].flatMap((own) => {
@@ -77,6 +79,24 @@ function checkAuthorizations({ records }: Facts) {
     return [`${own[0]?.metadata['atomic_payment'] ?? 'unknown payment'}: ${showAll(own)}`]
   })
   return { checked: byIntention.size, broken }
+}
+
+/** Not even one after the other: nothing was executed at the provider that a payment has left. */
+function checkProviders({ records }: Facts) {
+  const byPayment = Map.groupBy(
+    records.executed.filter(({ metadata }) => metadata['atomic_payment'] !== undefined),
+    ({ metadata }) => metadata['atomic_payment'],
+  )
+  const broken = [...byPayment].flatMap(([id, own]) =>
+    new Set(own.map(({ provider }) => provider)).size <= 1 ? [] : [`${id}: ${showAll(own)}`],
+  )
+  return { checked: byPayment.size, broken }
+}
+
+/** The label of the request for which a call was executed. Refunds of canceled keys have none of their own. */
+function labelsOf({ payments }: Records): (entry: Executed) => string | undefined {
+  const labels = new Map(payments.map(({ id, metadata }) => [id, metadata[LABEL_FIELD]]))
+  return ({ metadata }) => metadata[LABEL_FIELD] ?? labels.get(metadata['atomic_payment'] ?? '')
 }
 
 const AUTHORIZING = ['payment_intent.create', 'payment_intent.confirm']
@@ -153,10 +173,7 @@ function checkRefundedAmounts({ records, executedFor }: Facts) {
 /** Finds payments and executions of refused requests, or of requests that this run did not send. */
 function checkRefused({ history, records }: Facts) {
   const sentLabels = new Set(history.operations.map(({ label }) => label))
-  const labels = new Map(records.payments.map(({ id, metadata }) => [id, metadata[LABEL_FIELD]]))
-  // The refund of a canceled key has no label of its own.
-  const labelOf = ({ metadata }: Executed) =>
-    metadata[LABEL_FIELD] ?? labels.get(metadata['atomic_payment'] ?? '')
+  const labelOf = labelsOf(records)
   const payments = records.payments
     .filter(({ metadata }) => !sentLabels.has(metadata[LABEL_FIELD] ?? ''))
     .map(({ id, metadata }) => `${id} on record for ${metadata[LABEL_FIELD] ?? 'no request'}`)

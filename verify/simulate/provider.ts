@@ -12,6 +12,8 @@ export interface Executed {
   readonly amount: number
   readonly currency: string
   readonly metadata: Readonly<Record<string, string>>
+  /** The provider, if it is not the first one. */
+  readonly provider?: string
 }
 
 export interface FaultRule {

@@ -42,7 +42,7 @@ export async function markLedger(client: Client): Promise<LedgerMark> {
 
 export async function readRecords(
   client: Client,
-  provider: Provider,
+  provider: Pick<Provider, 'listExecuted'>,
   history: History,
   mark: LedgerMark,
 ): Promise<Records> {

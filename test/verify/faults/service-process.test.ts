@@ -25,7 +25,7 @@ async function standBy(program: string, role: Role = 'worker'): Promise<ServiceP
     role,
     programs,
     databaseUrl: 'postgres://nobody@localhost:1/none',
-    providerUrl: 'http://localhost:1',
+    providerUrls: { first: 'http://localhost:1' },
     settings: {},
     cacheFolder: programs,
     watch: new Watch(),

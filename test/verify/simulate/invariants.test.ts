@@ -153,6 +153,16 @@ const cases: readonly Case[] = [
     broken: { 'authorised twice': 'pay_1: payment_intent.create pi_1 1000 usd, payment' },
   },
   {
+    what: 'an authorisation at another provider, which was released',
+    change: ({ executed: log }) => {
+      const metadata = { atomic_payment: 'pay_1' }
+      const other = { id: 'tr_1', metadata, provider: 'braintree' }
+      log.push({ ...executed('payment_intent.create', 1000), ...other })
+      log.push({ ...executed('payment_intent.cancel', 1000), ...other })
+    },
+    broken: { 'two providers': 'pay_1: payment_intent.create pi_1 1000 usd, payment' },
+  },
+  {
     what: 'a capture executed twice',
     change: ({ executed: log }) => log.push(executed('payment_intent.capture', 1000)),
     broken: {

@@ -15,6 +15,7 @@ import { mutantsOfMoney } from './of-money.ts'
 import { mutantsOfNeighbours } from './of-neighbours.ts'
 import { mutantsOfParts } from './of-parts.ts'
 import { mutantsOfReferences } from './of-references.ts'
+import { mutantsOfRoutes } from './of-routes.ts'
 import { mutantsOfSecrets } from './of-secrets.ts'
 
 export const mutants: readonly Mutant[] = [
@@ -27,6 +28,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfCopies,
   ...mutantsOfBatches,
   ...mutantsOfReferences,
+  ...mutantsOfRoutes,
   ...mutantsOfMoney,
   ...mutantsOfHolds,
   ...mutantsOfCancellations,
