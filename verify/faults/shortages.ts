@@ -24,9 +24,9 @@ export const shortages: readonly Fault[] = [
     inject: (context, point) => fillDisk(context, point),
   },
   {
-    // These statements lock the operation first and its payment second.
+    // These statements of a worker lock the operation first and its payment second.
     name: 'deadlock',
-    appliesAt: (point) => isBefore(point, ['advance', 'finish']),
+    appliesAt: (point) => point.role === 'worker' && isBefore(point, ['advance', 'finish']),
     inject: (context, point) => causeDeadlock(context, point),
   },
 ]

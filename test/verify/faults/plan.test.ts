@@ -79,6 +79,15 @@ test('on a server with a standby every fault is a failover, and elsewhere none i
   expect(failovers.filter((name) => others.has(name))).toEqual([])
 })
 
+test('a deadlock is caused at the statements of a worker: those of an API lock no operation first', () => {
+  const counter = new PointCounter()
+  const at = (role: Place['role']) =>
+    counter.count({ ...(places[0] as Place), role, name: 'advance' })
+
+  expect(faultNamed('deadlock').appliesAt(at('worker'))).toBe(true)
+  expect(faultNamed('deadlock').appliesAt(at('api'))).toBe(false)
+})
+
 test('with copies in Redis, Redis fails around them, and a process or a connection at each commit', () => {
   const counter = new PointCounter()
   const command = {
