@@ -4,7 +4,7 @@ import { occupyConnections } from './connections-full.ts'
 import { causeDeadlock } from './deadlock.ts'
 import { fillDisk } from './disk-full.ts'
 import type { Fault } from './fault.ts'
-import type { Point } from './points.ts'
+import { isRepeated, type Point } from './points.ts'
 
 /** Statements that write the row of an operation. */
 const WRITING = ['reserve', 'claim', 'advance', 'finish']
@@ -18,7 +18,7 @@ export const shortages: readonly Fault[] = [
   },
   {
     name: 'disk-full',
-    appliesAt: (point) => isBefore(point, WRITING),
+    appliesAt: (point) => isBefore(point, WRITING) && !findsItsRow(point),
     affectsServer: true,
     needsDisk: true,
     inject: (context, point) => fillDisk(context, point),
@@ -30,6 +30,11 @@ export const shortages: readonly Fault[] = [
     inject: (context, point) => causeDeadlock(context, point),
   },
 ]
+
+/** A repeated request writes nothing. */
+function findsItsRow({ name, label }: Point): boolean {
+  return name === 'reserve' && isRepeated(label)
+}
 
 function isBefore(
   { peer, direction, moment, message, name }: Point,

@@ -79,6 +79,16 @@ test('on a server with a standby every fault is a failover, and elsewhere none i
   expect(failovers.filter((name) => others.has(name))).toEqual([])
 })
 
+test('the disk is full where a statement writes: a repeated request finds its row', () => {
+  const { points } = counted('payment.create.canceled', 2)
+  const [first, second] = points.filter(
+    ({ name, message }) => name === 'reserve' && message === 'Execute',
+  )
+
+  expect(faultNamed('disk-full').appliesAt(first as Point)).toBe(true)
+  expect(faultNamed('disk-full').appliesAt(second as Point)).toBe(false)
+})
+
 test('a deadlock is caused at the statements of a worker: those of an API lock no operation first', () => {
   const counter = new PointCounter()
   const at = (role: Place['role']) =>
