@@ -265,7 +265,7 @@ function createOtherSignature() {
 
 const read = createBraintreeEventReader(KEYS)
 
-export const braintreeFixture: ProviderFixture = {
+export const braintreeFixture = {
   name: 'braintree',
   adapterFor,
   paymentOf,
@@ -308,4 +308,4 @@ export const braintreeFixture: ProviderFixture = {
       ['no kind', () => notificationOf({ timestamp: new Date(), subject: { check: true } })],
     ],
   },
-}
+} satisfies ProviderFixture

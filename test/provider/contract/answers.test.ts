@@ -3,7 +3,7 @@
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { startAnsweringServer, type AnsweringServer } from './answering-server.ts'
-import { callNames, portCalls } from './calls.ts'
+import { callNames, callNamesOf, callOf, portCalls } from './calls.ts'
 import { fixtures } from './fixtures.ts'
 import { identityOf } from './payments.ts'
 
@@ -15,6 +15,7 @@ const testOnIpv6 = hasIpv6 ? test : test.skip
 
 describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
   const { adapterFor, calls, knownId, paymentOf, refusals, secret } = fixture
+  const names = callNamesOf(fixture)
   let server: AnsweringServer
   afterEach(async () => server.close())
 
@@ -23,9 +24,9 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
   const authorize = (url: string, identity = identityOf('started')) =>
     adapterFor(url).calls.authorize.execute({ payment: waiting }, identity)
 
-  test.each(callNames)('%s: the right answer is done', async (name) => {
+  test.each(names)('%s: the right answer is done', async (name) => {
     const identity = identityOf(name)
-    server = await startAnsweringServer(calls[name].right(waiting, identity))
+    server = await startAnsweringServer(callOf(calls, name).right(waiting, identity))
 
     const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identity)
 
@@ -33,8 +34,8 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
     expect(server.requests()).toBe(1)
   })
 
-  const wrong = callNames.flatMap((name) =>
-    calls[name].wrong.map(([title, answer]) => ({ name, title, answer })),
+  const wrong = names.flatMap((name) =>
+    callOf(calls, name).wrong.map(([title, answer]) => ({ name, title, answer })),
   )
   test.each(wrong)('$name: a success with $title is unknown', async ({ name, answer }) => {
     const identity = identityOf(name)
@@ -50,21 +51,33 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
     server = await startAnsweringServer(listener)
     const adapter = adapterFor(server.url)
 
-    for (const name of callNames) {
+    for (const name of names) {
       const outcome = await portCalls[name].make(adapter, waiting, identityOf(name))
 
       expect([name, outcome.outcome]).toEqual([name, expected])
     }
-    expect(server.requests()).toBe(callNames.length)
+    expect(server.requests()).toBe(names.length)
   })
 
-  test.each(callNames)('a reset is not repeated, and leaves %s unknown', async (name) => {
+  test.each(names)('a reset is not repeated, and leaves %s unknown', async (name) => {
     server = await startAnsweringServer((request) => request.socket.resetAndDestroy())
 
     const outcome = await portCalls[name].make(adapterFor(server.url), waiting, identityOf(name))
 
     expect(outcome.outcome).toBe('unknown')
     expect(server.requests()).toBe(1)
+  })
+
+  test('a call that the provider cannot make is declined, and nothing is sent', async () => {
+    server = await startAnsweringServer(() => {})
+    const adapter = adapterFor(server.url)
+
+    for (const name of callNames.filter((one) => !names.includes(one))) {
+      const outcome = await portCalls[name].make(adapter, waiting, identityOf(name))
+
+      expect([name, outcome.outcome]).toEqual([name, 'declined'])
+    }
+    expect(server.requests()).toBe(0)
   })
 
   // A repetition would be refused, which would hide that the first request may have run.
@@ -140,7 +153,7 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
 describe.each(fixtures)(
   '$name, without a server:',
   ({ adapterFor, knownId, paymentOf, secret }) => {
-    test.each(callNames)('no server listens, %s: not_executed', async (name) => {
+    test.each(callNamesOf({ adapterFor }))('no server listens, %s: not_executed', async (name) => {
       const server = await startAnsweringServer(() => {})
       await server.close()
 

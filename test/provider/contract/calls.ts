@@ -7,6 +7,7 @@ import type {
   PaymentProvider,
   Trace,
 } from '../../../src/provider/payment-provider.ts'
+import type { ContractCall, ProviderFixture } from './fixture.ts'
 import { identityOf, refundOf } from './payments.ts'
 
 interface PortCall {
@@ -55,6 +56,23 @@ export const portCalls = {
 } as const satisfies Record<CallName, PortCall>
 
 export const callNames = Object.keys(portCalls) as CallName[]
+
+/** The calls that the provider can make, as its adapter declares. */
+export function callNamesOf({ adapterFor }: Pick<ProviderFixture, 'adapterFor'>): CallName[] {
+  const { capabilities } = adapterFor('http://127.0.0.1:1')
+  const cannot = {
+    adjust: !capabilities.incrementalAuthorization,
+    cancel: !capabilities.void,
+  }
+  return callNames.filter((name) => !(name in cannot && cannot[name as keyof typeof cannot]))
+}
+
+/** @throws Error when the fixture leaves out a call that its adapter declares. */
+export function callOf(calls: ProviderFixture['calls'], name: CallName): ContractCall {
+  const call = calls[name]
+  if (call === undefined) throw new Error(`the fixture has no ${name}`)
+  return call
+}
 
 /** Authorizes a payment, and returns it as the next phase finds it. */
 export async function authorize(adapter: PaymentProvider, payment: Payment): Promise<Payment> {

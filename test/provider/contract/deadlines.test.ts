@@ -2,7 +2,7 @@
 // charge once its successor looks up what it did.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import { callNames, portCalls } from './calls.ts'
+import { callNamesOf, callOf, portCalls } from './calls.ts'
 import type { ContractStandIn } from './fixture.ts'
 import { fixtures } from './fixtures.ts'
 import { identityOf } from './payments.ts'
@@ -19,6 +19,7 @@ const leaseOf = (ms: number) => ({
 })
 
 describe.each(fixtures)('$name', ({ adapterFor, calls, startStandIn }) => {
+  const names = callNamesOf({ adapterFor })
   let standIn: ContractStandIn
   let adapter: PaymentProvider
 
@@ -34,25 +35,25 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, startStandIn }) => {
   const executed = async (kind: string) =>
     (await standIn.executed()).filter((entry) => entry.kind === kind)
 
-  test.each(callNames)('%s: nothing is sent if the lease ends while it connects', async (name) => {
-    const payment = await calls[name].ready(adapterFor(standIn.url), standIn)
+  test.each(names)('%s: nothing is sent if the lease ends while it connects', async (name) => {
+    const payment = await callOf(calls, name).ready(adapterFor(standIn.url), standIn)
     const made = portCalls[name].make(adapter, payment, leaseOf(200))
     setImmediate(freeze, 300)
 
     expect((await made).outcome).toBe('unknown')
-    expect(await executed(calls[name].kind)).toEqual([])
+    expect(await executed(callOf(calls, name).kind)).toEqual([])
   })
 
-  test.each(callNames)(
+  test.each(names)(
     '%s: nothing is sent on a connection that is kept alive, only in time',
     async (name) => {
-      const payment = await calls[name].ready(adapter, standIn)
+      const payment = await callOf(calls, name).ready(adapter, standIn)
       await adapter.readAccount()
 
       const late = await portCalls[name].make(adapter, payment, leaseOf(0))
 
       expect(late.outcome).toBe('unknown')
-      expect(await executed(calls[name].kind)).toEqual([])
+      expect(await executed(callOf(calls, name).kind)).toEqual([])
       const inTime = await portCalls[name].make(adapter, payment, leaseOf(10_000))
       expect(inTime.outcome).toBe('done')
     },

@@ -59,7 +59,9 @@ export interface ProviderFixture {
   readonly knownId: string
   /** Must reach no outcome. */
   readonly secret: string
-  readonly calls: Readonly<Record<CallName, ContractCall>>
+  /** Without those that the provider declares it cannot make. */
+  readonly calls: Readonly<Record<Exclude<CallName, 'adjust' | 'cancel'>, ContractCall>> &
+    Readonly<Partial<Record<CallName, ContractCall>>>
   /** Answers that refuse any call, or that the provider would never give. */
   readonly refusals: readonly (readonly [
     title: string,
@@ -76,7 +78,10 @@ export interface ProviderFixture {
   readonly pageSize: number
   /** A method that is declined. */
   readonly declinedMethod: string
-  readonly events: {
+  /** Whether the provider has disputes to list; by default it has. */
+  readonly hasDisputes?: boolean
+  /** Undefined for an adapter without webhooks. */
+  readonly events?: {
     read(event: SignedEvent): Promise<ProviderEvent>
     /** An event about this payment. */
     signed(payment: Payment): SignedEvent

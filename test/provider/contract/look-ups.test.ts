@@ -2,19 +2,20 @@
 // nothing, because an absence that is not proved would allow a second charge.
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { startAnsweringServer, type AnsweringServer } from './answering-server.ts'
-import { callNames, portCalls } from './calls.ts'
+import { callNamesOf, portCalls } from './calls.ts'
 import { fixtures } from './fixtures.ts'
 import { identityOf, traceOf } from './payments.ts'
 
 const T0_MS = 1_800_000_000_000
 
 describe.each(fixtures)('$name', ({ adapterFor, implausible, knownId, paymentOf }) => {
+  const names = callNamesOf({ adapterFor })
   let server: AnsweringServer
   afterEach(async () => server.close())
 
   const payment = paymentOf({ providerPaymentId: knownId })
 
-  const cases = callNames.flatMap((name) =>
+  const cases = names.flatMap((name) =>
     implausible.map(([title, listener]) => ({ name, title, listener })),
   )
   test.each(cases)('$name: a look-up that gets $title proves nothing', async (each) => {
@@ -29,7 +30,7 @@ describe.each(fixtures)('$name', ({ adapterFor, implausible, knownId, paymentOf 
     expect(found).toMatchObject({ outcome: 'unknown', reason: expect.any(String) })
   })
 
-  test.each(callNames)('%s: a missing server proves nothing', async (name) => {
+  test.each(names)('%s: a missing server proves nothing', async (name) => {
     server = await startAnsweringServer(() => {})
     await server.close()
 

@@ -3,7 +3,11 @@ import { describe, expect, test } from '@jest/globals'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
 import { fixtures } from './fixtures.ts'
 
-describe.each(fixtures)('$name', ({ events, knownId, name, paymentOf }) => {
+const withEvents = fixtures.flatMap(({ events, ...fixture }) =>
+  events === undefined ? [] : { ...fixture, events },
+)
+
+describe.each(withEvents)('$name', ({ events, knownId, name, paymentOf }) => {
   const payment = paymentOf({ providerPaymentId: knownId })
 
   const problemOf = async (reading: Promise<unknown>): Promise<ProblemError> => {
