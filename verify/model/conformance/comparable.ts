@@ -53,6 +53,7 @@ const COMPARED: Readonly<Record<string, readonly string[]>> = {
   idempotency_keys: [
     'key',
     'status',
+    'parameters',
     'recovery_point',
     'lease_epoch',
     'attempts',

@@ -22,6 +22,7 @@ import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach, reserveWithResource } from '../../../src/db/idempotency/intents.ts'
 import {
   claimEachIfUnowned,
+  dropFallbackIfOwner,
   enqueueRetry,
   giveBackIfOwner,
   handOverIfOwner,
@@ -280,6 +281,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'enqueue retry': (sql, random) => enqueueRetry(sql, anyOperation(random)),
   'record kept failure': (sql, random) =>
     recordKeptFailureIfOwner(sql, anyOperation(random), random.percent(50)),
+  'drop fallback': (sql, random) => dropFallbackIfOwner(sql, anyOperation(random)),
   'hand over': (sql, random) => handOverIfOwner(sql, anyOperation(random), random.percent(50)),
   advance: (sql, random) => recordEach(sql, [advanceOf(anyOperation(random))]),
   finish: (sql, random) => recordEach(sql, [finishOf(anyOperation(random))]),

@@ -150,7 +150,7 @@ const ownSpace: readonly ModelMutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/cancellations.ts',
-        text: "      and status = ${from} and recovery_point = 'started'\n      and not in_doubt and phase_began_at is null\n",
+        text: '      and status = ${from} and recovery_point = any(${[...pointsWithoutEffect]}::text[])\n      and not in_doubt and phase_began_at is null\n',
         replacement: "      and ${from} <> '' and status <> 'completed'\n",
       },
       {

@@ -59,6 +59,10 @@ function withoutNulls(parts: Readonly<Record<string, Value>>): Value {
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== null))
 }
 
+function withoutMember(members: Readonly<Record<string, Value>>, name: string): Value {
+  return Object.fromEntries(Object.entries(members).filter(([own]) => own !== name))
+}
+
 /** The stand-in for a hash counts as 32 bytes, like SHA-256. */
 const HASH_LENGTH = 32
 
@@ -78,13 +82,15 @@ const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
 
 const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> = {
   '+': (left, right) => Number(left) + Number(right),
-  '-': (left, right) => Number(left) - Number(right),
+  '-': (left, right) =>
+    isObject(left) ? withoutMember(left, toText(right)) : Number(left) - Number(right),
   '*': (left, right) => Number(left) * Number(right),
   '/': divide,
   '||': (left, right) =>
     isObject(left) && isObject(right) ? { ...left, ...right } : `${toText(left)}${toText(right)}`,
   '->': (left, right) => (isObject(left) ? (left[toText(right)] ?? null) : null),
   '->>': (left, right) => (isObject(left) ? textOf(left[toText(right)] ?? null) : null),
+  '?': (left, right) => isObject(left) && Object.hasOwn(left, toText(right)),
   '~': (left, right) => new RegExp(toText(right)).test(toText(left)),
   '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),
 }

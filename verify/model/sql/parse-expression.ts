@@ -9,7 +9,7 @@ import type { Tokens } from './tokens.ts'
 export type ReadQuery = (tokens: Tokens) => Query
 
 const COMPARISONS = ['=', '<>', '<=', '>=', '<', '>']
-const OTHER_OPERATORS = ['||', '->>', '->', '&&', '~']
+const OTHER_OPERATORS = ['||', '->>', '->', '&&', '~', '?']
 /** The units of an interval. */
 const SECONDS_BY_UNIT: Readonly<Record<string, number>> = {
   millisecond: 0.001,

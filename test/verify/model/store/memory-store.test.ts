@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import { deleteIfTombstoned } from '../../../../src/db/idempotency/key-expiry.ts'
-import { claimEachIfUnowned, renewIfOwner } from '../../../../src/db/operations/leases.ts'
+import {
+  claimEachIfUnowned,
+  dropFallbackIfOwner,
+  renewIfOwner,
+} from '../../../../src/db/operations/leases.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
 import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
@@ -190,6 +194,19 @@ describe('a partial unique index whose condition names the status', () => {
 
     expect(sessions.resume(1)).toEqual(violation)
   })
+})
+
+test('removes a member of a JSON object, where it is', async () => {
+  const owned = { ...PENDING, status: 'processing', lease_epoch: 1, lease_expires_at: 9 }
+  const parameters = { fallback: { provider: 'braintree' }, amount: 5 }
+  const sessions = new MemorySessions(schema, storeWith({ ...owned, parameters }), 1)
+  const fence = { ...ref, recoveryPoint: 'started', leaseEpoch: 1 }
+  const drop = await firstStatement((sql) => dropFallbackIfOwner(sql, fence))
+
+  expect(sessions.execute(0, drop)).toMatchObject({ count: 1 })
+  const [row] = sessions.database['idempotency_keys'] ?? []
+  expect(row?.['parameters']).toEqual({ amount: 5 })
+  expect(sessions.execute(0, drop)).toMatchObject({ count: 0 })
 })
 
 test('rejects unsupported SQL', () => {
