@@ -38,8 +38,8 @@ A run does four things:
 The command starts its own PostgreSQL. It needs no other service.
 
 --quick            Takes about a minute: explores a small part of each space with one key or
-                   with batches, and of one with events, and two small spaces of one reference.
-                   Checks the mutants with the smallest spaces. No paths, no histories.
+                   with batches, of one with events and of one with a fallback, and two small
+                   spaces of one reference. Checks the mutants with the smallest spaces. No paths, no histories.
 --space <name>     Explore only this space; "none" for no space. Default: all.
 --mutant <name>    Check only this mutant; "none" for no mutant. Default: all.
 --paths <n>        Replay at most n paths; 0 for none. Default: enough paths to cover every

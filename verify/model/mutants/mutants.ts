@@ -6,6 +6,7 @@ import { NO_FAULTS } from '../space/spaces.ts'
 import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
 import { mutantsOfCancellations, spacesForCancellations } from './of-cancellations.ts'
+import { mutantsOfFallbacks } from './of-fallbacks.ts'
 import { mutantsOfReferences, spacesForReferences } from './of-references.ts'
 
 /**
@@ -191,5 +192,6 @@ export const mutants: readonly ModelMutant[] = [
   ...mutantsOfBatches,
   ...mutantsOfReferences,
   ...mutantsOfCancellations,
+  ...mutantsOfFallbacks,
   ...ownSpace,
 ]

@@ -25,9 +25,19 @@ export function namesOperation(parameters: readonly unknown[]): boolean {
   return OPERATION_OR_RESOURCE.test(JSON.stringify(parameters))
 }
 
-/** The key and the life that an id belongs to. */
+/** The name of the provider to which a payment moves from the first one. */
+export const SECOND_PROVIDER = 'braintree'
+const AT_SECOND = '@second'
+
+/** The id of a provider's record of an operation: the providers share none. */
+export const recordIdOf = (operationId: string, provider: string): string =>
+  provider === SECOND_PROVIDER ? `${operationId}${AT_SECOND}` : operationId
+
+export const isAtSecond = (recordId: string): boolean => recordId.endsWith(AT_SECOND)
+
+/** The key and the life that an id belongs to, also the id of a provider's record. */
 export function ownerOf(id: string): { readonly key: number; readonly life: number } {
-  const number = Number(id.slice(-12))
+  const number = Number(id.replace(AT_SECOND, '').slice(-12))
   return { key: Math.floor(number / 100), life: number % 100 }
 }
 

@@ -14,7 +14,7 @@ import { stripeCapabilities } from '../../../src/provider/stripe/capabilities.ts
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { WorkerParts } from '../../../workers/worker-parts.ts'
 import type { Value } from '../store/rows.ts'
-import { TENANT_ID } from './ids.ts'
+import { SECOND_PROVIDER, TENANT_ID } from './ids.ts'
 import type { Product } from './product.ts'
 import type { Environment } from './run.ts'
 import {
@@ -35,6 +35,8 @@ export interface ClientRequest {
   readonly paymentId?: string
   readonly customer?: string
   readonly reference?: string
+  /** Whether it has a payment method of the second provider, too. */
+  readonly hasFallback?: boolean
   /** Whether it spells a default out. */
   readonly isSpelledOut?: boolean
   /** Whether the API's cache already knows that the key is used. */
@@ -68,12 +70,14 @@ export function programsOf(
   { tries, checks, provider }: ProgramOptions,
 ): Programs {
   const settings = settingsFor(tries, checks)
-  const capabilities = provider?.keyless
-    ? { ...stripeCapabilities, keys: null }
-    : stripeCapabilities
+  const withoutKeys = { ...stripeCapabilities, keys: null }
+  const capabilities = provider?.keyless ? withoutKeys : stripeCapabilities
   const engineOf = (environment: Environment): Engine => ({
     ...makeEngine(product, settings, environment),
-    providers: createProviders([{ ...environment.provider, capabilities }]),
+    providers: createProviders([
+      { ...environment.provider, capabilities },
+      { ...environment.secondProvider, capabilities: withoutKeys },
+    ]),
   })
   return {
     work: (operationIds) => async (environment) => {
@@ -194,6 +198,7 @@ function makeApi(
     wakeWorkers: ignore,
     wakeEventWorkers: ignore,
     providerName: 'stripe',
+    routes: [{ provider: 'stripe' }, { provider: SECOND_PROVIDER }],
     capabilitiesOf: () => stripeCapabilities,
     settings: { ...settings, STORE_TIMEOUT_MS: API_STORE_TIMEOUT_MS },
     limits: {
@@ -253,12 +258,14 @@ function payloadOf({
   paymentId,
   customer,
   reference,
+  hasFallback = false,
   isSpelledOut = false,
 }: ClientRequest): object {
   if (paymentId !== undefined) return { amount, reference }
   const spelledOut = isSpelledOut ? { capture_method: 'automatic' } : {}
-  const payment = { amount, currency: 'usd', payment_method: 'pm_card_visa' }
-  return { ...payment, customer, reference, ...spelledOut }
+  const methods = { stripe: 'pm_card_visa', [SECOND_PROVIDER]: 'fake-valid-nonce' }
+  const method = hasFallback ? { payment_methods: methods } : { payment_method: methods.stripe }
+  return { amount, currency: 'usd', ...method, customer, reference, ...spelledOut }
 }
 
 /** What a client keeps of an answer: the exact bytes if the answer is final. */

@@ -1,15 +1,20 @@
-// The payment provider as a program sees it: each call is a request to the environment.
+// A payment provider as a program sees it: each call is a request to the environment, about a record of
+// this provider.
 import type {
   CallIdentity,
   PaymentProvider,
   ProviderCalls,
 } from '../../../src/provider/payment-provider.ts'
-import { operationIdOf, ownerOf } from './ids.ts'
+import { operationIdOf, ownerOf, recordIdOf } from './ids.ts'
 import type { Answer, CallRequest, ProviderCall } from './requests.ts'
 
-export function providerOf(send: (request: CallRequest) => Promise<Answer>): PaymentProvider {
+export function providerOf(
+  name: string,
+  send: (request: CallRequest) => Promise<Answer>,
+): PaymentProvider {
   const ask = async (call: ProviderCall, about: Omit<CallRequest, 'kind' | 'call'>) => {
-    const answer = await send({ kind: 'call', call, ...about })
+    const recordId = recordIdOf(about.recordId, name)
+    const answer = await send({ kind: 'call', call, ...about, recordId })
     if (answer.kind !== 'outcome') throw new Error('expected an outcome')
     return answer.outcome as never
   }
@@ -49,7 +54,7 @@ export function providerOf(send: (request: CallRequest) => Promise<Answer>): Pay
   }
   const retrieve: PaymentProvider['retrieve'] = (payment) =>
     ask('retrieve', { ...lookUpBy(creatorOf(payment)), amountMinor: payment.amountMinor })
-  return { name: 'stripe', calls, retrieve } as PaymentProvider
+  return { name, calls, retrieve } as PaymentProvider
 }
 
 /** The operation that created the payment. */

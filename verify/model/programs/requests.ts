@@ -28,8 +28,8 @@ export interface CallRequest {
   readonly call: ProviderCall
   readonly operationId: string
   /**
-   * The operation that created what the call is about at the provider: for a capture or the cancel of
-   * a hold, the one that created the payment.
+   * The provider's record of the operation that created what the call is about: for a capture or the
+   * cancel of a hold, of the one that created the payment.
    */
   readonly recordId: string
   /** The provider's idempotency key; null for a lookup or a read. */

@@ -7,6 +7,7 @@ import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
 import { connectionLost, postgresError } from '../store/store-errors.ts'
 import { Name, Template } from '../../../dev/docs/sql/statement-text.ts'
+import { SECOND_PROVIDER } from './ids.ts'
 import { providerOf } from './provider-calls.ts'
 import { statementOf } from './statement-text.ts'
 import type { Answer, CallRequest, Request } from './requests.ts'
@@ -17,6 +18,8 @@ import { Symbols } from './symbols.ts'
 export interface Environment {
   readonly sql: Sql
   readonly provider: PaymentProvider
+  /** The provider of the fallback of a payment. */
+  readonly secondProvider: PaymentProvider
   /** The monotonic clock of the process, in milliseconds. */
   readonly now: () => number
   /** Receives the result of a member of the program: how its job ended, or its request's answer. */
@@ -70,7 +73,8 @@ export class Run {
   constructor(program: (environment: Environment) => Promise<unknown>) {
     const environment = {
       sql: this.#tag(null) as unknown as Sql,
-      provider: providerOf((request) => this.#ask(request)),
+      provider: providerOf('stripe', (request) => this.#ask(request)),
+      secondProvider: providerOf(SECOND_PROVIDER, (request) => this.#ask(request)),
       now: () => this.#nowMs,
       finish: (member: number, result: Value) =>
         void this.results.push({ member, result: this.#symbols.toModel(result) }),

@@ -1,6 +1,6 @@
 // Computes the possible effects of a provider call: it reaches the provider now, later or never,
 // and its answer arrives or is lost.
-import { ownerOf } from '../programs/ids.ts'
+import { isAtSecond, ownerOf } from '../programs/ids.ts'
 import type { Answer, CallRequest } from '../programs/requests.ts'
 import { toText } from '../store/rows.ts'
 import type { EffectBuilder, StepContext } from './effect-builder.ts'
@@ -84,7 +84,7 @@ export class CallSteps {
     const { idempotency_keys: keys = [] } = this.#context.databases.valueOf(database)
     const row = keys.find(({ id }) => id === call.operationId)
     const isOnlyCall = row?.['operation'] === 'payment.cancel'
-    const phase = isOnlyCall ? 'started' : RECOVERY_POINT_OF_CALL[call.call]
+    const phase = isOnlyCall ? 'started' : recoveryPointOf(call)
     // An outcome resolver works on all keys, so the key comes from the call.
     const { key } = ownerOf(call.operationId)
     if (phase === undefined || row === undefined) return []
@@ -122,7 +122,11 @@ function subsetsOf<Element>(elements: readonly Element[]): Element[][] {
 const UNKNOWN = { kind: 'outcome', outcome: unknownOutcome } as const
 const REFUSED = { kind: 'outcome', outcome: notExecuted } as const
 
-/** The recovery point at which each call is allowed. */
+/** The recovery point at which a call is allowed. */
+function recoveryPointOf({ call, recordId }: CallRequest): string | undefined {
+  return call === 'authorize' && isAtSecond(recordId) ? 'moved' : RECOVERY_POINT_OF_CALL[call]
+}
+
 const RECOVERY_POINT_OF_CALL: Readonly<Record<string, string | undefined>> = {
   authorize: 'started',
   capture: 'authorized',

@@ -1,7 +1,15 @@
 // Checks the invariants of ARCHITECTURE.md on the store, by itself and against the provider. Each
 // message begins with the number of its invariant.
 import { showId } from '../../../src/domain/resource-id.ts'
-import { clientKeyOf, isOfClient, keyOfName, operationIdOf, ownerOf } from '../programs/ids.ts'
+import {
+  clientKeyOf,
+  isOfClient,
+  keyOfName,
+  operationIdOf,
+  ownerOf,
+  recordIdOf,
+  SECOND_PROVIDER,
+} from '../programs/ids.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database } from '../store/database.ts'
 import { toText, jsonOf, type Row } from '../store/rows.ts'
@@ -23,6 +31,7 @@ export function checkState(
   const keys = keysOf(database).flatMap((row) => checkKey(product, database, row, provider))
   return [
     ...operations,
+    ...checkOneProvider(provider),
     ...keys,
     ...(oneReference ? checkOneCharge(provider) : []),
     ...checkRefunded(provider),
@@ -40,10 +49,26 @@ function checkExecutedOnce(id: string, record: ProviderRecord): string[] {
     ['captured', record.captured],
     ['refunded', record.refunded],
   ]
-  return times
+  const repeated = times
     .filter(([, count]) => count > 1)
     .map(([what, count]) => `1: key ${key} was ${what} ${count} times`)
+  const isWithoutHold = record.authorized === 0 && (record.captured > 0 || record.canceled)
+  return isWithoutHold
+    ? [...repeated, `1: key ${key} was captured or canceled where nothing was authorized`]
+    : repeated
 }
+
+/** No operation is executed at two providers, not even late. */
+function checkOneProvider(provider: Provider): string[] {
+  return Object.entries(provider).flatMap(([id, record]) =>
+    isExecuted(record) && isExecuted(recordOf(provider, recordIdOf(id, SECOND_PROVIDER)))
+      ? [`1: key ${ownerOf(id).key} was executed at two providers`]
+      : [],
+  )
+}
+
+const isExecuted = ({ authorized, captured, refunded, canceled }: ProviderRecord): boolean =>
+  authorized + captured + refunded > 0 || canceled
 
 /** Authorizations that the provider completed late. They may be second holds; nothing captures those. */
 const lateHoldsOf = ({ completed }: ProviderRecord): number =>
@@ -104,8 +129,9 @@ function checkTimeline(database: Database): string[] {
 }
 
 function checkKey(product: Product, database: Database, row: Row, provider: Provider): string[] {
-  const record = recordOf(provider, toText(row['id']))
+  const record = recordOfRow(database, row, provider)
   return [
+    ...checkElsewhere(row, record, provider),
     ...checkCancellation(database, row, provider),
     ...checkLedger(product, database, row, record),
     ...checkResource(database, row),
@@ -113,6 +139,22 @@ function checkKey(product: Product, database: Database, row: Row, provider: Prov
     ...(row['status'] === 'failed_retryable' ? checkNothingExecuted(row, record) : []),
     ...checkGeneration(row, record),
   ]
+}
+
+/** The record of the provider at which the payment is. */
+function recordOfRow({ payments = [] }: Database, row: Row, provider: Provider): ProviderRecord {
+  const payment = payments.find(({ id }) => id === row['payment_id'])
+  return recordOf(provider, recordIdOf(toText(row['id']), toText(payment?.['provider'])))
+}
+
+/** Nothing is executed at the provider that the payment does not name. */
+function checkElsewhere(row: Row, own: ProviderRecord, provider: Provider): string[] {
+  const id = toText(row['id'])
+  const { key } = ownerOf(id)
+  const records = [id, recordIdOf(id, SECOND_PROVIDER)].map((one) => recordOf(provider, one))
+  return records.some((record) => record !== own && isExecuted(record))
+    ? [`5: key ${key} was executed at a provider that its payment does not name`]
+    : []
 }
 
 /** The provider key changes only after a failure that the provider keeps under it. */
@@ -185,7 +227,7 @@ const isKnownToProvider = (payment: Row | undefined): boolean =>
 
 /** What a client is told about its cancellation is true at the provider. */
 function checkCancellation(database: Database, row: Row, provider: Provider): string[] {
-  const record = recordOf(provider, toText(row['id']))
+  const record = recordOfRow(database, row, provider)
   const refunds = refundsOfCancellation(row, provider)
   const refunded = refunds.filter((refund) => refund.refunded > 0).length
   const repeated =
@@ -211,7 +253,8 @@ function findFalseCancellation(
   const isHeld =
     record.authorized > lateHoldsOf(record) && !record.canceled && record.captured === 0
   const moved = record.authorized + record.captured + record.refunded - lateHoldsOf(record)
-  const mayMove = record.inFlight.some(({ call }) => call !== 'cancel')
+  const { inFlight } = recordOf(provider, toText(row['id']))
+  const mayMove = inFlight.some(({ call }) => call !== 'cancel')
   switch (row['cancellation']) {
     case 'prevented':
       return moved > 0 || mayMove ? 'a call moved money' : undefined
@@ -323,6 +366,7 @@ function executedAt({ recovery_point: point }: Row, record: ProviderRecord): num
   const { completed } = record
   switch (point) {
     case 'started':
+    case 'moved':
       return record.authorized - lateHoldsOf(record)
     case 'authorized':
       return completed.includes('capture') ? 0 : record.captured

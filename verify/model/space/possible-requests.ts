@@ -74,14 +74,17 @@ function requestsWith(
 const isFailed = ({ status, cancellation }: Row): boolean =>
   status === 'failed_retryable' && cancellation === null
 
-function requestFor({ operation, refusedKeys, oneReference }: Space, key: number): ClientRequest {
+function requestFor(
+  { operation, refusedKeys, oneReference, fallback }: Space,
+  key: number,
+): ClientRequest {
   const name = oneReference
     ? { key: nameOfKey(key), reference: REFERENCE }
     : { key: nameOfKey(key) }
   if (operation === 'refund.create') {
     return { ...name, amountMinor: REFUND_MINOR, paymentId: REFUNDED_PAYMENT_ID }
   }
-  const request = { ...name, amountMinor: AMOUNT_MINOR }
+  const request = { ...name, amountMinor: AMOUNT_MINOR, ...(fallback && { hasFallback: true }) }
   return refusedKeys.includes(key) ? { ...request, customer: UNKNOWN_CUSTOMER } : request
 }
 

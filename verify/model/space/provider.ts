@@ -1,12 +1,13 @@
-// Models the payment provider: what it executed for each operation, which idempotency keys it
-// remembers, and which calls are in flight. Its outcomes are those that the adapter derives from
+// Models the payment providers: what each executed for an operation, which idempotency keys it
+// remembers, and which calls are in flight. Their outcomes are those that the adapter derives from
 // Stripe's answers, see `src/provider/stripe/answers.ts`, `payment-traces.ts` and `refund-traces.ts`.
 import type { Outcome, Unknown } from '../../../src/domain/operations/outcome.ts'
 import type { Standing } from '../../../src/domain/payments/standing.ts'
+import { isAtSecond } from '../programs/ids.ts'
 import type { CallRequest, ProviderCall } from '../programs/requests.ts'
 import { AMOUNT_MINOR, type Space } from './space.ts'
 
-/** The provider's record of one operation. */
+/** A provider's record of one operation. */
 export interface ProviderRecord {
   readonly authorized: number
   readonly captured: number
@@ -23,10 +24,14 @@ export interface ProviderRecord {
   readonly unfinished: readonly CallRequest[]
   /** The calls that it completed later. */
   readonly completed: readonly ProviderCall[]
-  /** Calls whose caller no longer waits for an answer. */
+  /**
+   * Calls whose caller no longer waits for an answer. In the record of the first provider, also those
+   * to the second one.
+   */
   readonly inFlight: readonly CallRequest[]
 }
 
+/** The records of both providers, by the ids of `recordIdOf`. */
 export type Provider = Readonly<Record<string, ProviderRecord>>
 
 const EMPTY_RECORD: ProviderRecord = {
@@ -52,21 +57,25 @@ export interface Delivery {
   readonly isFault?: true
 }
 
-export const recordOf = (provider: Provider, operationId: string): ProviderRecord =>
-  provider[operationId] ?? EMPTY_RECORD
+export const recordOf = (provider: Provider, recordId: string): ProviderRecord =>
+  provider[recordId] ?? EMPTY_RECORD
 
 export function isLookup({ providerKey }: CallRequest): boolean {
   return providerKey === null
 }
 
-/** The call reaches the provider. A provider without keys remembers none of them. */
+/**
+ * The call reaches its provider. A provider without keys remembers none of them. The second one is
+ * such a provider, as Braintree is, and keeps no failures.
+ */
 export function deliver(
   provider: Provider,
   call: CallRequest,
   may: Pick<Space['provider'], 'declines' | 'fails' | 'keyless'>,
 ): Delivery[] {
-  const deliveries = deliverUnderKey(provider, call, may)
-  if (!may.keyless || isLookup(call)) return deliveries
+  const isKeyless = may.keyless || isAtSecond(call.recordId)
+  const deliveries = deliverUnderKey(provider, call, { ...may, fails: may.fails && !isKeyless })
+  if (!isKeyless || isLookup(call)) return deliveries
   return deliveries.map((one) => ({ ...one, provider: forget(one.provider, call.recordId) }))
 }
 

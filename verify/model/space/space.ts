@@ -48,6 +48,11 @@ export interface Space {
     /** It keeps no idempotency keys: a call that reaches it again is executed again. */
     readonly keyless: boolean
   }
+  /**
+   * Whether each payment has a fallback at a second provider, which keeps no idempotency keys. Not
+   * together with refunds or appliers.
+   */
+  readonly fallback: boolean
   /** When the outcome resolver checks, in seconds after the outcome became unknown. */
   readonly checks: readonly number[]
   /** Whether each statement of a transaction is its own transition. */

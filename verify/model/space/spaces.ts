@@ -32,6 +32,7 @@ export const ONE_KEY = {
   requests: 1,
   maintenance: 1,
   tries: { calls: 1, retries: 1 },
+  fallback: false,
   checks: [60],
   isStepwise: false,
   expires: false,
@@ -126,6 +127,32 @@ export const spaces: readonly Space[] = [
     budget: { ...NO_FAULTS, crashes: 1, expiries: 1 },
     tries: { calls: 2, retries: 1 },
     provider: { ...RELIABLE_PROVIDER, keyless: true, refuses: true, delays: true },
+  },
+  {
+    ...ONE_KEY,
+    name: 'payment-with-a-fallback',
+    budget: { ...NO_FAULTS, expiries: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true, delays: true },
+    fallback: true,
+  },
+  {
+    ...ONE_KEY,
+    name: 'fallback-and-cancellations',
+    workers: 1,
+    budget: { ...NO_FAULTS, crashes: 1 },
+    tries: { calls: 2, retries: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
+    fallback: true,
+    cancels: true,
+  },
+  {
+    ...ONE_KEY,
+    name: 'fallback-and-failures',
+    workers: 1,
+    budget: { ...NO_FAULTS, crashes: 1 },
+    tries: { calls: 1, retries: 0 },
+    provider: { ...RELIABLE_PROVIDER, fails: true, refuses: true },
+    fallback: true,
   },
   {
     ...ONE_KEY,
@@ -327,13 +354,18 @@ const oneOfEach = ({ crashes, expiries, losses, early }: Budget): Budget => ({
 })
 
 const slicesOfOneKey = spaces
-  .filter(({ keys, isStepwise, appliers }) => keys === 1 && !isStepwise && appliers === 0)
+  .filter((one) => one.keys === 1 && !one.isStepwise && one.appliers === 0 && !one.fallback)
   .map((space) => sliceOf(space, { crashes: 1, losses: Math.min(space.budget.losses, 1) }))
 
 /** Of the spaces with events the smallest. */
 const slicesOfCancellations = spaces
   .filter(({ appliers }) => appliers === 2)
   .map((space) => sliceOf(space, {}))
+
+/** Of the spaces with a fallback the one with late calls. */
+const slicesOfFallbacks = spaces
+  .filter(({ fallback, provider }) => fallback && provider.delays)
+  .map((space) => sliceOf(space, { crashes: 1 }))
 
 const slicesOfOrders: readonly Space[] = [
   {
@@ -358,12 +390,13 @@ const slicesOfBatches = spaces
   })
 
 /**
- * A small part of each space with one key or batches, of one with events, and two of one reference,
- * for `npm run model -- --quick`.
+ * A small part of each space with one key or batches, of one with events and of one with a fallback,
+ * and two of one reference, for `npm run model -- --quick`.
  */
 export const slices: readonly Space[] = [
   ...slicesOfOneKey,
   ...slicesOfCancellations,
+  ...slicesOfFallbacks,
   ...slicesOfOrders,
   ...slicesOfBatches,
 ]
@@ -383,4 +416,13 @@ export const replayedSpaces: readonly Space[] = [
     provider: { ...RELIABLE_PROVIDER, refuses: true },
   },
   { ...BATCHES, name: 'replayed-batches', budget: NO_FAULTS },
+  {
+    ...ONE_KEY,
+    name: 'replayed-fallbacks',
+    workers: 1,
+    budget: NO_FAULTS,
+    tries: { calls: 1, retries: 0 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true },
+    fallback: true,
+  },
 ]

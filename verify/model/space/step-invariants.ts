@@ -10,11 +10,12 @@ export const rankOf = (recoveryPoint: Value | undefined): number =>
 
 const RECOVERY_POINT_RANKS: Readonly<Record<string, number>> = {
   started: 0,
-  authorized: 1,
-  refused: 2,
-  kept: 3,
-  captured: 4,
-  finished: 5,
+  moved: 1,
+  authorized: 2,
+  refused: 3,
+  kept: 4,
+  captured: 5,
+  finished: 6,
 }
 
 /** Checks what a transition changed in the store. */

@@ -14,7 +14,7 @@ test('every mutant has a unique name, a description and patches', () => {
 })
 
 // `npm run model` checks all mutants, and with `--quick` those with the smallest spaces.
-const SMALL = ['capture-posted-twice', 'refusal-fails-the-batch']
+const SMALL = ['capture-posted-twice', 'refusal-fails-the-batch', 'moved-in-doubt']
 
 test.each(mutants.filter(({ name }) => SMALL.includes(name)))(
   'finds $name, and no violation by the product in the same space',
