@@ -11,7 +11,7 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set(
     // The id of an API key, not its secret.
     'key',
     'operation name phase attempt leaseEpoch outcome task result day run',
-    'event type repeated delivery httpStatus error latencyMs retryInSeconds',
+    'event provider type repeated delivery httpStatus error latencyMs retryInSeconds',
     'host port concurrency inDoubt',
   ].flatMap((names) => names.split(' ')),
 )
