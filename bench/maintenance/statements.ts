@@ -25,7 +25,7 @@ import {
 import { requestCheckOfPayment, claimDueChecks } from '../../src/db/operations/unknown-outcomes.ts'
 import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
-import { capabilitiesOf, PROVIDER_NAME } from '../../src/provider/declared.ts'
+import { capabilitiesOf } from '../../src/provider/declared.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
 import type { Statement as StatementOf } from '../plans.ts'
 
@@ -38,6 +38,7 @@ const CHECK_BATCH = 16
 /** No request uses the keys meanwhile, so keys with a tombstone may be deleted at once. */
 const AT_ONCE_MS = 0
 
+const PROVIDER_NAME = 'stripe'
 const capabilities = capabilitiesOf(PROVIDER_NAME)
 
 export function statementsOf(config: Config): readonly Statement[] {

@@ -4,11 +4,8 @@ import { braintreeCapabilities } from './braintree/capabilities.ts'
 import { UNDECLARED, type Capabilities } from './capabilities.ts'
 import { stripeCapabilities } from './stripe/capabilities.ts'
 
-/** The provider of tenants that have none of their own. */
-export const PROVIDER_NAME = 'stripe'
-
 const declared = new Map<string, Capabilities>([
-  [PROVIDER_NAME, stripeCapabilities],
+  ['stripe', stripeCapabilities],
   ['braintree', braintreeCapabilities],
 ])
 

@@ -1,14 +1,14 @@
 // Zod schemas of the amounts of payments and their parts. Their descriptions list the rules of each
 // currency for openapi.yaml. The rules are checked only for new operations, not with the schema.
 import type { z } from 'zod'
-import { capabilitiesOf, PROVIDER_NAME } from '../../provider/declared.ts'
+import { capabilitiesOf } from '../../provider/declared.ts'
 import { amountField } from '../requests/body-fields.ts'
 
-const { amounts } = capabilitiesOf(PROVIDER_NAME)
+const { amounts } = capabilitiesOf('stripe')
 
-const STEPS = `In some currencies it must be a multiple: ${list(amounts.steps)}.`
+const STEPS = `At Stripe, in some currencies it must be a multiple: ${list(amounts.steps)}.`
 
-const MINIMA = `The smallest amount by currency: ${list(amounts.chargeMinimaMinor)}. Other currencies have no minimum here, but the provider may decline a small amount.`
+const MINIMA = `The smallest amount there by currency: ${list(amounts.chargeMinimaMinor)}. Other currencies have no minimum here, but the provider may decline a small amount.`
 
 /** The amount of a payment, in minor units. */
 export function chargeAmountField(description: string): z.ZodInt {

@@ -8,10 +8,10 @@ import {
 } from '../../db/tenants/provider-customers.ts'
 import type { Store, Transaction } from '../../db/connection/client.ts'
 import { inTransaction } from '../../db/connection/transaction.ts'
+import { readConfig } from '../../config.ts'
 import { findTenant } from '../../db/tenants/tenants.ts'
 import { describeOwners } from '../../domain/tenants/customer.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { PROVIDER_NAME } from '../../provider/declared.ts'
 import { readCustomers, readTenantId, type Given } from './arguments.ts'
 import { change, readAll, refuse, type Command } from './commands.ts'
 import { showCustomers, showUnowned } from './show.ts'
@@ -24,7 +24,7 @@ export function addCustomers({ subject, rest, values }: Given): Command {
   return (store) =>
     change(store, 'customers.assign', async (tx) => {
       if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
-      await assign(tx, { tenantId, provider: PROVIDER_NAME, customers, from })
+      await assign(tx, { tenantId, provider: readConfig().PROVIDER, customers, from })
       const details = { result: 'assigned', customers, ...previousTenant }
       const printed = `${subject} may charge ${customers.join(', ')}.\n`
       return { subject: showTenantId(tenantId), details, printed }
@@ -44,11 +44,13 @@ export function listOwned({ subject }: Given): Command {
   const tenantId = readTenantId(subject)
   return async ({ sql }) => {
     if ((await findTenant(sql, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
-    const owned = { tenantId, provider: PROVIDER_NAME }
+    const owned = { tenantId, provider: readConfig().PROVIDER }
     return showCustomers(await readAll((page) => listCustomers(sql, owned, page)))
   }
 }
 
 export async function listUnowned({ sql }: Store): Promise<string> {
-  return showUnowned(await inTransaction(sql, (tx) => listUnownedCustomers(tx, PROVIDER_NAME)))
+  return showUnowned(
+    await inTransaction(sql, (tx) => listUnownedCustomers(tx, readConfig().PROVIDER)),
+  )
 }

@@ -7,7 +7,6 @@ import {
 } from '../../db/retention/erased-customers.ts'
 import { findTenant } from '../../db/tenants/tenants.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { PROVIDER_NAME } from '../../provider/declared.ts'
 import { readCustomers, readTenantId, UsageError, type Given } from './arguments.ts'
 import { change, refuse, type Command } from './commands.ts'
 
@@ -21,7 +20,7 @@ export function erase({ subject, rest }: Given): Command {
   return (store) =>
     change(store, 'customer.erase', async (tx) => {
       if ((await findTenant(tx, tenantId)) === undefined) refuse(`there is no tenant ${subject}`)
-      const named = { tenantId, provider: PROVIDER_NAME, customer }
+      const named = { tenantId, provider: readConfig().PROVIDER, customer }
       await releaseCustomer(tx, named)
       const open = await countOpenPayments(tx, named)
       if (open > 0) {
