@@ -33,6 +33,8 @@ export interface Capabilities {
   readonly incrementalAuthorization: boolean
   /** Whether a hold can be released before it expires. If not, `cancel` is always `declined`. */
   readonly void: boolean
+  /** Whether one account takes every currency. If not, each currency needs an account of its own. */
+  readonly everyCurrency: boolean
   /** Whether a refund that succeeded can fail later. */
   readonly refundsMayFail: boolean
   /** Whether a payer can be asked to authenticate (3-D Secure) after the request for the payment. */
@@ -48,6 +50,7 @@ export const UNDECLARED: Capabilities = {
   partialCapture: false,
   incrementalAuthorization: false,
   void: false,
+  everyCurrency: false,
   refundsMayFail: true,
   authentication: false,
   amounts: { chargeMinimaMinor: new Map(), steps: new Map() },
@@ -87,6 +90,9 @@ export function settleSeconds(
   return Math.max(declared ?? 0, PROVIDER_SETTLE_SECONDS)
 }
 
+/** The adapter compares the time by another clock than the schedule. */
+const CLOCK_MARGIN_SECONDS = 60
+
 /**
  * The times of the looks at an unknown outcome, in seconds: those of the setting, and for each provider
  * whose look-ups lag the time at which one can prove absence for the first time.
@@ -99,7 +105,9 @@ export function checkDelaysSeconds(
   },
 ): number[] {
   const lagging = all.filter(({ lookUpLagSeconds }) => (lookUpLagSeconds ?? 0) > 0)
-  const first = lagging.map((one) => settleSeconds(one, settings) + (one.lookUpLagSeconds ?? 0))
+  const first = lagging.map(
+    (one) => settleSeconds(one, settings) + (one.lookUpLagSeconds ?? 0) + CLOCK_MARGIN_SECONDS,
+  )
   return [...new Set([...settings.CHECK_DELAYS_SECONDS, ...first])].toSorted(
     (one, other) => one - other,
   )

@@ -20,6 +20,9 @@ const providerSchema = z
     ).nullable(),
     partial_capture: can('Whether a capture may take less than what is held.'),
     incremental_authorization: can('Whether the held amount can be changed.'),
+    every_currency: can(
+      'Whether one account takes every currency. If not, a tenant has it for the currencies that are named.',
+    ),
     void: can('Whether a hold can be released before it expires.'),
     refunds_may_fail: can('Whether a refund that succeeded can fail later.'),
     authentication: can('Whether a payer can be asked to authenticate after the request.'),

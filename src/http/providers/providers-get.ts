@@ -33,6 +33,7 @@ function presentProvider(
     look_up_lag_seconds: declared.lookUpLagSeconds,
     partial_capture: declared.partialCapture,
     incremental_authorization: declared.incrementalAuthorization,
+    every_currency: declared.everyCurrency,
     void: declared.void,
     refunds_may_fail: declared.refundsMayFail,
     authentication: declared.authentication,

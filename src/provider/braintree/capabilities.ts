@@ -13,6 +13,8 @@ export const braintreeCapabilities = {
   /** Where the processor supports it; else an adjustment is declined. */
   incrementalAuthorization: true,
   void: true,
+  /** A merchant account has one currency. */
+  everyCurrency: false,
   /** The settlement of a refund can be declined. */
   refundsMayFail: true,
   /** A payer authenticates in the client, before there is a nonce. */

@@ -92,6 +92,8 @@ export const stripeCapabilities: Capabilities = {
   incrementalAuthorization: true,
   /** @see https://docs.stripe.com/api/payment_intents/cancel */
   void: true,
+  /** @see https://docs.stripe.com/currencies#presentment-currencies */
+  everyCurrency: true,
   /** @see https://docs.stripe.com/refunds#failed-refunds */
   refundsMayFail: true,
   /** @see https://docs.stripe.com/payments/3d-secure/authentication-flow */

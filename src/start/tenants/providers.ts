@@ -3,7 +3,7 @@ import { findTenant, setProviders } from '../../db/tenants/tenants.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import type { Route } from '../../domain/payments/routing.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
-import { providerNames } from '../../provider/declared.ts'
+import { capabilitiesOf, providerNames } from '../../provider/declared.ts'
 import { readTenantId, UsageError, type Given } from './arguments.ts'
 import { change, refuse, type Command } from './commands.ts'
 
@@ -44,7 +44,10 @@ function readRoute(text: string): Route {
       `${JSON.stringify(text)} names no provider; there are ${providerNames.join(', ')}`,
     )
   }
-  if (list === undefined) return { provider }
+  if (list === undefined) {
+    if (capabilitiesOf(provider).everyCurrency) return { provider }
+    throw new UsageError(`${provider} needs its currencies: ${provider}:eur,usd`)
+  }
   const currencies = list.split(',')
   const wrong = currencies.find((currency) => !isCurrency(currency))
   if (wrong === undefined) return { provider, currencies: [...new Set(currencies)] }

@@ -276,6 +276,7 @@ describe('exits with 2 and the help', () => {
     ['--references must be required or optional', ['policy', TENANT, '--references', 'yes']],
     ['"paypal" names no provider; there are stripe, braintree', ['providers', TENANT, 'paypal']],
     ['"EUR" is not an ISO 4217 code in lower case', ['providers', TENANT, 'stripe:EUR']],
+    ['braintree needs its currencies: braintree:eur,usd', ['providers', TENANT, 'braintree']],
     ['stripe is named twice', ['providers', TENANT, 'stripe:eur', 'stripe']],
     ['providers takes the id of one tenant and names of providers', ['providers']],
     ['limits takes the id of one tenant', ['limits']],
