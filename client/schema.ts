@@ -2116,7 +2116,7 @@ export interface components {
     schemas: {
         CreatePayment: {
             /**
-             * @description The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
+             * @description The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount there by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
              * @example 1999
              */
             amount: number;
@@ -2156,7 +2156,7 @@ export interface components {
             } | null;
         };
         CapturePayment: {
-            /** @description The amount to capture, in minor units. By default all of it; the rest is released. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
+            /** @description The amount to capture, in minor units. By default all of it; the rest is released. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
             amount?: number;
         };
         CancelPayment: {
@@ -2164,7 +2164,7 @@ export interface components {
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned") | null;
         };
         CreateRefund: {
-            /** @description The amount to refund, in minor units. By default all that is left. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
+            /** @description The amount to refund, in minor units. By default all that is left. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
             amount?: number;
             /** @description The reason, which is sent to the provider. */
             reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
@@ -2180,7 +2180,7 @@ export interface components {
         };
         AdjustPayment: {
             /**
-             * @description The new amount to hold, in minor units. In some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
+             * @description The new amount to hold, in minor units. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount there by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
              * @example 1999
              */
             amount: number;
@@ -4135,7 +4135,7 @@ export interface components {
         };
         /**
          * No provider takes this payment
-         * @description None of the providers of the tenant takes the currency of the payment, or the request has a payment method of none that does. Nothing was executed, and the idempotency key is not used up. Read the providers of the tenant with an operator.
+         * @description None of the providers of the tenant takes the currency of the payment, or the request has a payment method of none that does. Nothing was executed, and the idempotency key is not used up. Ask the operator of the service for the providers of your tenant.
          * @example {
          *       "type": "/problems/no-provider",
          *       "title": "No provider takes this payment",
@@ -5795,7 +5795,7 @@ export interface components {
         };
         /**
          * The provider does not support this
-         * @description The payment provider of this service cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.
+         * @description The provider of this payment cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.
          * @example {
          *       "type": "/problems/not-supported-by-provider",
          *       "title": "The provider does not support this",
@@ -7644,6 +7644,8 @@ export interface components {
             partial_capture: boolean;
             /** @description Whether the held amount can be changed. */
             incremental_authorization: boolean;
+            /** @description Whether one account takes every currency. If not, a tenant has it for the currencies that are named. */
+            every_currency: boolean;
             /** @description Whether a hold can be released before it expires. */
             void: boolean;
             /** @description Whether a refund that succeeded can fail later. */

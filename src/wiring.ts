@@ -1,5 +1,5 @@
-// Wires the concrete parts together: the store, the providers, the clock. No other file chooses
-// them, but the providers.
+// Wires the concrete parts together: the store, the clock, and the providers of wire-providers.ts. No
+// other file chooses them.
 import type { Logger } from 'pino'
 import { openAnswers } from './answers/open-answers.ts'
 import { ConfigError, type Config } from './config.ts'

@@ -92,7 +92,8 @@ describe('secrets', () => {
     expect(text).not.toMatch(/sk_|rk_|whsec_|adm_|postgres:\/\/|for_development/)
     const values = services.flatMap(([, { environment }]) => Object.entries(environment ?? {}))
     for (const [name, value] of values)
-      if (/KEY|SECRET|DATABASE_URL/.test(name)) expect(value).toMatch(/^\$\{\w+:\?[^}]+\}$/)
+      // Without a default, or with an empty one.
+      if (/KEY|SECRET|DATABASE_URL/.test(name)) expect(value).toMatch(/^\$\{\w+:(\?[^}]+|-)\}$/)
   })
 
   test('are required, each of them', () => {
@@ -127,6 +128,15 @@ describe('secrets', () => {
       ['ADMIN_API_KEY', ['api']],
     ])
   })
+})
+
+test('the keys of Braintree are optional, and known to the processes that need them', () => {
+  const holders = services.flatMap(([name]) =>
+    environmentOf(name)['BRAINTREE_PRIVATE_KEY'] === undefined ? [] : name,
+  )
+
+  expect(holders).toEqual(['worker', 'api', 'reconcile'])
+  expect(environmentOf('worker')['BRAINTREE_PRIVATE_KEY']).toBe('')
 })
 
 test('starts only processes of the service: no database and no stand-in', () => {

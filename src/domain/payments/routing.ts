@@ -35,10 +35,10 @@ export function routePayment(
   currency: string,
   paymentMethods: string | Readonly<Record<string, string>>,
 ): Routed | undefined {
-  const taking = routes.filter(({ currencies }) => currencies?.includes(currency) ?? true)
+  const fit = routes.filter(({ currencies }) => currencies?.includes(currency) ?? true)
   const methodOf = ({ provider }: Route): string | undefined =>
     typeof paymentMethods === 'string' ? paymentMethods : paymentMethods[provider]
-  const [first, second] = taking.flatMap((route) => {
+  const [first, second] = fit.flatMap((route) => {
     const payment_method = methodOf(route)
     return payment_method === undefined ? [] : [{ provider: route.provider, payment_method }]
   })

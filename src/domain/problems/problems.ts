@@ -99,12 +99,12 @@ export const problems = {
   'not-supported-by-provider': invalid(
     422,
     'The provider does not support this',
-    'The payment provider of this service cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.',
+    'The provider of this payment cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.',
   ),
   'no-provider': invalid(
     422,
     'No provider takes this payment',
-    'None of the providers of the tenant takes the currency of the payment, or the request has a payment method of none that does. Nothing was executed, and the idempotency key is not used up. Read the providers of the tenant with an operator.',
+    'None of the providers of the tenant takes the currency of the payment, or the request has a payment method of none that does. Nothing was executed, and the idempotency key is not used up. Ask the operator of the service for the providers of your tenant.',
   ),
   'too-many-webhook-endpoints': invalid(
     409,

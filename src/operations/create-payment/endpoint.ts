@@ -20,16 +20,16 @@ export const createPaymentEndpoint = keyedEndpoint({
   scope: 'payments:write',
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
-    const asked = paymentRequestOf(body)
-    const { provider, paymentMethod, fallback } = route(parts, asked) ?? NOWHERE
+    const payment = paymentRequestOf(body)
+    const { provider, paymentMethod, fallback } = route(parts, payment) ?? NOWHERE
     const problem =
-      findReferenceProblem(parts, asked.reference) ??
+      findReferenceProblem(parts, payment.reference) ??
       (provider === '' ? new ProblemError('no-provider') : undefined) ??
-      findAmountProblem(parts, provider, asked)
+      findAmountProblem(parts, provider, payment)
     return refusing(problem, {
       paymentId: randomUUIDv7(),
       parameters: { ...(fallback && { fallback }) } satisfies CreateParameters,
-      details: detailsOfPayment({ ...asked, paymentMethod }, provider),
+      details: detailsOfPayment({ ...payment, paymentMethod }, provider),
       resource: insertPayments,
       explainRefusal: () => Promise.resolve(customerNotFound()),
     })
@@ -44,12 +44,12 @@ const NOWHERE: Routed = { provider: '', paymentMethod: '' }
  * There is no fallback if it refuses the amount, or if the payment is for a customer of the first
  * provider. Undefined when no provider takes the payment.
  */
-function route(parts: ApiParts, asked: NewPayment): Routed | undefined {
+function route(parts: ApiParts, payment: NewPayment): Routed | undefined {
   const { providerName, routes = [{ provider: providerName }] } = parts
-  const routed = routePayment(routes, asked.currency, asked.paymentMethods)
+  const routed = routePayment(routes, payment.currency, payment.paymentMethods)
   const other = routed?.fallback?.provider
   if (routed === undefined || other === undefined) return routed
-  const isFit = asked.customer === null && findAmountProblem(parts, other, asked) === undefined
+  const isFit = payment.customer === null && findAmountProblem(parts, other, payment) === undefined
   return isFit ? routed : { ...routed, fallback: undefined }
 }
 

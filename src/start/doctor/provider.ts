@@ -32,8 +32,7 @@ export async function checkProviders(config: Config): Promise<Check[]> {
 }
 
 const KEYS = { stripe: 'STRIPE_SECRET_KEY', braintree: 'BRAINTREE_MERCHANT_ID' }
-const ADVICE =
-  'Set the keys of the provider for the workers. The API and a worker for webhooks need none.'
+const ADVICE = 'Set the keys of the provider for the workers. A worker for webhooks needs none.'
 
 async function checkProvider(provider: PaymentProvider): Promise<Check[]> {
   const times: number[] = []
