@@ -8,8 +8,6 @@ const config: KnipConfig = ({ production = false }) => ({
     '{src/openapi,workers,dev,verify,bench,cli,mcp}/**/main.ts!',
     'bench/**/*-main.ts!',
     'dependencies/{audit,sbom}.ts!',
-    // No setting chooses this adapter yet.
-    'src/provider/braintree/{braintree-provider,webhooks}.ts!',
     'client/{index,errors}.ts!',
     'client/examples/*.ts!',
     'verify/faults/report/page-script.js!',

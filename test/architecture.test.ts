@@ -3,9 +3,12 @@ import { listPhaseRuns } from '../src/db/operations/phase-runs.ts'
 import type { PaymentRequest } from '../src/domain/payments/payment.ts'
 import { createPayment } from '../src/operations/create-payment/phases.ts'
 import { runOperation } from '../src/engine/run-phases.ts'
-import { aroundCall } from './support/engine-doubles.ts'
+import { createProviders } from '../src/provider/providers.ts'
+import { aroundCall, stripeOf } from './support/engine-doubles.ts'
 import { startTestEngine, type TestEngine } from './support/engine.ts'
 import { arrowsOf } from '../dev/docs/phase-tables.ts'
+
+const OTHER = 'braintree'
 
 describe('the state diagram of payment.create', () => {
   let t: TestEngine
@@ -33,6 +36,8 @@ describe('the state diagram of payment.create', () => {
       ...(await arrowsTaken(uncapturable)),
       ...(await arrowsTaken(uncapturable, aroundCall(t.engine, 'cancel', refuse))),
       ...(await arrowsTaken(uncapturable, capturingBeforeCancel())),
+      ...(await arrowsTaken({}, moving(), 'pm_card_visa')),
+      ...(await arrowsTaken({}, moving(), 'pm_card_chargeDeclined')),
     ])
     expect([...taken].toSorted()).toEqual(arrows.toSorted())
   })
@@ -62,11 +67,22 @@ describe('the state diagram of payment.create', () => {
     })
   }
 
+  /** An engine whose first provider executes nothing, and which has a second one. */
+  function moving(): TestEngine['engine'] {
+    const answer = { outcome: 'not_executed', reason: 'away', asked: {}, answered: {} } as const
+    const { providers, ...engine } = aroundCall(t.engine, 'authorize', async () => answer)
+    const second = { ...stripeOf(t.engine), name: OTHER }
+    return { ...engine, providers: createProviders([...providers.all, second]) }
+  }
+
+  /** @param fallback the payment method with which the payment may move to the second provider. */
   async function arrowsTaken(
     request: Partial<PaymentRequest>,
     engine: TestEngine['engine'] = t.engine,
+    fallback?: string,
   ): Promise<string[]> {
-    const ref = await t.accept(request)
+    const other = { provider: OTHER, payment_method: fallback }
+    const ref = await t.accept(request, fallback === undefined ? {} : { fallback: other })
     expect(await runOperation(engine, ref)).toBe('finished')
     const runs = await listPhaseRuns(t.engine.store, ref.tenantId, ref.paymentId)
     // A try that was repeated, as on a busy machine, has reached no recovery point.

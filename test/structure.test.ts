@@ -10,9 +10,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * Files that use the environment other than for settings: to pass it to child processes, to find
- * npm, or to set a variable that a package reads. The last two are not part of the service.
+ * npm, for the port of a stand-in, or to set a variable that a package reads. The last two are not part
+ * of the service.
  */
 const ENVIRONMENT_OF_LAUNCHER = [
+  'dev/braintree-stand-in/main.ts',
   'dev/stack/node-process.ts',
   'dev/stack/main.ts',
   'src/start/dashboard.ts',

@@ -46,6 +46,7 @@ describe('a tenant', () => {
       object: 'tenant',
       name: 'Shop',
       fees: { basis_points: 0, fixed_minor: 0 },
+      providers: null,
       requires_reference: false,
       created_at: TIME,
       disabled_at: null,

@@ -72,9 +72,9 @@ describe('a run with faults', () => {
     for (const title of ['Outcomes', 'Latency', 'Requests hit by provider faults', 'Invariants']) {
       expect(report).toMatch(new RegExp(`^${title}`, 'm'))
     }
-    expect(report.match(/ OK$/gm)).toHaveLength(12)
+    expect(report.match(/ OK$/gm)).toHaveLength(13)
     expect(report).not.toContain('BROKEN')
-    expect(report).toContain('OK: all 12 invariants hold')
+    expect(report).toContain('OK: all 13 invariants hold')
   })
 
   test('injects faults and removes them all', async () => {
@@ -126,7 +126,7 @@ test('after Ctrl-C, reports the payments sent so far and removes the faults', as
 
   expect(await run.exited).toEqual({ code: 130, signal: null })
   expect(run.lines.join('\n')).toMatch(/^\d+ payments, \d+ operations, 4 at a time/m)
-  expect(run.lines.at(-1)).toBe('OK: all 12 invariants hold')
+  expect(run.lines.at(-1)).toBe('OK: all 13 invariants hold')
   expect(await service.control('GET', 'faults')).toEqual({ data: [] })
 })
 
@@ -139,7 +139,7 @@ test('--stack needs no running stack, and removes its own', async () => {
   })
 
   expect(await run.exited).toEqual({ code: 0, signal: null })
-  expect(run.lines).toContain('OK: all 12 invariants hold')
+  expect(run.lines).toContain('OK: all 13 invariants hold')
   expect(await readdir(TMPDIR)).toEqual([])
 })
 
