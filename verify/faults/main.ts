@@ -11,7 +11,7 @@ import { HELP, readOptions, type FaultsOptions } from './options.ts'
 import { findPossible } from './machine-needs.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { planProviders, type CountedScenario } from './plan.ts'
+import { planProviders, planRuns, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
@@ -79,11 +79,18 @@ async function runSelected(session: Session): Promise<Outcome> {
   }
   const possible = findPossible()
   for (const line of possible.leftOut) progress.say(line)
-  const { counted, failed } = await suite.count(possible.scenarios)
+  const { scenario } = options
+  const { counted, failed } = await suite.count(
+    scenario === undefined ? possible.scenarios : [scenario],
+  )
   if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()
     return withSoak({ ...EMPTY_OUTCOME, counted, results: failed }, await runSoak(session, counted))
+  }
+  if (scenario !== undefined) {
+    const results = await suite.run(planRuns(counted, { quick: false, seed }))
+    return { ...EMPTY_OUTCOME, counted, results: [...failed, ...results] }
   }
   if (options.provider !== undefined) {
     const runs = planProviders(counted, { quick, seed }).filter(
@@ -141,10 +148,10 @@ function withSoak(before: Outcome, soakOutcome: SoakOutcome | undefined): Outcom
   return { ...before, results: [...before.results, soakOutcome.result], soak: soakOutcome.plots }
 }
 
-/** Only a complete suite is reported: no single run, no provider or mutants alone, none interrupted. */
+/** Only a complete suite is reported: none of a part alone, none interrupted. */
 function isFullSuite({ options, signal }: Session): boolean {
-  const { only, mutants, provider } = options
-  return only === undefined && mutants === undefined && provider === undefined && !signal.aborted
+  const { only, mutants, provider, scenario } = options
+  return [only, mutants, provider, scenario].every((part) => part === undefined) && !signal.aborted
 }
 
 async function report(

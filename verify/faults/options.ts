@@ -7,7 +7,7 @@ import { faultNamed } from './faults.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { mutants } from './mutants/mutants.ts'
 import { IDEMPOTENT, providerKinds, providerNamed } from './providers.ts'
-import { scenarioNamed } from './scenarios.ts'
+import { scenarioNamed, scenarios } from './scenarios.ts'
 import { USUAL_MINUTES } from './suite-plan.ts'
 
 export interface FaultsOptions {
@@ -19,6 +19,8 @@ export interface FaultsOptions {
   readonly mutants: readonly Mutant[] | undefined
   /** The kind of provider with which all runs are made, without the suite; undefined: the suite. */
   readonly provider: string | undefined
+  /** The scenario in which every fault is injected, without the suite; undefined: the suite. */
+  readonly scenario: string | undefined
   /** How often the only run is made. */
   readonly times: number
   /** Decides which runs a sample contains. */
@@ -57,6 +59,7 @@ The report is written to faults-report/report.html.
 --mutant <name>  Runs one mutant only, or "all" of them. A mutant is the product with one rule
                  removed, and an invariant has to catch it.
 --provider <name> Makes only the runs with this other kind of provider: forgetting, keyless or lying.
+--scenario <name> Makes only the runs of this scenario: every fault at each of its points.
 --soak <minutes> Runs a soak only: steady load with a fault every few seconds.
 --seed <n>       Selects other samples (default 1).
 --lanes <n>      How many runs are made at a time (default 7, for two cores, or 2 on a machine
@@ -88,6 +91,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     case: { type: 'string' },
     mutant: { type: 'string' },
     provider: { type: 'string' },
+    scenario: { type: 'string' },
     times: { type: 'string' },
     seed: { type: 'string' },
     lanes: { type: 'string' },
@@ -108,6 +112,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     only,
     mutants: values.mutant === undefined ? undefined : readMutants(values.mutant),
     provider: values.provider === undefined ? undefined : readProvider(values.provider),
+    scenario: values.scenario === undefined ? undefined : readScenario(values.scenario),
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
@@ -133,6 +138,12 @@ function readProvider(name: string): string {
   const others = providerKinds.map((kind) => kind.name).filter((kind) => kind !== IDEMPOTENT)
   if (others.includes(name)) return name
   throw new UsageError(`unknown provider "${name}"; the other providers are ${others.join(', ')}`)
+}
+
+function readScenario(name: string): string {
+  if (scenarios.some((known) => known.name === name)) return name
+  const names = scenarios.map((known) => `  ${known.name}`)
+  throw new UsageError(`unknown scenario "${name}"; the scenarios are\n${names.join('\n')}`)
 }
 
 function readCase(label: string): Case {

@@ -20,3 +20,10 @@ test.each(['nothing', 'idempotent'])('--provider rejects %s and lists the others
   expect(() => readOptions(['--provider', name])).toThrow(UsageError)
   expect(() => readOptions(['--provider', name])).toThrow(/forgetting, keyless, lying/)
 })
+
+test('--scenario selects a scenario, and lists them all when it is unknown', () => {
+  expect(readOptions(['--scenario', 'payment.create.moved']).scenario).toBe('payment.create.moved')
+  expect(readOptions([]).scenario).toBeUndefined()
+  expect(() => readOptions(['--scenario', 'nothing'])).toThrow(UsageError)
+  expect(() => readOptions(['--scenario', 'nothing'])).toThrow(/^ {2}payment\.create\.moved$/m)
+})
