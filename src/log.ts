@@ -12,7 +12,7 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set(
     'key',
     'operation name phase attempt leaseEpoch outcome task result day run',
     'event provider type repeated delivery httpStatus error latencyMs retryInSeconds',
-    'host port concurrency inDoubt',
+    'host port concurrency inDoubt cancellation',
   ].flatMap((names) => names.split(' ')),
 )
 
