@@ -120,7 +120,9 @@ test(
     await until(() => isFollowed().catch(falseIfBroken))
 
     for (let times = 0; times < 20; times += 1) {
-      expect(await serverOf()).toBe(String(postgres.primary.port))
+      // So can one at another session of the former primary, which is given up later.
+      const server = await until(() => serverOf().catch(falseIfBroken))
+      expect(server).toBe(String(postgres.primary.port))
     }
     await former.stop()
   },
