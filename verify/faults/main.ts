@@ -79,16 +79,15 @@ async function runSelected(session: Session): Promise<Outcome> {
   }
   const possible = findPossible()
   for (const line of possible.leftOut) progress.say(line)
-  const { scenario } = options
   const { counted, failed } = await suite.count(
-    scenario === undefined ? possible.scenarios : [scenario],
+    options.scenario === undefined ? possible.scenarios : [options.scenario],
   )
   if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }
   if (options.soak?.alone === true) {
     await suite.end()
     return withSoak({ ...EMPTY_OUTCOME, counted, results: failed }, await runSoak(session, counted))
   }
-  if (scenario !== undefined) {
+  if (options.scenario !== undefined) {
     const results = await suite.run(planRuns(counted, { quick: false, seed }))
     return { ...EMPTY_OUTCOME, counted, results: [...failed, ...results] }
   }
