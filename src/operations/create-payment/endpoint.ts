@@ -21,11 +21,13 @@ export const createPaymentEndpoint = keyedEndpoint({
   contract: createPaymentContract,
   readBeforeKey: async ({ parts, body }) => {
     const payment = paymentRequestOf(body)
-    const { provider, paymentMethod, fallback } = route(parts, payment) ?? NOWHERE
+    const routed = route(parts, payment)
     const problem =
       findReferenceProblem(parts, payment.reference) ??
-      (provider === '' ? new ProblemError('no-provider') : undefined) ??
-      findAmountProblem(parts, provider, payment)
+      (routed === undefined
+        ? new ProblemError('no-provider')
+        : findAmountProblem(parts, routed.provider, payment))
+    const { provider, paymentMethod, fallback } = routed ?? NOWHERE
     return refusing(problem, {
       paymentId: randomUUIDv7(),
       parameters: { ...(fallback && { fallback }) } satisfies CreateParameters,
