@@ -16,7 +16,9 @@ beforeAll(async () => {
 
 afterEach(async () => {
   jest.restoreAllMocks()
-  await Promise.all(sessions.splice(0).map(({ sql }) => sql.end()))
+  // Without a limit the driver (postgres 3.4.9) waits forever for a statement that was lost with its
+  // connection.
+  await Promise.all(sessions.splice(0).map(({ sql }) => sql.end({ timeout: 0 })))
 })
 
 afterAll(() => database.drop())
