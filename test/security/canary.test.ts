@@ -2,8 +2,15 @@
 // each log line, each job and each row of each table for the secrets.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { setProviders } from '../../src/db/tenants/tenants.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { routes } from '../../src/http/server/routes.ts'
+import {
+  KEYS,
+  settingsFor,
+  startStandIn,
+  type RunningStandIn,
+} from '../provider/braintree/adapter-calls.ts'
 import { fetchApi } from '../support/documented.ts'
 import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { startReceiver, type Receiver } from '../support/receiver.ts'
@@ -18,11 +25,14 @@ const word = () => randomBytes(12).toString('hex')
  */
 const ADMIN_KEY = `adm_${word()}`
 const STRIPE_KEY = `sk_test_${word()}`
+const BRAINTREE_KEY = word()
 const ENCRYPTION_KEY = randomBytes(32).toString('base64')
 const CARDS = ['4242424242424242', '5555 5555 5555 4444', '3782-822463-10005']
 const secretsByName = new Map<string, string>([
   ['the operator key', ADMIN_KEY],
   ['the key for the provider', STRIPE_KEY],
+  ["Braintree's private key", BRAINTREE_KEY],
+  ['the credentials for Braintree', btoa(`${KEYS.publicKey}:${BRAINTREE_KEY}`)],
   ['the encryption key', ENCRYPTION_KEY],
   ['an unknown API key', `sk_test_${word()}`],
   ['an unknown operator key', `adm_${word()}`],
@@ -32,10 +42,14 @@ const secretsByName = new Map<string, string>([
 let service: OwnService
 let tenant: Tenant
 let receiver: Receiver
+let braintree: RunningStandIn
 
 beforeAll(async () => {
   receiver = await startReceiver()
+  braintree = await startStandIn()
   service = await startService({
+    ...settingsFor(braintree.url),
+    BRAINTREE_PRIVATE_KEY: BRAINTREE_KEY,
     ADMIN_API_KEY: ADMIN_KEY,
     CONSOLE: 'on',
     RATE_LIMIT_INVALID_KEYS: '0',
@@ -51,7 +65,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop()
   await receiver.stop()
+  await braintree.close()
 })
+
+const FORM = 'application/x-www-form-urlencoded'
 
 /** Sends requests with every secret in every place that a client can write to. */
 async function plantIn(method: string, path: string, authorization: string): Promise<string[]> {
@@ -62,7 +79,7 @@ async function plantIn(method: string, path: string, authorization: string): Pro
       const query = index % 2 === 0 ? `?cursor=${encodeURIComponent(secret)}` : ''
       const headers = {
         authorization,
-        'content-type': 'application/json',
+        'content-type': path.endsWith('/braintree') ? FORM : 'application/json',
         // One request in three has a valid key, so that its body is read.
         'idempotency-key': index % 3 === 0 ? randomUUID() : `"${secret}"`,
         'user-agent': secret,
@@ -74,7 +91,14 @@ async function plantIn(method: string, path: string, authorization: string): Pro
         cookie: `session=${secret}`,
       }
       const fields = { amount: secret, name: secret, description: secret, metadata: { a: secret } }
-      const body = JSON.stringify({ ...paymentBody(), ...fields, [secret]: { [secret]: secret } })
+      const form = new URLSearchParams({
+        bt_signature: secret,
+        bt_payload: secret,
+        [secret]: secret,
+      })
+      const body = path.endsWith('/braintree')
+        ? String(form)
+        : JSON.stringify({ ...paymentBody(), ...fields, [secret]: { [secret]: secret } })
       const request = { method, headers, ...(method === 'POST' ? { body } : {}) }
       return (await fetchApi(`${service.apiUrl}${inPath}${query}`, request)).status
     }),
@@ -122,6 +146,7 @@ async function runOperationsWithSecrets(): Promise<void> {
   const paid = await postPayment(apiUrl, tenant)
   await post(apiUrl, tenant, `/v1/payments/${String(paid.json['id'])}/refunds`, {})
   await postPayment(apiUrl, tenant, paymentBody({ payment_method: 'pm_card_chargeDeclined' }))
+  await payAtBraintree()
   const created = await askAsOperator('/admin/tenants', {
     name: 'canary',
     scopes: ['payments:read'],
@@ -129,6 +154,16 @@ async function runOperationsWithSecrets(): Promise<void> {
   keepSecretsOf(created)
   await useConsole()
   await receiver.waitFor(6)
+}
+
+/** A payment at Braintree, which refuses its first request. */
+async function payAtBraintree(): Promise<void> {
+  const { id, apiKey } = await service.createTenant()
+  await setProviders(service.store.sql, id, [{ provider: 'braintree' }])
+  await braintree.addFault({ fault: 'rate_limited' })
+  const body = paymentBody({ currency: 'eur', payment_method: 'fake-valid-nonce' })
+  const paid = await postPayment(service.apiUrl, { id, apiKey }, body)
+  expect(paid.json).toMatchObject({ status: 'succeeded', provider: { name: 'braintree' } })
 }
 
 /** Logs an operator in, also by mistake with other secrets, and sends requests with the session. */
