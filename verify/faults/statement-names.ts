@@ -16,6 +16,8 @@ const BACKGROUND: readonly RegExp[] = [
   /^with unowned as/,
   /^select name, current_setting/,
   /\bpg_stat_replication\b/,
+  // The counts of replays, which a timer writes.
+  /^insert into key_replays\b/,
   // A process that keeps copies of answers listens for drops, and reads the epoch again after each.
   /^select epoch::text from answer_epochs\b/,
   /\bpg_control_system\(\)/,
