@@ -31,11 +31,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
+  ['look-up', /^select found\.\* from unnest\(.*\bstored\.id = /],
   ['find-key', /^select found\.\* from unnest\(/],
-  [
-    'look-up',
-    /^select .* from idempotency_keys where .* \(tenant_id, id\) in \( ?select \* from unnest/,
-  ],
   ['claim', /\bclaimed as \(/],
   ['finish', /\bfenced as \(.* set status = 'completed'/],
   ['advance', /\bfenced as \(/],

@@ -12,3 +12,17 @@ import type { Fragment, Sql, Transaction } from './client.ts'
  */
 export const expectOne = (sql: Sql | Transaction): Fragment =>
   sql`where num_nonnulls(tenant_id, id) = 2`
+
+/**
+ * The condition that a row is of the tenant, beside one on a column that tells its rows apart. The tenant
+ * is named twice, so that the planner expects twice as many rows of it as the mean tenant has, and at
+ * least two. Where most tenants have one row, it would take any index that begins with the tenant for as
+ * good as the right one, and read all rows of a busy tenant.
+ *
+ * @param table the table, or its alias.
+ */
+export const isOfTenant = (
+  sql: Sql | Transaction,
+  table: Fragment,
+  tenantId: string | number | Fragment,
+): Fragment => sql`${table}.tenant_id = any(array[${tenantId}::uuid, ${tenantId}::uuid])`

@@ -1,8 +1,9 @@
 // Finds and reopens idempotency keys for clients.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { expectOne } from '../connection/expected-rows.ts'
+import { isOfTenant } from '../connection/expected-rows.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
+import { isOperation } from '../operations/fence.ts'
 import { enqueueReserved } from '../queue/jobs.ts'
 import { FirstSentRefusedError } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
@@ -58,7 +59,7 @@ export async function findEach(
     cross join lateral (
       -- The limit makes Postgres look up each key by its index.
       select ${keyColumns(sql)} from idempotency_keys as stored
-      where stored.tenant_id = wanted.tenant_id and stored.key = wanted.key
+      where ${isOfTenant(sql, sql`stored`, sql`wanted.tenant_id`)} and stored.key = wanted.key
       limit 1
     ) as found
     where ${seesTenants(sql, names)}
@@ -78,15 +79,18 @@ const nameOfRef = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}
 /** The idle ones among the given operations: completed, failed or unknown. */
 export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise<IdempotencyKey[]> {
   const rows = await sql<KeyRow[]>`
-    select ${keyColumns(sql)} from idempotency_keys
-    where ${seesTenants(sql, refs)} and (tenant_id, id) in (
+    select found.* from unnest(
       -- In subselects, because otherwise Postgres plans again for each number of elements.
-      select * from unnest(
-        (select ${refs.map((ref) => ref.tenantId)}::uuid[]), (select ${refs.map((ref) => ref.id)}::uuid[])
-      ) as wanted (tenant_id, id)
-      ${expectOne(sql)}
-    )
-    and status not in ('pending', 'processing')
+      (select ${refs.map((ref) => ref.tenantId)}::uuid[]),
+      (select ${refs.map((ref) => ref.id)}::uuid[])
+    ) as wanted (tenant_id, id)
+    cross join lateral (
+      select ${keyColumns(sql)} from idempotency_keys as stored
+      where ${isOperation(sql, { tenantId: sql`wanted.tenant_id`, id: sql`wanted.id` }, sql`stored`)}
+        and status not in ('pending', 'processing')
+      limit 1
+    ) as found
+    where ${seesTenants(sql, refs)}
   `
   const asked = new Set(refs.map(nameOfRef))
   const keys = rows.map(keyFromRow)

@@ -1,6 +1,7 @@
 // Reserves idempotency keys for clients. One unique constraint decides which request executes a key,
 // and one statement writes the intents of several requests.
 import type { Fragment, Sql } from '../connection/client.ts'
+import { isOfTenant } from '../connection/expected-rows.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
 import { seesTenants } from '../connection/row-security.ts'
 import { INTENT_REFUSED, isDuplicateReference, isRaised } from '../connection/store-errors.ts'
@@ -177,7 +178,8 @@ async function insertIntents(
         -- The limit makes Postgres look up each key by its index, however few keys there were when
         -- the plan was made.
         select ${keyColumns(sql)} from idempotency_keys
-        where idempotency_keys.tenant_id = asked.tenant_id and idempotency_keys.key = asked.key
+        where ${isOfTenant(sql, sql`idempotency_keys`, sql`asked.tenant_id`)}
+          and idempotency_keys.key = asked.key
         limit 1
       ) as existing
       where not exists (

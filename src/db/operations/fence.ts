@@ -2,6 +2,7 @@
 // parts of a worker's statement select from the CTE `fenced`, and so write nothing when it is
 // empty.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { isOfTenant } from '../connection/expected-rows.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 
 /** The lease of a worker, and the recovery point at which it must still be. */
@@ -13,9 +14,20 @@ export interface Fence extends OperationRef {
 /** The values of a fence, or the columns that have them. */
 type FenceParts = Readonly<Record<keyof Fence, string | number | Fragment>>
 
+/**
+ * The condition that a row of `idempotency_keys` is this operation.
+ *
+ * @param keys the table, or its alias.
+ */
+export const isOperation = (
+  sql: Sql | Transaction,
+  { tenantId, id }: Pick<FenceParts, 'tenantId' | 'id'>,
+  keys = sql`idempotency_keys`,
+): Fragment => sql`${isOfTenant(sql, keys, tenantId)} and ${keys}.id = ${id}`
+
 /** The condition that a row of `idempotency_keys` still has this lease and this recovery point. */
 export const isOwner = (sql: Sql | Transaction, fence: FenceParts): Fragment => sql`
-  idempotency_keys.tenant_id = ${fence.tenantId} and idempotency_keys.id = ${fence.id}
+  ${isOperation(sql, fence)}
   and idempotency_keys.recovery_point = ${fence.recoveryPoint}
   and idempotency_keys.lease_epoch = ${fence.leaseEpoch}
   -- The coalesce keeps Postgres from using a partial index: a plan made while few operations were

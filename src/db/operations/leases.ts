@@ -3,7 +3,7 @@
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { expectOne } from '../connection/expected-rows.ts'
-import { isOwner, type Fence } from './fence.ts'
+import { isOperation, isOwner, type Fence } from './fence.ts'
 import { enqueueReserved, firstRetryAt } from '../queue/jobs.ts'
 import {
   operationFromRow,
@@ -57,7 +57,7 @@ export async function claimEachIfUnowned(
         unknown_at = null,
         evidence = null
       from wanted
-      where key.tenant_id = wanted.tenant_id and key.id = wanted.id
+      where ${isOperation(sql, { tenantId: sql`wanted.tenant_id`, id: sql`wanted.id` }, sql`key`)}
         -- The coalesce keeps Postgres from using a partial index: a plan made while few operations
         -- were unfinished would scan all of them when there are many.
         and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)

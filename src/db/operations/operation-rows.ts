@@ -10,6 +10,7 @@ import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { isOperation } from './fence.ts'
 
 /** An operation with its resources. */
 export interface OperationRow extends OperationRef {
@@ -150,7 +151,7 @@ export async function readOperationState(
   const [row] = await sql<OperationState[]>`
     select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
     from idempotency_keys
-    where ${seesTenant(sql, ref.tenantId)} and tenant_id = ${ref.tenantId} and id = ${ref.id}
+    where ${seesTenant(sql, ref.tenantId)} and ${isOperation(sql, ref)}
   `
   return row
 }

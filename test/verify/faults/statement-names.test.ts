@@ -9,7 +9,7 @@ test.each([
   ['claim', "\n  with claimed as (\n update idempotency_keys set status = 'processing'"],
   [
     'look-up',
-    'select * from idempotency_keys where (select set_config($1, $2, true)) is not null and (tenant_id, id) in (\n -- Planned once.\n select * from unnest( $3 ) )',
+    'select found.* from unnest(\n -- Planned once.\n (select $1::uuid[]) ) as wanted (tenant_id, id) cross join lateral ( select id from idempotency_keys as stored where stored.id = wanted.id ) as found',
   ],
   [
     'find-key',

@@ -26,8 +26,9 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
-        text: 'where stored.tenant_id = wanted.tenant_id and stored.key = wanted.key',
-        replacement: 'where stored.key = wanted.key',
+        text: 'where ${isOfTenant(sql, sql`stored`, sql`wanted.tenant_id`)} and stored.key = wanted.key',
+        replacement:
+          'where (true or ${isOfTenant(sql, sql`stored`, sql`wanted.tenant_id`)}) and stored.key = wanted.key',
       },
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
