@@ -73,13 +73,14 @@ const FORM = 'application/x-www-form-urlencoded'
 /** Sends requests with every secret in every place that a client can write to. */
 async function plantIn(method: string, path: string, authorization: string): Promise<string[]> {
   const secrets = [...secretsByName.values()]
+  const isForm = path.endsWith('/braintree')
   const statuses = await Promise.all(
     secrets.map(async (secret, index) => {
       const inPath = path.replaceAll(/:\w+/g, encodeURIComponent(secret))
       const query = index % 2 === 0 ? `?cursor=${encodeURIComponent(secret)}` : ''
       const headers = {
         authorization,
-        'content-type': path.endsWith('/braintree') ? FORM : 'application/json',
+        'content-type': isForm ? FORM : 'application/json',
         // One request in three has a valid key, so that its body is read.
         'idempotency-key': index % 3 === 0 ? randomUUID() : `"${secret}"`,
         'user-agent': secret,
@@ -96,7 +97,7 @@ async function plantIn(method: string, path: string, authorization: string): Pro
         bt_payload: secret,
         [secret]: secret,
       })
-      const body = path.endsWith('/braintree')
+      const body = isForm
         ? String(form)
         : JSON.stringify({ ...paymentBody(), ...fields, [secret]: { [secret]: secret } })
       const request = { method, headers, ...(method === 'POST' ? { body } : {}) }

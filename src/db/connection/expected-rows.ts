@@ -15,9 +15,9 @@ export const expectOne = (sql: Sql | Transaction): Fragment =>
 
 /**
  * The condition that a row is of the tenant, beside one on a column that tells its rows apart. The tenant
- * is named twice, so that the planner expects twice as many rows of it as the mean tenant has, and at
- * least two. Where most tenants have one row, it would take any index that begins with the tenant for as
- * good as the right one, and read all rows of a busy tenant.
+ * is named twice, so that the planner expects twice as many rows of it as the mean tenant has. Where that
+ * has one row, it would take any index that begins with the tenant for as good as the right one, and read
+ * all rows of a busy tenant.
  *
  * @param table the table, or its alias.
  */
