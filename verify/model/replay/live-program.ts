@@ -5,8 +5,9 @@ import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { Run, type Environment } from '../programs/run.ts'
 import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
+import { parseStatement } from '../sql/parse-statement.ts'
 import { sendStatement } from '../store/postgres-store.ts'
-import type { Row, Value } from '../store/rows.ts'
+import { toText, type Row, type Value } from '../store/rows.ts'
 import { constraintOf } from '../store/store-errors.ts'
 import type { Connections } from './connections.ts'
 
@@ -98,7 +99,8 @@ export class LiveProgram {
     const values = parameters.map((value) => this.#toPostgres(value))
     try {
       const rows = await sendStatement(this.#sql, text, values)
-      return { kind: 'rows', rows: rows.map((row) => this.#toModelRow(row)), count: rows.count }
+      const modelRows = rows.map((row) => this.#toModelRow(row))
+      return { kind: 'rows', rows: inOrderOfModel(text, modelRows), count: rows.count }
     } catch (error) {
       if (!(error instanceof Error) || !('code' in error)) throw error
       const { code, message } = error
@@ -130,4 +132,15 @@ export class LiveProgram {
       [...this.#ids].reduce((renamed, [symbol, id]) => renamed.replaceAll(id, symbol), text),
     )
   }
+}
+
+/**
+ * Without `order by`, PostgreSQL returns rows in an order that depends on its plan, and the model
+ * in the order of their ids.
+ */
+function inOrderOfModel(text: string, rows: readonly Row[]): readonly Row[] {
+  if (rows.length < 2) return rows
+  const { body } = parseStatement(text)
+  if (body.kind === 'select' && body.orderBy.length > 0) return rows
+  return rows.toSorted((one, other) => toText(one['id']).localeCompare(toText(other['id'])))
 }

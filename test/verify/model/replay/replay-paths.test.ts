@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
+import { openStore } from '../../../../src/db/connection/client.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { replayedSpaces } from '../../../../verify/model/space/spaces.ts'
+import type { Space } from '../../../../verify/model/space/space.ts'
 import { replayPaths } from '../../../../verify/model/replay/replay-paths.ts'
+
+/** Each returns the rows of a statement in another order. */
+const JOINS = ['nestloop', 'hashjoin', 'mergejoin'] as const
 
 let database: TestDatabase
 
@@ -25,3 +30,32 @@ test.each(replayedSpaces)(
     expect(replayed.covered).toBeGreaterThan(20)
   },
 )
+
+test.each(JOINS)(
+  'PostgreSQL has the store of the model with joins of one kind: %s',
+  async (join) => {
+    const { url, drop } = await createTestDatabase()
+    try {
+      await useJoinsOnly(url, join)
+      const product = await loadProduct(REPOSITORY)
+      const space = replayedSpaces.find(({ name }) => name === 'replayed-batches') as Space
+      const small = { ...space, workers: 1, budget: { ...space.budget, expiries: 0, losses: 0 } }
+
+      const replayed = await replayPaths(product, small, { url, paths: 8 })
+
+      expect(replayed.paths).toBe(8)
+    } finally {
+      await drop()
+    }
+  },
+)
+
+async function useJoinsOnly(url: string, kind: string): Promise<void> {
+  const store = openStore({ url, applicationName: 'test', poolSize: 1, timeoutMs: 10_000 })
+  const name = new URL(url).pathname.slice(1)
+  for (const other of JOINS) {
+    const value = other === kind ? 'on' : 'off'
+    await store.sql.unsafe(`alter database ${name} set enable_${other} = ${value}`)
+  }
+  await store.close()
+}
