@@ -5,6 +5,7 @@ import { openAnswers } from './answers/open-answers.ts'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
 import { batchRecords } from './db/operations/batch-records.ts'
+import { RunningOperations } from './db/operations/running-operations.ts'
 import { openStore, type Store } from './db/connection/client.ts'
 import { createEncryption } from './db/encryption/encryption.ts'
 import { useEncryption } from './db/encryption/encrypted-values.ts'
@@ -120,11 +121,13 @@ export function wireEngine(config: Config, base: WorkerBase): Engine {
   const { store, log } = base
   const providers = wireProviders(config, base)
   const declared = providers.all.map(({ capabilities }) => capabilities)
+  const running = new RunningOperations()
   return {
     ...base,
     operations,
+    running,
     claim: batchClaims(store.sql),
-    record: batchRecords(),
+    record: batchRecords(running),
     providers,
     settings: { ...config, CHECK_DELAYS_SECONDS: checkDelaysSeconds(declared, config) },
     announceIdle: createIdleAnnouncer(store.sql, (error) =>

@@ -83,11 +83,22 @@ export async function runFromFound(
   return await withSpan(runSpan(lease.claim), () => runPhases(engine, operation, lease, found))
 }
 
-async function runPhases(
+function runPhases(
   engine: Engine,
   operation: Operation,
   start: Lease,
   found?: FinalCall,
+): Promise<RunResult> {
+  return engine.running.during(start.claim.tenantId, () =>
+    runEachPhase(engine, operation, start, found),
+  )
+}
+
+async function runEachPhase(
+  engine: Engine,
+  operation: Operation,
+  start: Lease,
+  found: FinalCall | undefined,
 ): Promise<RunResult> {
   let lease = start
   let known = found

@@ -4,6 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { batchRecords } from '../../src/db/operations/batch-records.ts'
+import { RunningOperations } from '../../src/db/operations/running-operations.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
 import type { Intent } from '../../src/db/idempotency/intent.ts'
@@ -142,6 +143,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     const ref = await reserve(operation, about, draft.resource(sql))
     return refundId === null ? ref : { ...ref, refundId }
   }
+  const running = new RunningOperations()
   return {
     provider,
     databaseUrl: database.url,
@@ -151,8 +153,9 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     engine: {
       operations,
       store,
+      running,
       claim: batchClaims(sql),
-      record: batchRecords(),
+      record: batchRecords(running),
       providers: createProviders([
         createStripeProvider({
           secretKey: 'sk_test_mock',

@@ -17,6 +17,13 @@ export interface BatchLimits {
 /** A batch of 64 takes less time than the requests would take singly on the connections of a pool. */
 const LIMITS: BatchLimits = { size: 64, patienceMs: 25 }
 
+/**
+ * How many siblings a batch waits for, and how long. With fewer, the wait costs more than the larger
+ * batch saves. PostgreSQL waits before a commit by such a rule (`commit_siblings`, `commit_delay`).
+ */
+const SIBLINGS_LEAST = 4
+const COLLECT_MS = 8
+
 interface Waiting<Request, Result> {
   readonly request: Request
   readonly resolve: (result: Result | Promise<Result>) => void
@@ -27,6 +34,11 @@ export interface BatchOptions<Request> {
   readonly groupOf?: ((request: Request) => string) | undefined
   /** Names what only one request of a batch may be about. Another one is run alone, beside it. */
   readonly subjectOf?: ((request: Request) => string) | undefined
+  /**
+   * How much work is in progress whose requests may share a batch with this one, and itself. While
+   * fewer than half of them wait, a batch waits for them for a few milliseconds.
+   */
+  readonly siblings?: ((request: Request) => number) | undefined
   readonly limits?: BatchLimits | undefined
 }
 
@@ -35,21 +47,33 @@ interface Group<Request, Result> {
   readonly waiting: Waiting<Request, Result>[]
   /** Whether a batch is under way that the next one waits for. */
   isHeldBack: boolean
+  /** Ends the wait for siblings. */
+  collecting?: NodeJS.Timeout | undefined
 }
 
 /** Returns a function that runs a request in a batch. */
 export function createBatches<Request, Result>(
   run: RunBatch<Request, Result>,
-  { groupOf = () => '', subjectOf, limits = LIMITS }: BatchOptions<Request> = {},
+  {
+    groupOf = () => '',
+    subjectOf,
+    limits = LIMITS,
+    siblings = () => 0,
+  }: BatchOptions<Request> = {},
 ): (request: Request) => Promise<Result> {
   const groups = new Map<string, Group<Request, Result>>()
 
-  const runNext = (name: string, group: Group<Request, Result>): void => {
-    if (group.isHeldBack) return
-    if (group.waiting.length === 0) {
-      groups.delete(name)
-      return
-    }
+  const startNext = (name: string, group: Group<Request, Result>): void => {
+    const [first] = group.waiting
+    if (group.isHeldBack || first === undefined) return
+    const expected = siblings(first.request)
+    if (expected < SIBLINGS_LEAST || 2 * group.waiting.length >= expected) start(name, group)
+    else group.collecting ??= setTimeout(() => start(name, group), COLLECT_MS)
+  }
+
+  const start = (name: string, group: Group<Request, Result>): void => {
+    clearTimeout(group.collecting)
+    group.collecting = undefined
     group.isHeldBack = true
     let isOver = false
     const end = (): void => {
@@ -57,7 +81,8 @@ export function createBatches<Request, Result>(
       isOver = true
       clearTimeout(timer)
       group.isHeldBack = false
-      runNext(name, group)
+      if (group.waiting.length === 0) groups.delete(name)
+      else startNext(name, group)
     }
     const timer = setTimeout(end, limits.patienceMs)
     const { members, apart } = separate(group.waiting.splice(0, limits.size), subjectOf)
@@ -71,7 +96,8 @@ export function createBatches<Request, Result>(
       const group = groups.get(name) ?? { waiting: [], isHeldBack: false }
       groups.set(name, group)
       group.waiting.push({ request, resolve })
-      queueMicrotask(() => runNext(name, group))
+      // After the other sockets that have become readable meanwhile.
+      setImmediate(() => startNext(name, group))
     })
 }
 

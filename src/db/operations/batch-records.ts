@@ -3,11 +3,13 @@
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql } from '../connection/client.ts'
 import { groupOfRecord, recordEach, type PhaseToRecord } from './record-phases.ts'
+import type { RunningOperations } from './running-operations.ts'
 
 /** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
 export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
 
-export function batchRecords(limits?: BatchLimits): RecordPhase {
+/** @param running the operations whose phases may share a statement; without it none is waited for. */
+export function batchRecords(running?: RunningOperations, limits?: BatchLimits): RecordPhase {
   interface Asked {
     readonly sql: Sql
     readonly phase: PhaseToRecord
@@ -24,6 +26,7 @@ export function batchRecords(limits?: BatchLimits): RecordPhase {
     {
       groupOf: ({ phase }) => groupOfRecord(phase),
       subjectOf: ({ phase }) => phase.claim.paymentId,
+      siblings: ({ phase }) => running?.ofTenant(phase.claim.tenantId) ?? 0,
       limits,
     },
   )

@@ -1,5 +1,5 @@
 // Tests when requests share a batch, and that one failure never fails its neighbours.
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { createBatches, type RunBatch } from '../../../src/db/connection/batches.ts'
 
 const PATIENCE_MS = 25
@@ -10,7 +10,7 @@ let batches: { readonly requests: readonly string[]; readonly end: (error?: Erro
 
 beforeEach(() => {
   batches = []
-  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] })
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] })
 })
 afterEach(() => {
   jest.useRealTimers()
@@ -24,7 +24,8 @@ const run: RunBatch<string, string> = (requests) =>
   })
 
 const ran = () => batches.map(({ requests }) => requests.join(''))
-const turn = () => jest.advanceTimersByTimeAsync(0)
+/** A turn of the event loop. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 test('a lone request starts at once', async () => {
   const request = createBatches(run, { limits: LIMITS })
@@ -152,4 +153,82 @@ test('a second request about a subject runs alone, beside the batch of the other
   for (const { end } of batches) end()
 
   expect(await all).toEqual(['A1', 'B1', 'A2'])
+})
+
+test('requests of several callbacks of one turn of the event loop share a batch', async () => {
+  const request = createBatches(run, { limits: LIMITS })
+
+  let last: Promise<string> | undefined
+  const first = request('a')
+  process.nextTick(() => queueMicrotask(() => (last = request('b'))))
+  await turn()
+
+  expect(ran()).toEqual(['ab'])
+  batches[0]?.end()
+  expect([await first, await last]).toEqual(['A', 'B'])
+})
+
+describe('with siblings', () => {
+  const COLLECT_MS = 8
+  const among = (siblings: number) =>
+    createBatches(run, { limits: { size: 10, patienceMs: 1_000 }, siblings: () => siblings })
+
+  test('a batch waits until half of them wait', async () => {
+    const request = among(6)
+
+    const first = [request('a'), request('b')]
+    await turn()
+    await jest.advanceTimersByTimeAsync(COLLECT_MS - 1)
+    expect(ran()).toEqual([])
+    const last = request('c')
+    await turn()
+    expect(ran()).toEqual(['abc'])
+    expect(jest.getTimerCount()).toBe(1)
+    batches[0]?.end()
+
+    expect(await Promise.all([...first, last])).toEqual(['A', 'B', 'C'])
+    await turn()
+    expect(jest.getTimerCount()).toBe(0)
+  })
+
+  test('a batch does not wait long', async () => {
+    const request = among(6)
+
+    const lone = request('a')
+    await turn()
+    await jest.advanceTimersByTimeAsync(COLLECT_MS)
+    expect(ran()).toEqual(['a'])
+    batches[0]?.end()
+
+    expect(await lone).toBe('A')
+  })
+
+  test('a batch that waits behind another one waits for siblings, too', async () => {
+    const request = among(4)
+
+    const first = [request('a'), request('b')]
+    await turn()
+    expect(ran()).toEqual(['ab'])
+    const next = request('c')
+    await turn()
+    batches[0]?.end()
+    await turn()
+    expect(ran()).toEqual(['ab'])
+    await jest.advanceTimersByTimeAsync(COLLECT_MS)
+    expect(ran()).toEqual(['ab', 'c'])
+    batches[1]?.end()
+
+    expect(await Promise.all([...first, next])).toEqual(['A', 'B', 'C'])
+  })
+
+  test('a batch does not wait for fewer than four', async () => {
+    const request = among(3)
+
+    const lone = request('a')
+    await turn()
+    expect(ran()).toEqual(['a'])
+    batches[0]?.end()
+
+    expect(await lone).toBe('A')
+  })
 })

@@ -1,5 +1,6 @@
 // Tests that phases recorded by one statement have an outcome each: recorded, lost, stale, refused.
 import { randomUUIDv7 } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
@@ -8,6 +9,7 @@ import { batchRecords } from '../../../src/db/operations/batch-records.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import type { Writes } from '../../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
+import { RunningOperations } from '../../../src/db/operations/running-operations.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
 import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
@@ -148,6 +150,31 @@ describe('phases that end together', () => {
       expect(key?.response?.body).toBe(JSON.stringify({ amountCapturedMinor: 100 + at }))
       expect(await capturedAmounts(claim)).toEqual([100 + at])
     }
+  })
+
+  test.each([
+    { whose: 'its own tenant', isOwn: true, sizes: [2] },
+    { whose: 'another tenant', isOwn: false, sizes: [1, 1] },
+  ])('the first one waits for running operations of $whose: $isOwn', async ({ isOwn, sizes }) => {
+    const claims = await claimedPayments(2)
+    const running = new RunningOperations()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const runs = claims.flatMap(({ tenantId: own }) => {
+      const of = isOwn ? own : randomUUIDv7()
+      return [running.during(of, () => promise), running.during(of, () => promise)]
+    })
+    const record = batchRecords(running)
+
+    const recordedPhases = []
+    for (const claim of claims) {
+      recordedPhases.push(record(batches.sql, captureOf(claim)))
+      await setImmediate()
+    }
+
+    expect(await Promise.all(recordedPhases)).toEqual([true, true])
+    expect(batches.sizes).toEqual(sizes)
+    resolve()
+    await Promise.all(runs)
   })
 
   test('show the keys of their own requests in their events', async () => {

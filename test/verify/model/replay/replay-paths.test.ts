@@ -34,7 +34,8 @@ test.each(replayedSpaces)(
 test.each(JOINS)(
   'PostgreSQL has the store of the model with joins of one kind: %s',
   async (join) => {
-    const { url, drop } = await createTestDatabase()
+    const own = await createTestDatabase()
+    const { url } = own
     try {
       await useJoinsOnly(url, join)
       const product = await loadProduct(REPOSITORY)
@@ -45,7 +46,7 @@ test.each(JOINS)(
 
       expect(replayed.paths).toBe(8)
     } finally {
-      await drop()
+      await own.drop()
     }
   },
 )
