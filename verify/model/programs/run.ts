@@ -107,11 +107,17 @@ export class Run {
     return Math.max(0, own)
   }
 
-  /** Runs the program until its next request or its end. */
+  /**
+   * Runs the program until its next request or its end. Its members may make requests of their own:
+   * a batch starts at the end of a turn of the event loop, so they all wait when a turn brings none.
+   */
   async runUntilPending(): Promise<void> {
+    let before = 0
     for (let turns = 0; turns < EVENT_LOOP_TURNS_MAX; turns += 1) {
       await turn()
-      if (this.ending !== undefined || this.#pendingRequests.length > 0) return
+      const { length } = this.#pendingRequests
+      if (this.ending !== undefined || (length > 0 && length === before)) return
+      before = length
     }
     throw new Error('a program makes no request and does not end')
   }
