@@ -67,7 +67,8 @@ export function createBatches<Request, Result>(
     const [first] = group.waiting
     if (group.isHeldBack || first === undefined) return
     const expected = siblings(first.request)
-    if (expected < SIBLINGS_LEAST || 2 * group.waiting.length >= expected) start(name, group)
+    const enough = expected < SIBLINGS_LEAST ? 1 : Math.min(expected / 2, limits.size)
+    if (group.waiting.length >= enough) start(name, group)
     else group.collecting ??= setTimeout(() => start(name, group), COLLECT_MS)
   }
 

@@ -160,7 +160,11 @@ test('requests of several callbacks of one turn of the event loop share a batch'
 
   let last: Promise<string> | undefined
   const first = request('a')
-  process.nextTick(() => queueMicrotask(() => (last = request('b'))))
+  process.nextTick(() =>
+    queueMicrotask(() => {
+      last = request('b')
+    }),
+  )
   await turn()
 
   expect(ran()).toEqual(['ab'])
@@ -170,8 +174,8 @@ test('requests of several callbacks of one turn of the event loop share a batch'
 
 describe('with siblings', () => {
   const COLLECT_MS = 8
-  const among = (siblings: number) =>
-    createBatches(run, { limits: { size: 10, patienceMs: 1_000 }, siblings: () => siblings })
+  const among = (siblings: number, size = 10) =>
+    createBatches(run, { limits: { size, patienceMs: 1_000 }, siblings: () => siblings })
 
   test('a batch waits until half of them wait', async () => {
     const request = among(6)
@@ -219,6 +223,17 @@ describe('with siblings', () => {
     batches[1]?.end()
 
     expect(await Promise.all([...first, next])).toEqual(['A', 'B', 'C'])
+  })
+
+  test('a full batch does not wait', async () => {
+    const request = among(6, 2)
+
+    const all = [request('a'), request('b')]
+    await turn()
+    expect(ran()).toEqual(['ab'])
+    batches[0]?.end()
+
+    expect(await Promise.all(all)).toEqual(['A', 'B'])
   })
 
   test('a batch does not wait for fewer than four', async () => {
