@@ -2,7 +2,7 @@
 // asynchronous one may lack the last of it.
 import { afterEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
-import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
+import { isConnectionLost } from '../../../src/db/connection/store-errors.ts'
 import { ReplicatedPostgres } from '../../support/replicated-postgres.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
@@ -42,8 +42,9 @@ async function failOver(): Promise<void> {
   await primary.stop()
 }
 
-function falseIfBroken(error: unknown): false {
-  if (isConnectionBroken(error)) return false
+/** A session is given up while it has a statement, or just before it gets one. */
+function falseIfLost(error: unknown): false {
+  if (isConnectionLost(error)) return false
   throw error
 }
 
@@ -117,11 +118,11 @@ test(
     const former = await postgres.promote()
     // A statement fails that is at the former primary when its sessions are given up.
     const isFollowed = async () => (await serverOf()) === String(postgres.primary.port)
-    await until(() => isFollowed().catch(falseIfBroken))
+    await until(() => isFollowed().catch(falseIfLost))
 
     for (let times = 0; times < 20; times += 1) {
       // So can one at another session of the former primary, which is given up later.
-      const server = await until(() => serverOf().catch(falseIfBroken))
+      const server = await until(() => serverOf().catch(falseIfLost))
       expect(server).toBe(String(postgres.primary.port))
     }
     await former.stop()
