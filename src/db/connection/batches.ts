@@ -1,6 +1,6 @@
-// Runs requests together: those of one turn of the event loop, and those that arrive while a batch
-// is under way. A lone request does not wait. One failure never fails its neighbours: the members of
-// a failed batch are tried singly.
+// Runs requests together: those of one turn of the event loop, those that arrive while a batch is
+// under way, and those of siblings that come within milliseconds. A lone request does not wait. One
+// failure never fails its neighbours: the members of a failed batch are tried singly.
 
 /**
  * Runs several requests in one statement, and returns their results in the same order. It must be
