@@ -4,6 +4,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Sql } from '../../../../src/db/connection/client.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import type { DeliveryStatus } from '../../../../src/domain/webhooks/webhook-delivery.ts'
+import { until } from '../../../support/until.ts'
 
 /** In every endpoint; no answer may contain it. */
 export const SIGNING_SECRET = 'whsec_never_shown_to_anyone'
@@ -22,12 +23,21 @@ export async function makeTenantOf(sql: Sql): Promise<string> {
   return id
 }
 
+let latestMs = 0
+
+/** An id of a later millisecond than those before: within one, ids have no order. */
+async function makeLaterId(): Promise<string> {
+  await until(() => Date.now() > latestMs)
+  latestMs = Date.now()
+  return randomUUIDv7()
+}
+
 export async function makeEndpoint(
   sql: Sql,
   tenantId: string,
   state: 'enabled' | 'disabled' | 'paused' | 'deleted' = 'enabled',
 ): Promise<MadeEndpoint> {
-  const uuid = randomUUIDv7()
+  const uuid = await makeLaterId()
   const isDeleted = state === 'deleted'
   await sql`
     insert into webhook_endpoints (
@@ -51,7 +61,7 @@ export async function makeDelivery(
   { tenantId, uuid }: MadeEndpoint,
   status: DeliveryStatus = 'failed',
 ): Promise<{ readonly id: string; readonly event: string }> {
-  const [id, event] = [randomUUIDv7(), randomUUIDv7()]
+  const [id, event] = [await makeLaterId(), randomUUIDv7()]
   await sql`
     with event as (
       insert into events (tenant_id, id, type, endpoint_id, object)
