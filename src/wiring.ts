@@ -5,7 +5,7 @@ import { openAnswers } from './answers/open-answers.ts'
 import { ConfigError, type Config } from './config.ts'
 import { batchClaims } from './db/operations/batch-claims.ts'
 import { batchRecords } from './db/operations/batch-records.ts'
-import { RunningOperations } from './db/operations/running-operations.ts'
+import { createCounts } from './domain/tenants/tenant-counts.ts'
 import { openStore, type Store } from './db/connection/client.ts'
 import { createEncryption } from './db/encryption/encryption.ts'
 import { useEncryption } from './db/encryption/encrypted-values.ts'
@@ -121,7 +121,7 @@ export function wireEngine(config: Config, base: WorkerBase): Engine {
   const { store, log } = base
   const providers = wireProviders(config, base)
   const declared = providers.all.map(({ capabilities }) => capabilities)
-  const running = new RunningOperations()
+  const running = createCounts()
   return {
     ...base,
     operations,

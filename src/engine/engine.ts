@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { ClaimOperation } from '../db/operations/batch-claims.ts'
 import type { RecordPhase } from '../db/operations/batch-records.ts'
-import type { RunningOperations } from '../db/operations/running-operations.ts'
+import type { Counts } from '../domain/tenants/tenant-counts.ts'
 import type { Store } from '../db/connection/client.ts'
 import type { Providers } from '../provider/providers.ts'
 import type { Clock } from './clock.ts'
@@ -33,7 +33,8 @@ export type EngineSettings = Pick<
 export interface Engine {
   readonly operations: Operations
   readonly store: Store
-  readonly running: RunningOperations
+  /** Counts the operations that this process runs: their phases may share statements. */
+  readonly running: Counts
   /** Claims an operation that no worker owns. */
   readonly claim: ClaimOperation
   /** Records a phase of an operation that this worker owns. */

@@ -83,15 +83,19 @@ export async function runFromFound(
   return await withSpan(runSpan(lease.claim), () => runPhases(engine, operation, lease, found))
 }
 
-function runPhases(
+async function runPhases(
   engine: Engine,
   operation: Operation,
   start: Lease,
   found?: FinalCall,
 ): Promise<RunResult> {
-  return engine.running.during(start.claim.tenantId, () =>
-    runEachPhase(engine, operation, start, found),
-  )
+  const { tenantId } = start.claim
+  engine.running.add(tenantId, 1)
+  try {
+    return await runEachPhase(engine, operation, start, found)
+  } finally {
+    engine.running.add(tenantId, -1)
+  }
 }
 
 async function runEachPhase(

@@ -29,6 +29,11 @@ afterEach(() => t.provider.control('POST', '/reset'))
 
 afterEach(() => expectLedgerBalanced(t.engine.store))
 
+afterEach(() => {
+  // However a run ended.
+  expect(t.engine.running.all()).toBe(0)
+})
+
 afterAll(() => t.stop())
 
 const run = (ref: OperationRef, { lastTry = false, engine = t.engine } = {}) =>
@@ -64,6 +69,19 @@ describe('a run', () => {
     })
     expect(await executed()).toEqual(CHARGE)
     expect(t.announced).toContain(ref.id)
+  })
+
+  test('counts as running for its tenant while it runs', async () => {
+    const ref = await t.accept()
+    const seen: number[] = []
+    const engine = around('authorize', (call) => {
+      seen.push(t.engine.running.of(ref.tenantId))
+      return call()
+    })
+
+    expect(await run(ref, { engine })).toBe('finished')
+
+    expect(seen).toEqual([1])
   })
 
   test('needs no transaction with several statements', async () => {

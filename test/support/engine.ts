@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { batchRecords } from '../../src/db/operations/batch-records.ts'
-import { RunningOperations } from '../../src/db/operations/running-operations.ts'
+import { createCounts } from '../../src/domain/tenants/tenant-counts.ts'
 import { openStore, type Fragment } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
 import type { Intent } from '../../src/db/idempotency/intent.ts'
@@ -143,7 +143,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     const ref = await reserve(operation, about, draft.resource(sql))
     return refundId === null ? ref : { ...ref, refundId }
   }
-  const running = new RunningOperations()
+  const running = createCounts()
   return {
     provider,
     databaseUrl: database.url,

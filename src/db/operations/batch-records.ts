@@ -1,15 +1,15 @@
 // Batches the records of phases: those of a tenant that end together share one statement. Tenants do
 // not share statements: one that waits for a lock of a tenant delays no other.
+import type { Counts } from '../../domain/tenants/tenant-counts.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql } from '../connection/client.ts'
 import { groupOfRecord, recordEach, type PhaseToRecord } from './record-phases.ts'
-import type { RunningOperations } from './running-operations.ts'
 
 /** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
 export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
 
 /** @param running the operations whose phases may share a statement; without it none is waited for. */
-export function batchRecords(running?: RunningOperations, limits?: BatchLimits): RecordPhase {
+export function batchRecords(running?: Counts, limits?: BatchLimits): RecordPhase {
   interface Asked {
     readonly sql: Sql
     readonly phase: PhaseToRecord
@@ -26,7 +26,7 @@ export function batchRecords(running?: RunningOperations, limits?: BatchLimits):
     {
       groupOf: ({ phase }) => groupOfRecord(phase),
       subjectOf: ({ phase }) => phase.claim.paymentId,
-      siblings: ({ phase }) => running?.ofTenant(phase.claim.tenantId) ?? 0,
+      siblings: ({ phase }) => running?.of(phase.claim.tenantId) ?? 0,
       limits,
     },
   )

@@ -6,7 +6,8 @@ import type { Sql } from '../../db/connection/client.ts'
 import { withinMs } from '../../db/connection/deadline.ts'
 import { addReplays, type KeyReuse, type ReplayCount } from '../../db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
-import { createCounts, shareOf } from '../limits/tenant-share.ts'
+import { createCounts } from '../../domain/tenants/tenant-counts.ts'
+import { shareOf } from '../limits/tenant-share.ts'
 
 const WRITE_INTERVAL_MS = 2_000
 

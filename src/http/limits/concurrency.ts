@@ -6,7 +6,8 @@ import type { NextFunction, Request, Response } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { ANSWERED, GOES_ON } from '../responses/answer.ts'
 import { createBodyLimit } from './body-limit.ts'
-import { createCounts, shareOf } from './tenant-share.ts'
+import { createCounts } from '../../domain/tenants/tenant-counts.ts'
+import { shareOf } from './tenant-share.ts'
 
 /** Health checks are never refused: a busy process must not look dead to its orchestrator. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])

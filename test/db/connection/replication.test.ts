@@ -2,7 +2,7 @@
 // asynchronous one may lack the last of it.
 import { afterEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
-import { isConnectionLost } from '../../../src/db/connection/store-errors.ts'
+import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import { ReplicatedPostgres } from '../../support/replicated-postgres.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
@@ -44,7 +44,8 @@ async function failOver(): Promise<void> {
 
 /** A session is given up while it has a statement, or just before it gets one. */
 function falseIfLost(error: unknown): false {
-  if (isConnectionLost(error)) return false
+  const isEnded = error instanceof Error && 'code' in error && error.code === 'CONNECTION_ENDED'
+  if (isEnded || isConnectionBroken(error)) return false
   throw error
 }
 

@@ -13,7 +13,7 @@ import { createProviders } from '../../../src/provider/providers.ts'
 import { stripeCapabilities } from '../../../src/provider/stripe/capabilities.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { WorkerParts } from '../../../workers/worker-parts.ts'
-import { RunningOperations } from '../../../src/db/operations/running-operations.ts'
+import { createCounts } from '../../../src/domain/tenants/tenant-counts.ts'
 import type { Value } from '../store/rows.ts'
 import { SECOND_PROVIDER, TENANT_ID } from './ids.ts'
 import type { Product } from './product.ts'
@@ -158,7 +158,7 @@ function makeEngine(product: Product, settings: Settings, environment: Environme
       listen: () => {},
       close: async () => {},
     },
-    running: new RunningOperations(),
+    running: createCounts(),
     claim: product.batchClaims(environment.sql, BATCH_LIMITS),
     record: product.batchRecords(undefined, BATCH_LIMITS),
     providers: createProviders([environment.provider]),

@@ -22,9 +22,8 @@ test.each(replayedSpaces)(
   'PostgreSQL has the store of the model after every transition of some paths: $name',
   async (space) => {
     const product = await loadProduct(REPOSITORY)
-    const small = { ...space, workers: 1, budget: { ...space.budget, expiries: 0, losses: 0 } }
 
-    const replayed = await replayPaths(product, small, { url: database.url, paths: 8 })
+    const replayed = await replayPaths(product, partOf(space), { url: database.url, paths: 8 })
 
     expect(replayed.paths).toBe(8)
     expect(replayed.covered).toBeGreaterThan(20)
@@ -40,9 +39,8 @@ test.each(JOINS)(
       await useJoinsOnly(url, join)
       const product = await loadProduct(REPOSITORY)
       const space = replayedSpaces.find(({ name }) => name === 'replayed-batches') as Space
-      const small = { ...space, workers: 1, budget: { ...space.budget, expiries: 0, losses: 0 } }
 
-      const replayed = await replayPaths(product, small, { url, paths: 8 })
+      const replayed = await replayPaths(product, partOf(space), { url, paths: 8 })
 
       expect(replayed.paths).toBe(8)
     } finally {
@@ -50,6 +48,12 @@ test.each(JOINS)(
     }
   },
 )
+
+const partOf = (space: Space): Space => ({
+  ...space,
+  workers: 1,
+  budget: { ...space.budget, expiries: 0, losses: 0 },
+})
 
 async function useJoinsOnly(url: string, kind: string): Promise<void> {
   const store = openStore({ url, applicationName: 'test', poolSize: 1, timeoutMs: 10_000 })
