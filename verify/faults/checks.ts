@@ -48,13 +48,15 @@ const UNEXPECTED_EXIT = 7
 export interface Evidence {
   readonly lines: readonly string[]
   readonly processes: readonly ServiceProcess[]
+  /** Whether several operations may have been in progress at a time. */
+  readonly isConcurrent: boolean
 }
 
 export async function checkRun(
   lane: Lane,
   merchant: Merchant,
   bystander: Bystander,
-  { lines, processes }: Evidence,
+  { lines, processes, isConcurrent }: Evidence,
 ): Promise<Violation[]> {
   const { history, sender, tenant } = merchant
   const untouched = { balances: [], newest: undefined }
@@ -78,7 +80,7 @@ export async function checkRun(
     ...checkClaims(moves),
     ...checkLateRecords(late),
     ...checkRepeatedRecords(repeated),
-    ...checkCallsDuringAbsence(processes),
+    ...checkCallsDuringAbsence(processes, isConcurrent),
     ...crossings,
     // After all requests, so that the ids of every answer are included.
     ...bystander.findSharedIds(merchant),

@@ -93,7 +93,7 @@ type Caller = Pick<ServiceProcess, 'role'> & {
 /** @param isConcurrent whether several operations may have been in progress. */
 export function checkCallsDuringAbsence(
   callers: readonly Caller[],
-  isCrowded = false,
+  isCrowded: boolean,
 ): Violation[] {
   return callers.flatMap(({ role, store, provider }) =>
     store.absences.flatMap(({ from, to }) => {

@@ -206,6 +206,7 @@ async function checkEverything(
   const { processes } = lane
   const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
   const found = [...((await scenario.check?.(merchant)) ?? []), ...ends]
-  for (const one of all) found.push(...(await checkRun(lane, one, bystander, { lines, processes })))
+  const evidence = { lines, processes, isConcurrent: isConcurrent(scenario.name) }
+  for (const one of all) found.push(...(await checkRun(lane, one, bystander, evidence)))
   return found
 }

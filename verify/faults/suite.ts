@@ -17,7 +17,7 @@ import {
   type RunResult,
 } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
-import { MAX_ATTEMPTS, runUntilInjected } from './run-until-injected.ts'
+import { LATE_TRIES, MAX_ATTEMPTS, runUntilInTime } from './run-until-injected.ts'
 import { needsOf } from './scenarios.ts'
 import { measureStolenTime } from './stolen-time.ts'
 
@@ -37,9 +37,6 @@ const COUNTING_RUNS = 4
 
 /** Without a fault, a job fails only by chance: when two workers take it. */
 const BY_CHANCE = 'fail-job'
-
-/** A busy machine exceeds a limit of seconds once; a service that is too slow exceeds it always. */
-export const LATE_TRIES = 3
 
 /** The share of stolen processor time from which limits of time say nothing about the service. */
 const STALLED_SHARE = 0.2
@@ -74,9 +71,12 @@ export class Suite {
     const all = Array.from({ length: COUNTING_RUNS }, () => once).flat()
     const runs = await this.#runAll(all, 'Counting points')
     const byScenario = Map.groupBy(runs, ({ result }) => result.scenario)
+    const counted = [...byScenario].map(([scenario, own]) => ({ scenario, own: inTime(own) }))
     return {
-      counted: [...byScenario].map(([scenario, own]) => ({ scenario, points: pointsInAll(own) })),
-      failed: runs.map(({ result }) => result).filter((result) => hasFailed(result)),
+      counted: counted.map(({ scenario, own }) => ({ scenario, points: pointsInAll(own) })),
+      failed: counted.flatMap(({ own }) =>
+        own.map(({ result }) => result).filter((result) => hasFailed(result)),
+      ),
     }
   }
 
@@ -196,14 +196,9 @@ export class Suite {
   async #runRepeatedly(prepared: PreparedLane, run: Case, tries: number): Promise<Run> {
     const { signal, progress } = this.#options
     const attempt = () => this.#catchErrors(run, () => runCase({ ...prepared, signal }, run))
-    let made = await runUntilInjected(attempt, signal, tries)
-    for (let times = 1; times < LATE_TRIES && isOnlyLate(made.result); times += 1) {
-      if (signal.aborted) break
-      const [late] = made.result.violations
-      progress.say(`late    ${made.result.case}: ${late?.what ?? ''}; it is made again`)
-      made = await runUntilInjected(attempt, signal, tries)
-    }
-    return made
+    return await runUntilInTime(attempt, signal, tries, ({ case: label, violations: [late] }) =>
+      progress.say(`late    ${label}: ${late?.what ?? ''}; it is made again`),
+    )
   }
 
   async #catchErrors(run: Case, make: () => Promise<Run>): Promise<Run> {
@@ -242,6 +237,12 @@ function isReachedAgain(run: Case, { role, label }: Point): boolean {
   const last = run.injections.at(-1)
   const isNew = last !== undefined && belongsToRole(last.point, role) && isKill([last])
   return isNew || needsNewConnections(run, role) || !isPreparation(label)
+}
+
+/** Without the runs that failed for a limit of time alone, if another one of the scenario passed. */
+function inTime(runs: readonly Run[]): readonly Run[] {
+  const others = runs.filter(({ result }) => !isOnlyLate(result))
+  return others.some(({ result }) => hasPassed(result)) ? others : runs
 }
 
 /**

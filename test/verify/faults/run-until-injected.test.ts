@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { brokenRun, type RunResult } from '../../../verify/faults/results.ts'
-import { runUntilInjected } from '../../../verify/faults/run-until-injected.ts'
+import { runUntilInjected, runUntilInTime } from '../../../verify/faults/run-until-injected.ts'
 
 const injections = [
   { fault: 'reset', point: 'worker/claim/Sync#1/after' },
@@ -37,4 +37,35 @@ test('makes one attempt when other runs can replace it, unless no fault was inje
 
 test('makes no further attempt after an abort', async () => {
   expect((await keptOf([withFaults(1), withFaults(2)], AbortSignal.abort())).tries).toBe(1)
+})
+
+const late = {
+  ...broken,
+  violations: [{ invariant: 7, what: 'it took long', isLate: true }],
+} as const
+
+test.each([
+  [
+    'until one is in time',
+    [late, late, withFaults(2)],
+    withFaults(2),
+    ['it took long', 'it took long'],
+  ],
+  [
+    'three times at most',
+    [late, late, late, withFaults(2)],
+    late,
+    ['it took long', 'it took long'],
+  ],
+  ['not when another invariant is broken', [broken, withFaults(2)], broken, []],
+])('makes a run that is only late again, %s', async (_what, results, wanted, said) => {
+  const left = results.map((result: RunResult) => ({ result }))
+  const make = () => Promise.resolve(left.shift() ?? { result: broken })
+  const heard: (string | undefined)[] = []
+  const onLate = ({ violations: [first] }: RunResult) => void heard.push(first?.what)
+
+  const { result } = await runUntilInTime(make, goesOn, undefined, onLate)
+
+  expect(result).toEqual(wanted)
+  expect(heard).toEqual(said)
 })

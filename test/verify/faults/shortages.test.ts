@@ -6,10 +6,10 @@ import { readLabel } from '../../../verify/faults/case.ts'
 import { OccupiedConnections } from '../../../verify/faults/connections-full.ts'
 import { Environment } from '../../../verify/faults/environment.ts'
 import type { Lane } from '../../../verify/faults/lane.ts'
-import { hasPassed, isOnlyLate, isSkipped, type RunResult } from '../../../verify/faults/results.ts'
+import { hasPassed, isSkipped, type RunResult } from '../../../verify/faults/results.ts'
 import { runCase } from '../../../verify/faults/run-case.ts'
 import { untilRefused } from '../../../verify/faults/shortage.ts'
-import { LATE_TRIES } from '../../../verify/faults/suite.ts'
+import { runUntilInTime } from '../../../verify/faults/run-until-injected.ts'
 import { renderSummary } from '../../../verify/faults/summary.ts'
 import { faultPrograms } from '../../support/programs.ts'
 
@@ -28,13 +28,8 @@ afterAll(() => environment.remove())
 
 const run = (label: string, on = lane) => runCase({ lane: on, bystander, signal }, readLabel(label))
 
-/** Makes a run that was only late again, as the suite does. */
-async function runUntilNotLate(label: string): Promise<RunResult> {
-  let { result } = await run(label)
-  for (let times = 1; times < LATE_TRIES && isOnlyLate(result); times += 1) {
-    ;({ result } = await run(label))
-  }
-  return result
+async function runInTime(label: string): Promise<RunResult> {
+  return (await runUntilInTime(() => run(label), signal)).result
 }
 
 test.each([
@@ -42,7 +37,7 @@ test.each([
   'connections-full@worker/claim/Execute#1/before',
   'disk-full@api/reserve/Execute#1/before',
 ])('recovers from %s, a refusal of PostgreSQL itself', async (injection) => {
-  const result = await runUntilNotLate(`payment.create:${injection}`)
+  const result = await runInTime(`payment.create:${injection}`)
 
   if (isSkipped(result)) {
     expect(lane.options.disk).toBe(result.skipped)

@@ -11,7 +11,7 @@ import { brokenRun, hasFailed, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
 import type { LaneNeeds } from '../scenario.ts'
 import { needsOf } from '../scenarios.ts'
-import { runUntilInjected } from '../run-until-injected.ts'
+import { runUntilInjected, runUntilInTime } from '../run-until-injected.ts'
 import type { Circumstances } from './mutant.ts'
 
 /** The program under test and its circumstances. */
@@ -36,6 +36,8 @@ export async function makeRuns(
   isEnough: (result: RunResult) => boolean = () => false,
 ): Promise<RunResult[]> {
   const results: RunResult[] = []
+  // What a mutant is caught by may be a limit of time; the product may exceed one by chance.
+  const repeat = subject.mutant === undefined ? runUntilInTime : runUntilInjected
   let place: (MutantLane & { readonly kind: string }) | undefined
   // A successor that has to load first comes too late for a zombie.
   const standbys = labels.flatMap((label) => rolesKilledBy(readLabel(label)))
@@ -52,7 +54,7 @@ export async function makeRuns(
   try {
     for (const label of labels) {
       if (context.signal.aborted) break
-      const { result } = await runUntilInjected(
+      const { result } = await repeat(
         async () => ({ result: await catchErrors(readLabel(label), subject, make) }),
         context.signal,
       )

@@ -154,7 +154,10 @@ async function checkAtEnd(
   const ends = checkEnds(lane.takeUnexpectedExits())
   const { processes } = lane
   const lines = [...(await lane.removeReplaced()), ...lane.takeLines()]
-  return [...ends, ...(await checkRun(lane, merchant, bystander, { lines, processes }))]
+  return [
+    ...ends,
+    ...(await checkRun(lane, merchant, bystander, { lines, processes, isConcurrent: true })),
+  ]
 }
 
 interface CheckedSoak {
