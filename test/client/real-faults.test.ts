@@ -48,6 +48,8 @@ beforeAll(async () => {
     // The service does not retry provider calls, so that the client has to.
     CALL_ATTEMPTS: '1',
     JOB_RETRY_LIMIT: '0',
+    PROVIDER_TIMEOUT_MS: '5000',
+    LEASE_MS: '10000',
     PROVIDER_OUTAGE_SECONDS: '0',
   }
   service = await startService(settings, databaseUrl)

@@ -75,7 +75,7 @@ async function timelineOf(id: string): Promise<[string | undefined, number][]> {
 test('a worker stopped during a call completes the phase, and the operation if time is left', async () => {
   const key = randomUUID()
   const worker = await service.startWorker({ PROVIDER_TIMEOUT_MS: '4000' })
-  const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
+  const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 2_500 }
   await service.control('POST', 'faults', fault)
   const id = await accept(key)
   await untilExecuted(id)
@@ -96,7 +96,7 @@ test('a worker without time for another call hands over after the completed phas
   // Three quarters of the shutdown timeout are less than a call may take.
   const short = { SHUTDOWN_TIMEOUT_MS: '6000', PROVIDER_TIMEOUT_MS: '5000' }
   const worker = await service.startWorker(short)
-  const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 700 }
+  const fault = { match: { path: CREATE }, fault: 'delay', delay_ms: 2_500 }
   await service.control('POST', 'faults', fault)
   const id = await accept(key)
   await untilExecuted(id)

@@ -23,8 +23,8 @@ const versions = await findEarlierVersions(VERSIONS)
 const SETTINGS = {
   // The earlier version cannot decrypt.
   ENCRYPTION_KEYS: `plain,${ENCRYPTION_KEYS}`,
-  PROVIDER_TIMEOUT_MS: '1000',
-  LEASE_MS: '2000',
+  PROVIDER_TIMEOUT_MS: '5000',
+  LEASE_MS: '10000',
   CALL_ATTEMPTS: '1',
   CALL_RETRY_DELAY_MS: '20',
   JOB_RETRY_LIMIT: '0',
@@ -51,23 +51,24 @@ if (cases.length === 0) {
 
     const startEarlier = async (
       name: 'api' | 'worker',
-      databaseUrl = service.databaseUrl,
+      settings: Record<string, string> = {},
     ): Promise<ServiceProcess> => {
       const env = {
         ...SETTINGS,
         // A worker that stops leaves its compiled code to the next one.
         NODE_COMPILE_CACHE: join(folder, 'compiled'),
-        DATABASE_URL: databaseUrl,
+        DATABASE_URL: service.databaseUrl,
         STRIPE_SECRET_KEY: 'sk_test_mock',
         STRIPE_API_BASE: service.providerUrl,
         PORT: '0',
+        ...settings,
       }
       const process = startProcess(await scriptIn(root, name), { env, root })
       await process.waitUntilReady()
       return process
     }
-    const startEarlierApi = async (databaseUrl?: string) => {
-      const process = await startEarlier('api', databaseUrl)
+    const startEarlierApi = async (settings: Record<string, string> = {}) => {
+      const process = await startEarlier('api', settings)
       const line = await process.waitForLine((candidate) => candidate.includes('"port":'))
       return { process, url: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}` }
     }
@@ -152,7 +153,8 @@ if (cases.length === 0) {
       const key = randomUUID()
       const match = { path: '/v1/payment_intents' }
       await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
-      const first = await withWorker(earlierWorker, () => pay(earlierApi, key))
+      const withoutResolver = () => startEarlier('worker', { CHECK_INTERVAL_MS: '60000' })
+      const first = await withWorker(withoutResolver, () => pay(earlierApi, key))
       const final = await withWorker(todaysWorker, async () => {
         await until(async () => {
           const { json } = await get(service.apiUrl, tenant, `/v1/idempotency-keys/${key}`)
@@ -186,8 +188,8 @@ if (cases.length === 0) {
         const made = await run('tenants', settings, { root, args: ['create', 'test'] })
         const apiKey = /sk_\w+/.exec(made)?.[0] ?? ''
         const own = { id: '', apiKey }
-        const api = await startEarlierApi(database.url)
-        const worker = await startEarlier('worker', database.url)
+        const api = await startEarlierApi({ DATABASE_URL: database.url })
+        const worker = await startEarlier('worker', { DATABASE_URL: database.url })
         const [finished, unfinished] = [randomUUID(), randomUUID()]
         const first = await postPayment(api.url, own, paymentBody(), { key: finished })
         await stop(worker)

@@ -27,16 +27,20 @@ test('a neighbour is served as fast as alone while all requests of a tenant are 
   const aloneMs = await medianMs(neighbour)
   const stuck = await stickIn(greedy)
   const requests = Array.from({ length: 2 * PLACES }, () => postPayment(api.url, greedy))
-  const refused = await Promise.race(requests)
+  await Promise.race(requests)
   await until(areStuck)
 
   const besideMs = await medianMs(neighbour)
   await stuck.release()
-  const statuses = await Promise.all(requests.map(async (request) => (await request).status))
+  // What else runs on the machine may have begun since the first measurement.
+  const againMs = await medianMs(neighbour)
+  const answers = await Promise.all(requests)
 
-  expect(refused.json).toMatchObject({ type: '/problems/too-many-concurrent-requests' })
-  expect(besideMs / aloneMs).toBeLessThan(RATIO_MAX)
-  expect(Map.groupBy(statuses, (status) => status).get(202)).toHaveLength(PLACES / 2)
+  // Those that come before the first is authenticated may find no place at all.
+  const problems = answers.map(({ json }) => json['type'])
+  expect(problems).toContain('/problems/too-many-concurrent-requests')
+  expect(besideMs / Math.max(aloneMs, againMs)).toBeLessThan(RATIO_MAX)
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(PLACES / 2)
 })
 
 /** Locks the row that every reservation of the tenant refers to. */

@@ -18,6 +18,9 @@ const SIZE = 3
 /** More than the limit of the driver's own pool. */
 const MANY = 150
 
+/** Also the time to connect: a new session gets twice this time for all that comes before. */
+const STATEMENT_MS = 600
+
 const LOST = /57P01|CONNECTION_CLOSED/
 
 let database: TestDatabase
@@ -79,6 +82,24 @@ function backends(count: number): Promise<number[]> {
   return Promise.all(Array.from({ length: count }, nextBackend))
 }
 
+/** Holds an advisory lock until it is released. */
+async function holdLock(holder: Store, lock: number) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: confirm } = Promise.withResolvers<void>()
+  const holding = holder.sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${lock})`
+    confirm()
+    await released
+  })
+  await locked
+  return {
+    async release() {
+      release()
+      await holding
+    },
+  }
+}
+
 test('spreads concurrent statements over all connections', async () => {
   const pids = await backends(SIZE * 4)
 
@@ -94,31 +115,19 @@ test('uses the same connection for sequential statements', async () => {
 })
 
 test('avoids a connection on which another statement waits', async () => {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
-  const holding = store.sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(1)`
-    lock()
-    await held
-  })
-  await locked
+  const lock = await holdLock(store, 1)
   const waiting = store.sql`select pg_advisory_xact_lock(1)`.then(() => 'done')
 
   const pids = new Set<number>()
   for (let number = 0; number < SIZE * 2; number += 1) pids.add(await nextBackend())
   expect(pids.size).toBe(SIZE - 2)
-  release()
-  await holding
+  await lock.release()
   expect(await waiting).toBe('done')
 })
 
 test('prefers a connection with statements in progress to one whose statement waits', async () => {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const holder = open(1)
-  const holding = holder.sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(3)`
-    await held
-  })
+  const lock = await holdLock(holder, 3)
   const small = open(2)
   await small.sql`select pg_sleep(0)`
   const waiting = small.sql`select pg_sleep(0.1), pg_advisory_xact_lock(3)`.then(() => 'done')
@@ -128,8 +137,7 @@ test('prefers a connection with statements in progress to one whose statement wa
   const both = [small.sql`select 1 as one`, small.sql`select 2 as two`]
   expect(await Promise.all(both)).toEqual([[{ one: 1 }], [{ two: 2 }]])
 
-  release()
-  await holding
+  await lock.release()
   expect(await waiting).toBe('done')
   await Promise.all([small.close(), holder.close()])
 })
@@ -138,15 +146,8 @@ test.each([
   ['statements', (sql: Sql) => sql`select pg_advisory_xact_lock(2)`],
   ['transactions', (sql: Sql) => sql.begin((tx) => tx`select pg_advisory_xact_lock(2)`)],
 ])('the %s of one tenant leave connections to others', async (_, wait) => {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
   const holder = open(1)
-  const holding = holder.sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(2)`
-    lock()
-    await held
-  })
-  await locked
+  const lock = await holdLock(holder, 2)
   const waiting = Array.from({ length: MANY }, async () => await wait(store.ofTenant('greedy')))
 
   const other = store.ofTenant('other')
@@ -155,8 +156,7 @@ test.each([
     const [row] = await other<{ pid: number }[]>`select pg_backend_pid() as pid`
     pids.add(row?.pid ?? 0)
   }
-  release()
-  await holding
+  await lock.release()
   await holder.close()
 
   expect(pids.size).toBe(1)
@@ -169,12 +169,16 @@ test('prefers a connection without statements of another tenant', async () => {
   const small = open(2)
   await Promise.all([small.sql`select 1`, small.sql`select 2`])
   const done: string[] = []
-  const greedy = small.ofTenant('greedy')`select pg_sleep(0.3)`.then(() => done.push('greedy'))
+  const lock = await holdLock(store, 4)
+  const greedy = small.ofTenant('greedy')`select pg_advisory_xact_lock(4)`.then(() =>
+    done.push('greedy'),
+  )
   const own = small.sql`select pg_sleep(0.05)`.then(() => done.push('own'))
 
   await small.ofTenant('other')`select 1`.then(() => done.push('other'))
 
   expect(done).toEqual(['own', 'other'])
+  await lock.release()
   await Promise.all([greedy, own])
   await small.close()
 })
@@ -272,7 +276,11 @@ test('replaces a lost connection for the next statement', async () => {
 
 test('replaces a silent connection after twice the statement timeout', async () => {
   const relay = await openRelay(Number(new URL(database.url).port))
-  const silent = openStore({ ...optionsOf(1), url: relay.url(database.url), timeoutMs: 100 })
+  const silent = openStore({
+    ...optionsOf(1),
+    url: relay.url(database.url),
+    timeoutMs: STATEMENT_MS,
+  })
   try {
     await silent.sql`select 1`
     relay.silence()
@@ -303,7 +311,11 @@ test.each<[string, (tx: Transaction, silence: () => void) => Promise<unknown>]>(
   ],
 ])('replaces the silent connection of a transaction: %s', async (_title, work) => {
   const relay = await openRelay(Number(new URL(database.url).port))
-  const silent = openStore({ ...optionsOf(1), url: relay.url(database.url), timeoutMs: 100 })
+  const silent = openStore({
+    ...optionsOf(1),
+    url: relay.url(database.url),
+    timeoutMs: STATEMENT_MS,
+  })
   try {
     await silent.sql`select 1`
 
@@ -318,11 +330,11 @@ test.each<[string, (tx: Transaction, silence: () => void) => Promise<unknown>]>(
 })
 
 test('does not replace the connection of a transaction that may have long statements', async () => {
-  const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
+  const single = openStore({ ...optionsOf(1), timeoutMs: STATEMENT_MS })
   try {
     const rows = await inTransaction(single.sql, async (tx) => {
       await allowLongStatements(tx)
-      return await tx`select 1 as one from pg_sleep(1)`
+      return await tx`select 1 as one from pg_sleep(1.5)`
     })
 
     expect(rows).toEqual([{ one: 1 }])
@@ -332,11 +344,11 @@ test('does not replace the connection of a transaction that may have long statem
 })
 
 test('lets a statement wait behind a transaction', async () => {
-  const single = openStore({ ...optionsOf(1), timeoutMs: 100 })
+  const single = openStore({ ...optionsOf(1), timeoutMs: STATEMENT_MS })
   try {
     const transaction = single.sql.begin(async (tx) => {
       await allowLongStatements(tx)
-      return (await tx`select 1 as one from pg_sleep(0.5)`).length
+      return (await tx`select 1 as one from pg_sleep(1.5)`).length
     })
     const behind = single.sql`select 2 as two`
 
