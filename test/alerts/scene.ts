@@ -10,6 +10,7 @@ import {
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import type { Settings } from '../support/service-parts.ts'
+import { signalAll } from '../support/signal-all.ts'
 import type { Labels, Target } from './recording.ts'
 
 export interface Outage {
@@ -101,10 +102,10 @@ async function startPostgres(directory: string): Promise<OwnPostgres & { readonl
     url,
     freeze(sessions) {
       frozen = [server.pid, ...sessions]
-      for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+      signalAll(frozen, 'SIGSTOP')
     },
     thaw() {
-      for (const pid of frozen) process.kill(pid, 'SIGCONT')
+      signalAll(frozen, 'SIGCONT')
       frozen = []
     },
     stop: () => server.stop('immediate'),
