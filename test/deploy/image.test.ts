@@ -15,6 +15,7 @@ import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { postPayment } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
+import { listeningUrl } from '../support/service-parts.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { isSupported } from './engines.ts'
 import { copiedPaths, execForm, imageEnvironment, readStages } from './dockerfile.ts'
@@ -26,7 +27,7 @@ let root: string
 let database: TestDatabase
 let store: Store
 let login: string
-let port: number
+let apiUrl: string
 let providerSettings: Record<string, string>
 let api: ServiceProcess
 let worker: ServiceProcess
@@ -41,7 +42,6 @@ beforeAll(async () => {
   const standIn = await makeImage('stripe-stand-in')
   database = await createTestDatabase()
   login = await makeLogin()
-  port = await freePort()
   store = openStore({
     url: database.url,
     applicationName: 'test',
@@ -49,16 +49,16 @@ beforeAll(async () => {
     timeoutMs: 10_000,
   })
   const provider = await start('dev/stripe-stand-in/main.ts', { MOCK_PROVIDER_PORT: '0' }, standIn)
-  const line = await provider.waitForLine((candidate) => candidate.includes('"port":'))
   providerSettings = {
     DATABASE_URL: asApp(database.url),
     STRIPE_SECRET_KEY: 'sk_test_mock',
-    STRIPE_API_BASE: `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`,
+    STRIPE_API_BASE: await listeningUrl(provider),
   }
   ;[api, worker] = await Promise.all([
-    start('src/start/api.ts', { ...providerSettings, PORT: String(port) }),
+    start('src/start/api.ts', { ...providerSettings, PORT: '0' }),
     start('workers/main.ts', providerSettings),
   ])
+  apiUrl = await listeningUrl(api)
 })
 
 afterAll(async () => {
@@ -181,7 +181,7 @@ test('migrates an empty database and creates a tenant in it, with the owner’s 
 
 test('API, worker and Stripe stand-in complete a payment with a login that is only in the service’s role', async () => {
   const id = await createTenant(store, { name: 'test', apiKey: API_KEY })
-  const paid = await postPayment(`http://127.0.0.1:${port}`, { id, apiKey: API_KEY })
+  const paid = await postPayment(apiUrl, { id, apiKey: API_KEY })
 
   expect(paid.status).toBe(201)
   expect(paid.json).toMatchObject({ status: 'succeeded' })
@@ -220,7 +220,7 @@ test('serves every kind of page, so no file is missing', async () => {
     '/problems/invalid-field',
     '/.well-known/idempotency-policy',
   ]) {
-    const { status } = await fetch(`http://127.0.0.1:${port}${path}`)
+    const { status } = await fetch(`${apiUrl}${path}`)
     expect([path, status]).toEqual([path, 200])
   }
 })
@@ -240,6 +240,6 @@ test('the health check succeeds while the API answers, and fails otherwise', asy
     }
   }
 
-  expect(await check(port)).toBe(0)
+  expect(await check(Number(new URL(apiUrl).port))).toBe(0)
   expect(await check(await freePort())).toBe(1)
 })

@@ -83,7 +83,7 @@ async function startPart(start: Start, script: string, settings: Settings) {
 }
 
 /** Reads the port from the log of a process that listens. */
-async function listeningUrl(process: ServiceProcess): Promise<string> {
+export async function listeningUrl(process: ServiceProcess): Promise<string> {
   const line = await process.waitForLine((candidate) => candidate.includes('"port":'))
   return `http://127.0.0.1:${/"port":(\d+)/.exec(line)?.[1] ?? ''}`
 }

@@ -76,6 +76,9 @@ describe('a request', () => {
   test('for another window, or after the run has ended, creates a new run', async () => {
     const { sql } = t.engine.store
     const first = await requestReconciliation(sql, request)
+    // Within a millisecond, ids have no order.
+    const firstMs = Date.now()
+    await until(() => Promise.resolve(Date.now() > firstMs))
     const other = await requestReconciliation(sql, { ...request, from: new Date('2026-02-28') })
     await work({ runId: first.id })
 

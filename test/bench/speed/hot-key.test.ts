@@ -4,11 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { countLockWaits, measureHotKey } from '../../../bench/speed/hot-key.ts'
-import { findFreePort } from '../../../dev/ports.ts'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { startProcess } from '../../support/processes.ts'
+import { startApi } from '../../support/service-parts.ts'
 import { until } from '../../support/until.ts'
 
 const DUPLICATES = 8
@@ -71,11 +71,10 @@ describe('the measurement of a hot key', () => {
   test('finds nothing unexpected at the API, while no worker completes a payment', async () => {
     const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
     const id = await createTenant(store, { name: 'a tenant', apiKey })
-    const port = String(await findFreePort())
-    const env = { DATABASE_URL: database.url, PORT: port }
-    await startProcess('src/start/api.ts', { env }).waitUntilReady()
+    const env = { DATABASE_URL: database.url }
+    const { url: apiUrl } = await startApi(startProcess, env)
     const { signal } = new AbortController()
-    const place = { apiUrl: `http://127.0.0.1:${port}`, tenant: { id, apiKey }, signal }
+    const place = { apiUrl, tenant: { id, apiKey }, signal }
 
     const answers = await measureHotKey(place, DUPLICATES, 0.5, store.sql)
 

@@ -113,7 +113,9 @@ const CANCEL = '/v1/idempotency-keys/:key/cancel'
 
 /** Not of the authentication, which is cached, nor of what a process does by itself at intervals. */
 const isOfRequest = (statement: string) =>
-  !/from api_keys as key|pg_control_system|rate_limits|::int as (active|stored)/.test(statement)
+  !/^\s*listen |from api_keys as key|pg_control_system|rate_limits|::int as (active|stored)/.test(
+    statement,
+  )
 
 const named = routes
   .filter(({ path }) => /:(id|key)/.test(path))
