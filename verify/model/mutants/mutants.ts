@@ -151,7 +151,7 @@ const ownSpace: readonly ModelMutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/cancellations.ts',
-        text: '      and status = ${from} and recovery_point = any(${[...pointsWithoutEffect]}::text[])\n      and not in_doubt and phase_began_at is null\n',
+        text: '      and status = ${from} and ${isWithoutEffect(tx)}\n      and not in_doubt and phase_began_at is null\n',
         replacement: "      and ${from} <> '' and status <> 'completed'\n",
       },
       {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { readPatched } from '../../../../verify/faults/mutants/patch.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import { explore } from '../../../../verify/model/space/explore.ts'
@@ -11,6 +12,10 @@ test('every mutant has a unique name, a description and patches', () => {
     expect(breaks).not.toBe('')
     expect(patches.length).toBeGreaterThan(0)
   }
+})
+
+test.each(mutants)('$name applies to the product', async ({ patches }) => {
+  await expect(readPatched(patches)).resolves.toBeDefined()
 })
 
 // `npm run model` checks all mutants, and with `--quick` those with the smallest spaces.
