@@ -60,7 +60,7 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'unknown-finished-by-the-clients-retry': { foundBy: '6', provider: providerThatMay('forgets') },
   'reaper-without-its-predicate': { foundBy: '1', expires: true },
   'reaper-not-guarded-by-what-it-found': {
-    foundBy: '6',
+    foundBy: '5',
     provider: providerThatMay('refuses'),
     isStepwise: true,
   },
