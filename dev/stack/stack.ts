@@ -14,7 +14,7 @@ import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
 import { lockFolder } from '../embedded-postgres/folder-lock.ts'
 import { startControlServer, type ControlOptions, type ControlServer } from './control-server.ts'
 import { startNodeProcess } from './node-process.ts'
-import { claimPort, findFreePort } from '../ports.ts'
+import { claimPort } from '../ports.ts'
 import { postgresPart } from './postgres-part.ts'
 import { startEmbeddedPostgres } from '../embedded-postgres/postgres.ts'
 import { createPartLog, type PartName } from './stack-output.ts'
@@ -132,9 +132,14 @@ export class Stack {
     this.#log('starting PostgreSQL')
     const directory = join(this.#config.DATA_DIR, 'postgres')
     const log = createPartLog('postgres')
-    // Chosen once: a restarted server must keep its port, because the other parts know its URL.
-    const port = await findFreePort()
-    const start = () => postgresPart(startEmbeddedPostgres({ directory, durable: true, port, log }))
+    // A restarted server must keep its port, because the other parts know its URL.
+    let place: { port?: number } = {}
+    const startServer = async () => {
+      const server = await startEmbeddedPostgres({ directory, durable: true, ...place, log })
+      place = { port: server.port }
+      return server
+    }
+    const start = () => postgresPart(startServer())
     const url = await ensureDatabase(await this.#startPart(() => supervise(start, log)), DATABASE)
     await leaveDatabaseUrl(this.#config.DATA_DIR, url)
     return url
