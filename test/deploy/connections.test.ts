@@ -12,7 +12,13 @@ const PAYMENTS = 150
 let service: OwnService
 
 beforeAll(async () => {
-  service = await startService({ DATABASE_POOL_SIZE: String(POOL_SIZE) })
+  service = await startService({
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
+    // So many payments at once take a slow machine longer than the limits of other tests.
+    PROVIDER_TIMEOUT_MS: '5000',
+    LEASE_MS: '10000',
+    WAIT_SECONDS: '30',
+  })
 })
 afterAll(() => service.stop())
 
@@ -51,8 +57,7 @@ test('under load no process has more connections than it may have, and each list
   over.abort()
   await sampling
 
-  // A slow machine completes some of them later.
-  for (const { status } of answers) expect([201, 202]).toContain(status)
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
   // The search for the primary has a name of its own: one connection for each pool.
   const limits = {
     'atomic-payments api': POOL_SIZE + OTHER_CONNECTIONS.api - 1,

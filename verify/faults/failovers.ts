@@ -73,6 +73,6 @@ async function failOver(
   const isLate = ms > FAILOVER_LIMIT_MS
   return [
     ...(resource.status === 'succeeded' ? [] : [{ invariant: 7, what }]),
-    ...(isLate ? [{ invariant: 7, what: `it took ${ms} ms after the promotion`, isLate }] : []),
+    ...(isLate ? [{ invariant: 7, what: `it took ${ms} ms after the promotion` }] : []),
   ]
 }
