@@ -17,6 +17,9 @@ import { fetchApi } from './documented.ts'
 import { withoutRetries } from './engine-doubles.ts'
 import { startTestEngine, type Accepted, type TestEngine } from './engine.ts'
 
+/** Windows end by the clock: one of a minute might within a test. */
+export const LONG_WINDOW = { RATE_LIMIT_WINDOW_SECONDS: '3600' }
+
 export const OPERATORS = {
   alice: 'adm_alice_0123456789abcdef0123',
   bob: 'adm_bob_0123456789abcdef012345',

@@ -11,6 +11,7 @@ import {
 } from '../../dev/embedded-postgres/postgres.ts'
 import { startCuttableRelay, type CuttableRelay } from './cuttable-relay.ts'
 import { until } from './until.ts'
+import { signalAll } from './signal-all.ts'
 
 const execute = promisify(execFile)
 
@@ -162,7 +163,7 @@ async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
   })
   const relay = await startCuttableRelay(() => server.port)
   const signal = async (name: NodeJS.Signals) => {
-    for (const pid of await processesOf(server.pid)) sendSignal(pid, name)
+    signalAll(await processesOf(server.pid), name)
   }
   const kill = async () => {
     await signal('SIGKILL')
@@ -185,14 +186,6 @@ async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
       await store.sql`select pg_reload_conf()`
     },
     stop: () => (stopping ??= stop()),
-  }
-}
-
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // It has ended since it was listed.
   }
 }
 

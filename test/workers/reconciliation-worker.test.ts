@@ -15,6 +15,7 @@ import {
   workOnReconciliation,
 } from '../../workers/reconciliation-worker.ts'
 import { startTestEngine, type TestEngine } from '../support/engine.ts'
+import { untilLaterMillisecond } from '../support/later-millisecond.ts'
 import { startService } from '../support/service.ts'
 import { stripeOf } from '../support/engine-doubles.ts'
 
@@ -75,10 +76,9 @@ describe('a request', () => {
 
   test('for another window, or after the run has ended, creates a new run', async () => {
     const { sql } = t.engine.store
+    await untilLaterMillisecond()
     const first = await requestReconciliation(sql, request)
-    // Within a millisecond, ids have no order.
-    const firstMs = Date.now()
-    await until(() => Promise.resolve(Date.now() > firstMs))
+    await untilLaterMillisecond()
     const other = await requestReconciliation(sql, { ...request, from: new Date('2026-02-28') })
     await work({ runId: first.id })
 

@@ -93,12 +93,12 @@ type Caller = Pick<ServiceProcess, 'role'> & {
 /** @param isConcurrent whether several operations may have been in progress. */
 export function checkCallsDuringAbsence(
   callers: readonly Caller[],
-  isCrowded: boolean,
+  isConcurrent: boolean,
 ): Violation[] {
   return callers.flatMap(({ role, store, provider }) =>
     store.absences.flatMap(({ from, to }) => {
       const during = provider.requests.filter(({ at }) => at >= from && at <= to)
-      return checkCallsWithoutStore(role, during, isCrowded)
+      return checkCallsWithoutStore(role, during, isConcurrent)
     }),
   )
 }
@@ -111,10 +111,10 @@ export function checkCallsDuringAbsence(
 export function checkCallsWithoutStore(
   role: Role,
   calls: readonly ForwardedRequest[],
-  isCrowded: boolean,
+  isConcurrent: boolean,
 ): Violation[] {
   const keyed = calls.filter(({ key }) => key !== undefined)
-  const groups = isCrowded
+  const groups = isConcurrent
     ? [...Map.groupBy(keyed, ({ key = '' }) => operationOf(key)).values()]
     : [calls]
   return groups.flatMap((own) => {

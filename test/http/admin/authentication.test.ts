@@ -3,7 +3,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { routes } from '../../../src/http/server/routes.ts'
-import { makeUnknown, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
+import {
+  LONG_WINDOW,
+  makeUnknown,
+  OPERATORS,
+  startAdminApi,
+  type AdminApi,
+} from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expectProblem } from '../payments.ts'
@@ -73,9 +79,6 @@ function withoutOperators(): Promise<string> {
   urlWithout ??= api.serve({ ADMIN_API_KEY: '' })
   return urlWithout
 }
-
-/** Windows end by the clock: one of a minute might within a test. */
-const LONG_WINDOW = { RATE_LIMIT_WINDOW_SECONDS: '3600' }
 
 test('wrong keys are limited for the address, except for keys that have worked', async () => {
   const url = await api.serve({ RATE_LIMIT_INVALID_KEYS: '2', ...LONG_WINDOW })

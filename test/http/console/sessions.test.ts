@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
-import { OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { LONG_WINDOW, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
 import { browserAt, cookieOf, logIn, postLogIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
@@ -10,8 +10,6 @@ import { expectProblem } from '../payments.ts'
 
 const { alice, bob } = OPERATORS
 const SESSION = '/console/session'
-/** Windows end by the clock: one of a minute might within a test. */
-const LONG_WINDOW = { RATE_LIMIT_WINDOW_SECONDS: '3600' }
 
 /** With the launcher, so that every route exists. Nothing listens there. */
 const SETTINGS = {

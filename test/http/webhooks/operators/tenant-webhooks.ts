@@ -4,7 +4,7 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Sql } from '../../../../src/db/connection/client.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import type { DeliveryStatus } from '../../../../src/domain/webhooks/webhook-delivery.ts'
-import { until } from '../../../support/until.ts'
+import { untilLaterMillisecond } from '../../../support/later-millisecond.ts'
 
 /** In every endpoint; no answer may contain it. */
 export const SIGNING_SECRET = 'whsec_never_shown_to_anyone'
@@ -23,12 +23,9 @@ export async function makeTenantOf(sql: Sql): Promise<string> {
   return id
 }
 
-let latestMs = 0
-
-/** An id of a later millisecond than those before: within one, ids have no order. */
+/** An id after those before. */
 async function makeLaterId(): Promise<string> {
-  await until(() => Date.now() > latestMs)
-  latestMs = Date.now()
+  await untilLaterMillisecond()
   return randomUUIDv7()
 }
 
