@@ -1,5 +1,5 @@
 // The log-in by an operator's key, and who is logged in.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { change, Problem } from './api.js'
 import { html } from './html.js'
 import { ProblemNote } from './parts.js'
@@ -10,7 +10,7 @@ import { forgetTenantNames } from './tenant-names.js'
 export function LogIn({ ended }) {
   const [problem, setProblem] = useState(/** @type {Error | undefined} */ (undefined))
   const field = useRef(/** @type {HTMLInputElement | null} */ (null))
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = 'Log in - Atomic Payments console'
     field.current?.focus()
   }, [])

@@ -1,7 +1,7 @@
 // The entry of the console: finds out who is logged in, and shows the page of the URL.
 // Packages are imported by their names; the server replaces them by paths (src/http/console/files.ts).
 import { render } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { read } from './api.js'
 import { Audit } from './audit.js'
 import { Break } from './break.js'
@@ -69,7 +69,8 @@ function Frame({ session }) {
   const main = useRef(/** @type {HTMLElement | null} */ (null))
   const isFirst = useRef(true)
   const title = found?.title ?? 'No such page'
-  useEffect(() => {
+  // Before the page is painted, so that it is never shown under the title of the page before.
+  useLayoutEffect(() => {
     document.title = `${title} - Atomic Payments console`
     // A reader of the page begins at its top, as after a click in a site of several pages.
     if (!isFirst.current) main.current?.focus()
