@@ -15,6 +15,7 @@ export class RedisProxy {
   readonly #server: Server
   readonly #links = new Set<RedisLink>()
   #hasProbed = false
+  #reads = 0
 
   private constructor(server: Server) {
     this.#server = server
@@ -26,7 +27,8 @@ export class RedisProxy {
     const proxy = new RedisProxy(server)
     server.on('connection', (client: Socket) => {
       const onProbed = () => void (proxy.#hasProbed = true)
-      const link = new RedisLink({ role, client, redisPort, watch, onProbed })
+      const onRead = () => void (proxy.#reads += 1)
+      const link = new RedisLink({ role, client, redisPort, watch, onProbed, onRead })
       proxy.#links.add(link)
       client.once('close', () => proxy.#links.delete(link))
     })
@@ -42,6 +44,11 @@ export class RedisProxy {
   /** Whether the process has heard from Redis: it asks it from then on. */
   get hasProbed(): boolean {
     return this.#hasProbed
+  }
+
+  /** How many copies the process has asked for. */
+  get reads(): number {
+    return this.#reads
   }
 
   /** Ends the stalled connections, so that a process that waits on one notices. */
@@ -62,6 +69,7 @@ interface LinkOptions {
   readonly redisPort: number
   readonly watch: Watch
   readonly onProbed: () => void
+  readonly onRead: () => void
 }
 
 /** One connection. Redis answers in order. */
@@ -118,6 +126,7 @@ class RedisLink {
       this.#redis.write(command)
     }
     if (named === undefined) return pass()
+    if (verb === 'get') this.#options.onRead()
     const place = { name: named, message: 'command', direction: 'out' } as const
     this.#at({ ...place, moment: 'before' }, () => {
       pass()
