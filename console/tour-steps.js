@@ -2,6 +2,7 @@
 // an earlier step left does not strike; one that injects a fault stops the traffic, which could take it.
 import { change, read, withQuery } from './api.js'
 import { COUNTS } from './counts.js'
+import { newKey } from './tour-key.js'
 
 /**
  * @typedef {import('../client/schema.ts').components['schemas']['BreakPayment']} Answer
@@ -104,9 +105,6 @@ async function becomeQuiet(say) {
     return others === 0 || performance.now() > end
   })
 }
-
-/** Not `randomUUID`, which a page by plain http from another host does not have. */
-const newKey = () => `tour-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`
 
 /** @param {string} key @param {boolean} [respondAsync] @returns {Promise<Answer>} */
 const send = (key, respondAsync = false) =>
