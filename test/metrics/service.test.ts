@@ -114,7 +114,7 @@ describe('the API', () => {
     const failed = await twice({ fault: 'rate_limited' })
     const unknown = await twice({ fault: 'nonsense_body' })
     const async = { prefer: 'respond-async' }
-    const pending = await twice({ fault: 'delay', delay_ms: 900 }, async)
+    const pending = await twice({ fault: 'delay', delay_ms: 5_000 }, async)
 
     expect([failed, unknown, pending]).toEqual([
       [503, 201],

@@ -12,7 +12,7 @@ import {
 } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 
-const TIMEOUTS = { headersTimeoutMs: 300, checkIntervalMs: 50, silenceMaxMs: 30_000 }
+const TIMEOUTS = { headersTimeoutMs: 1_000, checkIntervalMs: 50, silenceMaxMs: 30_000 }
 
 let api: LimitedApi
 let tenant: Tenant

@@ -118,7 +118,7 @@ test('an event that arrives before the response of the provider call waits for i
   await service.control('POST', 'faults', {
     match: { method: 'POST', path: '/v1/payment_intents' },
     fault: 'delay',
-    delay_ms: 700,
+    delay_ms: 3_000,
   })
   const paying = payWith3ds()
   const [intent] = await waitForIntents()

@@ -15,7 +15,7 @@ import {
 } from './raw-connection.ts'
 import { until } from '../../support/until.ts'
 
-const TIMEOUTS = { headersTimeoutMs: 300, checkIntervalMs: 50, silenceMaxMs: 6_000 }
+const TIMEOUTS = { headersTimeoutMs: 1_000, checkIntervalMs: 50, silenceMaxMs: 6_000 }
 const SETTINGS = { WAIT_SECONDS: '1', WAIT_MAX_SECONDS: '1' }
 
 /**
