@@ -70,9 +70,9 @@ async function failOver(
   await former.stop()
   await replicated.attachStandby()
   const what = `the first payment after the promotion was answered ${status} ${resource.status ?? ''}`
-  const isLate = ms > FAILOVER_LIMIT_MS
+  const late = `it took ${ms} ms after the promotion`
   return [
     ...(resource.status === 'succeeded' ? [] : [{ invariant: 7, what }]),
-    ...(isLate ? [{ invariant: 7, what: `it took ${ms} ms after the promotion` }] : []),
+    ...(ms > FAILOVER_LIMIT_MS ? [{ invariant: 7, what: late, isLate: true } as const] : []),
   ]
 }
