@@ -42,10 +42,13 @@ async function failOver(): Promise<void> {
   await primary.stop()
 }
 
+/** The statement was not executed: its session was given up, or is found at the former primary. */
+const NOT_EXECUTED = ['CONNECTION_ENDED', 'NO_PRIMARY']
+
 /** A session is given up while it has a statement, or just before it gets one. */
 function falseIfLost(error: unknown): false {
-  const isEnded = error instanceof Error && 'code' in error && error.code === 'CONNECTION_ENDED'
-  if (isEnded || isConnectionBroken(error)) return false
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (NOT_EXECUTED.includes(code) || isConnectionBroken(error)) return false
   throw error
 }
 
