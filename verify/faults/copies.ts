@@ -75,11 +75,10 @@ async function withdraw(merchant: Merchant): Promise<void> {
   if (status !== UNAUTHORIZED) {
     merchant.violations.push({ invariant: 9, what: `a revoked API key is answered ${status}` })
   }
-  const readsBefore = countReads(merchant)
+  const reads = countReads(merchant) + READS_AFTER_DROP
   await dropResponse(merchant)
   await untilDropped(merchant, operation)
-  const reads = readsBefore + READS_AFTER_DROP
-  await replayUntil(merchant, () => Promise.resolve(countReads(merchant) >= reads))
+  await replayUntil(merchant, () => countReads(merchant) >= reads)
 }
 
 /** How many copies the API has asked Redis for. */
@@ -150,7 +149,10 @@ async function replayFromCopy(merchant: Merchant): Promise<boolean> {
 }
 
 /** Replays at least once; returns whether it was over in time. */
-async function replayUntil(merchant: Merchant, isOver: () => Promise<boolean>): Promise<boolean> {
+async function replayUntil(
+  merchant: Merchant,
+  isOver: () => boolean | Promise<boolean>,
+): Promise<boolean> {
   const endsAt = performance.now() + USE_LIMIT_MS
   while (performance.now() < endsAt) {
     await merchant.replay()
