@@ -19,9 +19,12 @@ ENV NODE_ENV=production \
     METRICS_PORT=9464
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json LICENSE openapi.yaml ./
+COPY package.json LICENSE openapi.yaml openapi-operators.yaml ./
+COPY cli cli
+COPY client client
 COPY console console
 COPY drizzle drizzle
+COPY mcp mcp
 COPY src src
 COPY workers workers
 

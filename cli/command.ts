@@ -1,6 +1,6 @@
 // What a command gets, and the API's types that commands share.
 import type { Client } from '../client/index.ts'
-import type { components } from '../client/schema.ts'
+import type { components, paths } from '../client/operators-schema.ts'
 import type { Output } from './output.ts'
 
 export interface Options {
@@ -14,8 +14,11 @@ export interface Options {
   readonly unverified?: boolean | undefined
 }
 
+/** A client of the routes of operators. */
+export type OperatorClient = Client<paths>
+
 export interface Call {
-  readonly client: Client
+  readonly client: OperatorClient
   readonly output: Output
   /** What the command is about; empty for a command that takes nothing. */
   readonly subject: string

@@ -2,14 +2,15 @@
 // of the machine could read in the list of processes.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createClient, type Client } from '../client/index.ts'
-import type { Options } from './command.ts'
+import { createClient } from '../client/index.ts'
+import type { paths } from '../client/operators-schema.ts'
+import type { OperatorClient, Options } from './command.ts'
 import { UsageError } from './errors.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Connection {
-  readonly client: Client
+  readonly client: OperatorClient
   readonly url: string
 }
 
@@ -17,11 +18,12 @@ export interface Connection {
 const TRY_TIMEOUT_MS = 60_000
 
 export async function connect(options: Options, environment: Environment): Promise<Connection> {
-  const url = readUrl(options.url ?? (environment['ATOMIC_URL'] || undefined), environment)
+  const named = options.url ?? (environment['ATOMIC_URL'] || (await findStackUrl(environment)))
+  const url = readUrl(named, environment)
   const apiKey = await readKey(options['key-file'], url, environment)
   // A person at a terminal repeats a command; tail repeats its look itself.
   const retry = { maxFailures: 1, tryTimeoutMs: TRY_TIMEOUT_MS, deadlineMs: TRY_TIMEOUT_MS }
-  const client = createClient({ baseUrl: url.href.replace(/\/$/, ''), apiKey, retry })
+  const client = createClient<paths>({ baseUrl: url.href.replace(/\/$/, ''), apiKey, retry })
   return { client, url: url.href }
 }
 
@@ -31,6 +33,18 @@ function readUrl(text: string | undefined, { PORT }: Environment): URL {
     throw new UsageError('the URL of the service must be like https://payments.example.com')
   }
   return url
+}
+
+/** The URL of the `npm start` that runs with the data folder, as src/start/stack-settings.ts stores it. */
+async function findStackUrl({ DATA_DIR }: Environment): Promise<string | undefined> {
+  try {
+    const text = await readFile(join(DATA_DIR || '.data', 'running-stack.json'), 'utf8')
+    const { pid, settings } = JSON.parse(text) as { pid: number; settings: { ATOMIC_URL: string } }
+    process.kill(pid, 0)
+    return settings.ATOMIC_URL
+  } catch {
+    return undefined
+  }
 }
 
 async function readKey(

@@ -10,10 +10,13 @@ import { unknown } from './commands/unknown.ts'
 import { connect } from './connection.ts'
 import { UsageError } from './errors.ts'
 import { openOutput } from './output.ts'
-import { reportError } from './report-error.ts'
+import { reportError, type Sent } from './report-error.ts'
 import { HELP, helpOf, type CommandName } from './usage.ts'
 
 const commands: Record<CommandName, Command> = { unknown, explain, resume, resolve, replay, tail }
+
+/** The commands that ask the service to change something. */
+const CHANGES: readonly CommandName[] = ['resume', 'resolve', 'replay']
 
 // A reader such as `head` that has enough ends the command, with the exit code that it has by then.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit())
@@ -21,12 +24,12 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 const words = process.argv.slice(2)
 const output = openOutput(process.stdout, process.stderr, words.includes('--json'))
 
-let service: string | undefined
+let sent: Sent | undefined
 
 try {
   await run()
 } catch (error) {
-  process.exitCode = reportError(error, output, service)
+  process.exitCode = reportError(error, output, sent)
 }
 
 async function run(): Promise<void> {
@@ -41,6 +44,6 @@ async function run(): Promise<void> {
     return
   }
   const { client, url } = await connect(request.options, process.env)
-  service = url
+  sent = { service: url, changes: CHANGES.includes(request.command) }
   await commands[request.command]({ ...request, client, output })
 }

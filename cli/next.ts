@@ -2,21 +2,6 @@
 import { formatTime } from './format.ts'
 import type { Operation } from './command.ts'
 
-/** What each kind of resume does. */
-const RESUMES: Record<Operation['resume_would'], string> = {
-  look_up: 'It looks up the outcome at the provider and executes nothing.',
-  repeat_call:
-    'It repeats the provider call with the same provider key, which the provider still remembers.',
-  run: 'It runs the current step, which cannot have run before.',
-  park: 'It marks the outcome as unknown and looks it up: the call may have run, and the provider may have forgotten its key.',
-  reopen: 'It runs the operation again, as a retry of its client would.',
-  nothing: 'It does nothing.',
-}
-
-export function resumeWould({ resume_would: would }: Operation): string {
-  return RESUMES[would]
-}
-
 export function whatNext(operation: Operation): string {
   const { finding } = operation
   return [
@@ -40,7 +25,9 @@ function ofStatus(operation: Operation): string[] {
       return ofProcessing(operation)
     case 'failed_retryable':
       return [
-        'It stopped, and nothing was executed: that is proved, or operators said so.',
+        operation.in_doubt
+          ? 'It stopped. It is not proved that its call was not executed.'
+          : 'It stopped, and it is proved that its call was not executed.',
         'It runs again when its client retries with the same idempotency key.',
         canResume(operation),
       ]
@@ -89,5 +76,5 @@ function ofUnknown(operation: Operation): string[] {
 }
 
 function canResume(operation: Operation): string {
-  return `An operator can run: npm run atomic -- resume ${operation.id} (${resumeWould(operation)})`
+  return `An operator can run: npm run atomic -- resume ${operation.id} (${operation.resume_effect})`
 }

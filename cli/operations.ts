@@ -1,7 +1,11 @@
 // Reads lists of operations and payments, page by page.
-import type { Client } from '../client/index.ts'
 import { ApiError, unwrap } from '../client/errors.ts'
-import type { Operation, OperationWithTimeline, PaymentOverview } from './command.ts'
+import type {
+  Operation,
+  OperationWithTimeline,
+  OperatorClient,
+  PaymentOverview,
+} from './command.ts'
 
 /** The largest page of the API. */
 const PAGE = 100
@@ -22,7 +26,7 @@ export interface Listed {
 
 /** Lists the newest operations, the newest first. */
 export async function listOperations(
-  client: Client,
+  client: OperatorClient,
   filter: Filter,
   limit: number,
   signal?: AbortSignal,
@@ -43,7 +47,12 @@ export async function listOperations(
 }
 
 /** Returns undefined when the cursor is not in the list any more. */
-async function readPage(client: Client, filter: Filter, after?: string, signal?: AbortSignal) {
+async function readPage(
+  client: OperatorClient,
+  filter: Filter,
+  after?: string,
+  signal?: AbortSignal,
+) {
   const cursor = after === undefined ? {} : { starting_after: after }
   const query = { ...filter, ...cursor, limit: PAGE }
   try {
@@ -66,7 +75,7 @@ const PAGES = 10
  * @param known without it, reads one page.
  */
 export async function listPaymentsUntil(
-  client: Client,
+  client: OperatorClient,
   filter: Pick<Filter, 'tenant'>,
   known: ReadonlySet<string> | undefined,
   signal: AbortSignal,
@@ -85,7 +94,7 @@ export async function listPaymentsUntil(
 }
 
 export async function getOperation(
-  client: Client,
+  client: OperatorClient,
   id: string,
   signal?: AbortSignal,
 ): Promise<OperationWithTimeline> {

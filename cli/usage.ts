@@ -51,12 +51,13 @@ never made a second time.
        npm run atomic -- resolve <op_...> --did-not-happen <proof> [--unverified]
 
 A worker looks at the provider, and the command prints its verdict. With --unverified, and with dual
-control, the first request is a proposal: a second operator has to run the same command.
+control, the first request is a proposal: it prints what follows from it, as explain does, and a
+second operator has to run the same command.
 
   --provider-id id          it happened: the id of the payment intent or the refund
   --note text               how you know that it happened
   --did-not-happen proof    what proves that it did not happen
-  --unverified              act on it even if the look-up fails
+  --unverified              act on it even if the look-up is not answered
 `,
   },
   replay: {
@@ -88,7 +89,7 @@ export function isCommand(text: string): text is CommandName {
 }
 
 const GENERAL = `
-  --url url          the service; default ATOMIC_URL, or http://127.0.0.1:3000
+  --url url          the service; default ATOMIC_URL, or the npm start with DATA_DIR
   --key-file file    the file with the operator's key
   --json             print JSON; run npm with -s, whose own lines are not JSON
   --help

@@ -1,7 +1,7 @@
 // Writes the life of a payment as lines of text: its requests with what happens next, then all that
 // happened to it, in the order of the console.
 import { linesOf, type Line } from '../console/life.js'
-import type { components } from '../client/schema.ts'
+import type { components } from '../client/operators-schema.ts'
 import type { OperationWithTimeline, PaymentWithLife, PhaseRun } from './command.ts'
 import { between, formatAmount, formatTime } from './format.ts'
 import { whatNext } from './next.ts'
@@ -115,11 +115,40 @@ function deliveryLines(delivery: Schemas['WebhookDelivery']): string[] {
 
 export function claimLines(claim: NonNullable<OperationWithTimeline['resolution']>): string[] {
   const by = claim.proposed_by === null ? '' : `${claim.proposed_by} and `
-  const acted = claim.taken === false ? ', not acted on' : ''
+  const shown = claim.shown === null ? '' : ` (${claim.shown})`
   return [
     `  claim ${claim.claim} of ${by}${claim.claimed_by} at ${formatTime(claim.claimed_at)}: ${JSON.stringify(claim.claimed)}`,
     claim.verdict === null
       ? '  verdict: none yet; a worker has to look at the provider'
-      : `  verdict: ${claim.verdict}${acted}${claim.shown === null ? '' : ` (${claim.shown})`}`,
+      : `  verdict: ${claim.verdict}${actedOn(claim)}${shown}`,
+    ...(claim.effect === null ? [] : [`  ${claim.effect}`]),
+  ]
+}
+
+/** A verified claim is always acted on. */
+function actedOn({ verdict, taken }: NonNullable<OperationWithTimeline['resolution']>): string {
+  if (taken === false) return ', not acted on'
+  return verdict === 'verified' ? '' : ', acted on all the same'
+}
+
+export function proposalLines(proposal: NonNullable<OperationWithTimeline['proposal']>): string[] {
+  const { proposed_by: by, proposed_at: at, expires_at: end, proposed } = proposal
+  return [
+    `  ${by} proposed at ${formatTime(at)}: ${JSON.stringify(proposed)}`,
+    `  Another operator can confirm it until ${formatTime(end)}.`,
+    ...consequenceLines(proposal.consequences),
+  ]
+}
+
+/** What follows from a claim, for each answer of the look-up. */
+export function consequenceLines(consequences: Schemas['ClaimConsequences']): string[] {
+  const { refused, warning, found, absent, unclear, unanswered } = consequences
+  if (refused !== null) return [`  ${refused}`]
+  return [
+    `  If the look-up finds it: ${found}`,
+    `  If it finds nothing: ${absent}`,
+    `  If it shows neither: ${unclear}`,
+    `  If it is not answered: ${unanswered}`,
+    ...(warning === null ? [] : [`  ${warning}`]),
   ]
 }

@@ -15,8 +15,11 @@ export type TryResult =
       /** The problem's name, for example `operation-in-progress`. */
       readonly problem?: string | undefined
     }
-  /** The connection failed or the try timed out. The operation may have been executed. */
-  | { readonly kind: 'no_answer' }
+  /**
+   * The connection failed, the try timed out, or something else than the service answered. The
+   * operation may have been executed.
+   */
+  | { readonly kind: 'no_answer'; readonly retryAfterMs?: number | undefined }
 
 export interface CallState {
   /** A GET, or a request with an idempotency key: the service executes it at most once. */
@@ -42,9 +45,6 @@ export interface RetryPolicy {
 export type Decision =
   | { readonly retry: true; readonly delayMs: number }
   | { readonly retry: false; readonly reason: 'final' | 'unsafe' | 'failures' | 'deadline' }
-
-/** Statuses of failures that another try may not meet. */
-const TRANSIENT_STATUSES: readonly number[] = [429, 500, 502, 503, 504]
 
 /** @param random a number from 0 to 1, for the jitter. */
 export function decideRetry(
@@ -72,13 +72,31 @@ export function isInProgress(result: TryResult): boolean {
   return result.kind === 'answer' && IN_PROGRESS.includes(result.problem) && isRetryable(result)
 }
 
+/**
+ * Whether the operation may have been executed after this try, or may be later: the service said
+ * nothing, something is wrong with it, or the operation is running.
+ */
+export function mayHaveRun(result: TryResult): boolean {
+  return result.kind === 'no_answer' || result.status >= 500 || isInProgress(result)
+}
+
+/**
+ * Whether the service turned the try away before it looked at the idempotency key. Such an answer
+ * says nothing about an earlier try.
+ */
+export function isTurnedAway(result: TryResult): boolean {
+  return result.kind === 'answer' && [401, 403, 429].includes(result.status)
+}
+
 function isRetryable(result: TryResult): boolean {
   if (result.kind === 'no_answer') return true
   if (result.status < 400) return false
   if (result.shouldRetry !== undefined) return result.shouldRetry
   if (result.isReplay === true) return false
   // A 409 without Retry-After reports a state that does not change by waiting.
-  if (result.retryAfterMs !== undefined || TRANSIENT_STATUSES.includes(result.status)) return true
+  if (result.retryAfterMs !== undefined || result.status === 429) return true
+  // Any of them may come from a proxy that lost the answer: 520 to 530 are common ones.
+  if (result.status >= 500) return true
   // The other 408, `operation-timed-out`, is the final answer of an operation that the service
   // abandoned.
   return result.status === 408 && result.problem === 'request-timeout'
@@ -95,7 +113,7 @@ function delayBefore(
   { baseDelayMs, maxDelayMs }: RetryPolicy,
   random: number,
 ): number {
-  const minimumMs = result.kind === 'answer' ? (result.retryAfterMs ?? 0) : 0
+  const minimumMs = result.retryAfterMs ?? 0
   const ceiling = Math.min(maxDelayMs, baseDelayMs * 2 ** Math.max(0, failures - 1))
   return Math.round(minimumMs + random * ceiling)
 }

@@ -1,5 +1,5 @@
 // The errors of a call: ApiError when the service answered with a problem, NoAnswerError when no
-// try got an answer.
+// try got an answer of the service.
 
 /** The service answered with a problem, as RFC 9457 or in Stripe's error format. */
 export class ApiError extends Error {
@@ -23,8 +23,9 @@ export class ApiError extends Error {
 }
 
 /**
- * The last try got no answer, so the operation may have been executed. To find out, make the same
- * call with the same key: the service executes the operation at most once.
+ * No try got an answer of the service that says what became of the operation, so it may have been
+ * executed. To find out, make the same call with the same key: the service executes the operation at
+ * most once. `cause` says what came instead.
  */
 export class NoAnswerError extends Error {
   override name = 'NoAnswerError'
@@ -36,10 +37,21 @@ export class NoAnswerError extends Error {
       idempotencyKey === undefined
         ? 'check whether the operation was executed'
         : `repeat the call with the same key, ${idempotencyKey}`
-    super(`no answer after ${tries === 1 ? '1 try' : `${tries} tries`}: ${advice}`, { cause })
+    const why = isOfClient(cause) ? ` (${cause.message})` : ''
+    super(`no answer after ${tries === 1 ? '1 try' : `${tries} tries`}${why}: ${advice}`, { cause })
     this.tries = tries
     this.idempotencyKey = idempotencyKey
   }
+}
+
+/** The message of another error, such as one of fetch, may have what was sent. */
+function isOfClient(cause: unknown): cause is Error {
+  return cause instanceof ApiError || cause instanceof ForeignAnswerError
+}
+
+/** Something else than the service answered: a proxy, a login page, another service. */
+export class ForeignAnswerError extends Error {
+  override name = 'ForeignAnswerError'
 }
 
 interface Problem {
@@ -57,7 +69,8 @@ export function readProblem(body: unknown): Problem {
   }
 }
 
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+/** The members of a JSON object; none of anything else. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 

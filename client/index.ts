@@ -42,9 +42,9 @@ type WithoutKey<Operation> = Operation extends {
     }
   : Operation
 
-type Paths = {
-  [Path in keyof paths]: {
-    [Method in keyof paths[Path]]: WithoutKey<paths[Path][Method]>
+type WithoutKeys<Schema> = {
+  [Path in keyof Schema]: {
+    [Method in keyof Schema[Path]]: WithoutKey<Schema[Path][Method]>
   }
 }
 
@@ -60,12 +60,16 @@ type CallKey<Operation> = Operation extends { parameters: { header: Key } }
 
 type MediaType = `${string}/${string}`
 
-type KeyedMethod<Method extends 'post' | 'delete'> = <
-  Path extends ClientPathsWithMethod<OpenClient<Paths>, Method>,
-  Init extends MaybeOptionalInit<Paths[Path], Method>,
+type KeyedMethod<
+  Schema extends object,
+  Method extends 'post' | 'delete',
+  Paths extends WithoutKeys<Schema> = WithoutKeys<Schema>,
+> = <
+  Path extends ClientPathsWithMethod<OpenClient<Paths>, Method> & keyof Schema,
+  Init extends MaybeOptionalInit<Paths[Path], Method & keyof Paths[Path]>,
 >(
   url: Path,
-  init: Init & CallKey<paths[Path][Method & keyof paths[Path]]>,
+  init: Init & CallKey<Schema[Path][Method & keyof Schema[Path]]>,
 ) => Promise<
   FetchResponse<
     Paths[Path][Method & keyof Paths[Path]] & Record<string | number, unknown>,
@@ -74,15 +78,21 @@ type KeyedMethod<Method extends 'post' | 'delete'> = <
   >
 >
 
-export interface Client extends Pick<OpenClient<Paths>, 'GET'> {
-  readonly POST: KeyedMethod<'post'>
-  readonly DELETE: KeyedMethod<'delete'>
+/** By default a tenant's. `Schema` are the paths of another document, such as the operators'. */
+export interface Client<Schema extends object = paths> extends Pick<
+  OpenClient<WithoutKeys<Schema>>,
+  'GET'
+> {
+  readonly POST: KeyedMethod<Schema, 'post'>
+  readonly DELETE: KeyedMethod<Schema, 'delete'>
 }
 
 /** Creates a client that retries safe calls, with the same key, until the answer is final. */
-export function createClient(settings: ClientSettings): Client {
+export function createClient<Schema extends object = paths>(
+  settings: ClientSettings,
+): Client<Schema> {
   const { baseUrl, apiKey, retry, fetch, headers } = settings
-  const client = openClient<Paths>({
+  const client = openClient<WithoutKeys<Schema>>({
     baseUrl,
     headers: mergeHeaders(headers, { authorization: `Bearer ${apiKey}` }),
     ...(fetch === undefined ? {} : { fetch }),
@@ -90,8 +100,8 @@ export function createClient(settings: ClientSettings): Client {
   client.use(retryMiddleware(retry))
   return {
     GET: client.GET,
-    POST: withKey(client.POST as UntypedMethod) as Client['POST'],
-    DELETE: withKey(client.DELETE as UntypedMethod) as Client['DELETE'],
+    POST: withKey(client.POST as UntypedMethod) as Client<Schema>['POST'],
+    DELETE: withKey(client.DELETE as UntypedMethod) as Client<Schema>['DELETE'],
   }
 }
 

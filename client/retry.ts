@@ -4,11 +4,14 @@ import type { Middleware } from 'openapi-fetch'
 import {
   decideRetry,
   isInProgress,
+  isTurnedAway,
+  mayHaveRun,
   type Decision,
   type RetryPolicy,
   type TryResult,
 } from './decide-retry.ts'
-import { NoAnswerError, readProblem } from './errors.ts'
+import { ApiError, NoAnswerError, readProblem } from './errors.ts'
+import { checkOwn } from './own-answers.ts'
 
 export interface RetryOptions extends Partial<RetryPolicy> {
   /** Called before the delay of each retry, for logs and metrics. */
@@ -44,7 +47,7 @@ interface Call {
 }
 
 type Try =
-  | { readonly result: TryResult; readonly response: Response }
+  | { readonly result: TryResult; readonly response: Response; readonly body: unknown }
   | { readonly result: TryResult; readonly cause: unknown }
 
 type Fetch = (request: Request) => Promise<Response>
@@ -73,15 +76,19 @@ async function readCall(request: Request, { deadlineMs }: RetryPolicy): Promise<
 async function retryUntilFinal(call: Call, fetch: Fetch, policy: Policy): Promise<Response> {
   const { idempotencyKey, request } = call
   let failures = 0
+  let isInDoubt = false
   for (let tries = 1; ; tries += 1) {
     const last = await tryOnce(call, fetch, policy)
     request.signal.throwIfAborted()
     if (!isInProgress(last.result)) failures += 1
     const decision = decide(call, last.result, failures, policy)
     if (!decision.retry) {
-      if ('response' in last) return last.response
-      throw new NoAnswerError(tries, idempotencyKey, last.cause)
+      if (!('response' in last)) throw new NoAnswerError(tries, idempotencyKey, last.cause)
+      const { response, body, result } = last
+      if (!isInDoubt || !isTurnedAway(result)) return response
+      throw new NoAnswerError(tries, idempotencyKey, new ApiError(body, response))
     }
+    isInDoubt ||= mayHaveRun(last.result)
     policy.onRetry?.({ idempotencyKey, after: last.result, delayMs: decision.delayMs })
     await pause(decision.delayMs, request.signal)
   }
@@ -96,24 +103,33 @@ function decide(call: Call, result: TryResult, failures: number, policy: Policy)
 
 /** Reads the whole body: a try whose answer is incomplete counts as a try without an answer. */
 async function tryOnce(call: Call, fetch: Fetch, policy: RetryPolicy): Promise<Try> {
-  const { request, body } = call
   const { signal, release } = startTryLimit(call, policy)
+  let retryAfterMs: number | undefined
   try {
-    const init = body === undefined ? { signal } : { signal, body }
-    const response = await fetch(new Request(request, init))
+    const response = await fetch(requestOf(call, signal))
+    retryAfterMs = readRetryAfter(response.headers.get('retry-after'), Date.now())
     const bytes = await response.arrayBuffer()
+    const body = parseJson(bytes)
+    checkOwn(call.request, response, body)
     const { status, statusText, headers } = response
     // The Response constructor rejects any body for a 204, even an empty one.
     const whole = bytes.byteLength === 0 ? null : bytes
     return {
-      result: readResult(response, bytes),
+      result: readResult(response, body, retryAfterMs),
       response: new Response(whole, { status, statusText, headers }),
+      body,
     }
   } catch (cause) {
-    return { result: { kind: 'no_answer' }, cause }
+    return { result: { kind: 'no_answer', retryAfterMs }, cause }
   } finally {
     release()
   }
+}
+
+/** A redirect is not followed: fetch would make a GET of a POST, and send it with the API key. */
+function requestOf({ request, body }: Call, signal: AbortSignal): Request {
+  const init = { signal, redirect: 'manual' } as const
+  return new Request(request, body === undefined ? init : { ...init, body })
 }
 
 /**
@@ -140,18 +156,22 @@ function startTryLimit(
   return { signal: controller.signal, release }
 }
 
-function readResult({ status, headers }: Response, body: ArrayBuffer): TryResult {
+function readResult(
+  { status, headers }: Response,
+  body: unknown,
+  retryAfterMs: number | undefined,
+): TryResult {
   const shouldRetryHeader = headers.get('stripe-should-retry')
   return {
     kind: 'answer',
     status,
-    retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
+    retryAfterMs,
     shouldRetry:
       shouldRetryHeader === 'true' || shouldRetryHeader === 'false'
         ? shouldRetryHeader === 'true'
         : undefined,
     isReplay: headers.get('idempotent-replayed') === 'true',
-    problem: status < 400 ? undefined : readProblem(parseJson(body)).problem,
+    problem: status < 400 ? undefined : readProblem(body).problem,
   }
 }
 
@@ -167,23 +187,21 @@ function parseJson(bytes: ArrayBuffer): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {
-    // Not from the service, for example a proxy's error page. The caller still gets the whole
-    // answer.
     return undefined
   }
 }
 
 /** Waits. Rejects with the caller's reason when the caller aborts. */
 async function pause(delayMs: number, caller: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>()
-  const timer = setTimeout(over.resolve, delayMs)
-  const stop = () => over.reject(caller.reason as Error)
-  caller.addEventListener('abort', stop, { once: true })
-  try {
-    caller.throwIfAborted()
-    await over.promise
-  } finally {
-    clearTimeout(timer)
-    caller.removeEventListener('abort', stop)
-  }
+  caller.throwIfAborted()
+  await new Promise<void>((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', end)
+      if (caller.aborted) reject(caller.reason as Error)
+      else resolve()
+    }
+    const timer = setTimeout(end, delayMs)
+    caller.addEventListener('abort', end)
+  })
 }

@@ -261,7 +261,7 @@ export interface paths {
         };
         /**
          * List ledger transactions
-         * @description Returns your ledger transactions, newest first.
+         * @description Returns your ledger transactions, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.
          */
         get: operations["listLedgerTransactions"];
         put?: never;
@@ -301,7 +301,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description Returns your events, newest first.
+         * @description Returns your events, newest first. An event is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -395,7 +395,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of a webhook endpoint
-         * @description Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events.
+         * @description Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events. After several rotations, the last three secrets that were replaced within 24 hours sign, too.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -453,7 +453,7 @@ export interface paths {
         };
         /**
          * List webhook deliveries
-         * @description Returns the deliveries of events to your webhook endpoints, newest first.
+         * @description Returns the deliveries of events to your webhook endpoints, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -564,877 +564,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/tenants": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List tenants
-         * @description Returns all tenants, newest first.
-         */
-        get: operations["listTenants"];
-        put?: never;
-        /**
-         * Create a tenant
-         * @description Creates a tenant together with its first API key. The secret of the key is returned only in this response.
-         */
-        post: operations["createTenant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/tenants/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a tenant
-         * @description Returns a tenant. `npm run tenants` changes its fees and its rules.
-         */
-        get: operations["getTenant"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/tenants/{id}/limits": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the limits of a tenant
-         * @description Returns the limits that apply to a tenant, and how much of them it uses.
-         */
-        get: operations["getTenantLimits"];
-        put?: never;
-        /**
-         * Change the limits of a tenant
-         * @description Sets the least length of the new idempotency keys of a tenant. It holds at once. `npm run tenants -- limits` changes the other limits.
-         */
-        post: operations["changeTenantLimits"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/tenants/{id}/keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the API keys of a tenant
-         * @description Returns the API keys of a tenant, newest first. Expired and revoked keys are included; secrets are not.
-         */
-        get: operations["listApiKeys"];
-        put?: never;
-        /**
-         * Create an API key
-         * @description Creates another API key for a tenant. The secret of the key is returned only in this response.
-         */
-        post: operations["addApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/tenants/{id}/customers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the customers of a tenant
-         * @description Returns the customers of the provider that a tenant may charge, in reverse order of their ids.
-         */
-        get: operations["listCustomers"];
-        put?: never;
-        /**
-         * Assign customers to a tenant
-         * @description Lets a tenant charge customers of the provider. Send it after you have created a customer at the provider. Repeating it changes nothing. A customer of another tenant moves only if `from` names that tenant; payments that were accepted before go on.
-         */
-        post: operations["assignCustomers"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/keys/{id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Rotate an API key
-         * @description Creates an API key with the same scopes that replaces this one. The old key continues to work for `grace_seconds`, so that clients can switch without an interruption. The secret of the new key is returned only in this response.
-         */
-        post: operations["rotateApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/keys/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke an API key
-         * @description Revokes an API key. A revoked key cannot be activated again.
-         */
-        delete: operations["revokeApiKey"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/overview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the overview
-         * @description Returns what the service does now: the figures of the alerts, rates, takeovers, and the processes that run. All viewers of an API process share one reading, which is at most a second old.
-         */
-        get: operations["getOverview"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/operations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List operations
-         * @description Returns the operations of all tenants that are not completed, newest first. Use it to find operations that need attention. With `payment`, `idempotency_key` or `provider_id`, and without `status`, it returns the completed ones, too. Several filters must all match.
-         */
-        get: operations["listOperations"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/operations/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve an operation
-         * @description Returns an operation together with its timeline: every attempt of every step.
-         */
-        get: operations["getOperation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/operations/{id}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resume an operation
-         * @description Resumes an operation that has stopped. The `resume_would` field of the operation states in advance what this does. A charge that may already have been made is never made a second time.
-         */
-        post: operations["resumeOperation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/operations/{id}/resolve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resolve an unknown outcome
-         * @description States what happened to an operation with status `unknown`. A worker then looks at the provider, and the answer is its verdict. If it happened, send the provider's id: the operation is completed if the provider shows it. If it did not happen, send the proof: the client may retry if the look-up finds nothing. What the look-up finds is recorded, even if it contradicts the claim. If the look-up fails, the claim is not acted on, unless you send `"unverified": true` within the time for which the provider remembers its keys. That needs two operators: the first request only makes a proposal, and a second operator must send the same body. With dual control, every request needs two. `GET /admin/actions` shows the claim and the verdict.
-         */
-        post: operations["resolveOperation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/idempotency-keys/{id}/response": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Drop a stored response
-         * @description Deletes the stored response of a completed operation, for example because it contains personal data that must be erased. The idempotency key stays used: a retry is answered with the problem `response-dropped` and executes nothing.
-         */
-        delete: operations["dropStoredResponse"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/dead-letters": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List dead letters
-         * @description Returns the jobs that used up their retries, newest first.
-         */
-        get: operations["listDeadLetters"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/dead-letters/redrive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Redrive dead letters
-         * @description Retries jobs that used up their retries. Each dead letter is handled in its own transaction, so some may be redriven while others are kept. A payment or refund that has failed is made now, although its client was told that it failed.
-         */
-        post: operations["redriveDeadLetters"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/reconciliations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List reconciliations
-         * @description Returns the reconciliations, newest first.
-         */
-        get: operations["listReconciliations"];
-        put?: never;
-        /**
-         * Request a reconciliation
-         * @description Compares our records of a period of time with the provider's. A worker does the comparison, repairs what it can and opens a finding for each remaining difference. If a reconciliation of the same period is in progress, that one is returned.
-         */
-        post: operations["requestReconciliation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/reconciliations/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a reconciliation
-         * @description Returns a reconciliation with a page of its findings. The query parameters apply to the findings.
-         */
-        get: operations["getReconciliation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/findings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List findings
-         * @description Returns the problems that the service could not repair by itself and that need a person, newest first.
-         */
-        get: operations["listFindings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/findings/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a finding
-         * @description Returns a finding with its evidence: our record beside that of the provider.
-         */
-        get: operations["getFinding"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/findings/{id}/resolve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resolve a finding
-         * @description Closes a finding after a person has dealt with it, and stores a note about it.
-         */
-        post: operations["resolveFinding"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/actions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the audit trail
-         * @description Returns what operators did, newest first. Refused requests are included, with the type of the problem.
-         */
-        get: operations["listActions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/providers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the providers
-         * @description Returns the payment providers that this version knows, and what each promises and can do. Whether the workers have the keys of one is not said here: see `npm run doctor`.
-         */
-        get: operations["listProviders"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Retrieve the session */
-        get: operations["getSession"];
-        put?: never;
-        /**
-         * Log in
-         * @description Exchanges an operator key for the cookie of a session. The cookie authenticates requests to `/admin`, too. The session ends when it is idle for too long, after twelve hours, and when the key is removed from the settings.
-         */
-        post: operations["logIn"];
-        /**
-         * Log out
-         * @description Ends the session, in every process.
-         */
-        delete: operations["logOut"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/live": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Watch what happens
-         * @description Sends server-sent events until the client disconnects or the session ends. `unfinished` has all operations that wait or run, and all unknown ones, when they have changed. `changed` has the ids of operations that have become idle, so that lists which show them are stale. `end` is the last event: its `reason` is `session` or `shutdown`.
-         */
-        get: operations["watchLive"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Open the console
-         * @description Returns the HTML page of the console.
-         */
-        get: operations["getConsole"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/app/{file}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Retrieve a file of the console */
-        get: operations["getConsoleFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/packages/{file}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Retrieve a package of the console */
-        get: operations["getConsolePackage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/break/kill": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Kill a process
-         * @description Ends a process by SIGKILL. The launcher starts it again. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        post: operations["breakKill"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/break/faults": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the faults that wait
-         * @description Returns the faults that have not struck as often as they should. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        get: operations["listBreakFaults"];
-        put?: never;
-        /**
-         * Inject a fault
-         * @description Makes the next matching calls to the stand-in fail. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        post: operations["breakFault"];
-        /**
-         * Remove all faults
-         * @description Removes the faults that have not struck yet. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        delete: operations["breakClearFaults"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/break/traffic": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Start traffic
-         * @description Makes payments of the demo tenant for a while, each repeated with its idempotency key until it has a final answer. It replaces traffic that runs. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        post: operations["breakTraffic"];
-        /**
-         * Stop traffic
-         * @description Makes no more payments, and repeats none. The service completes those that it has accepted. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        delete: operations["breakStopTraffic"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/break/pay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Make one payment
-         * @description Makes a payment of the demo tenant of USD 19.99 with the idempotency key, and returns the answer of the service to it. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        post: operations["breakPay"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/console/break/counts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Compare charges with payments
-         * @description Counts the charges at the stand-in, and the payments here. It exists only with the stand-in of `npm start`, and needs a session of the console.
-         */
-        get: operations["getBreakCounts"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/payments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List payments of tenants
-         * @description Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at 100000 payments at most to find those of a status, a currency or an amount, and at 1000 stuck ones; `searched_to` says when it ended there. No payment has its client secret.
-         */
-        get: operations["listTenantPayments"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/payments/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a payment of a tenant
-         * @description Returns a payment of any tenant with its life: its operations and their attempts, its events and their deliveries, its entries in the ledger, its refunds and its disputes.
-         */
-        get: operations["getTenantPayment"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook-endpoints": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List webhook endpoints of tenants
-         * @description Returns the webhook endpoints of all tenants, newest first, without their secrets.
-         */
-        get: operations["listTenantWebhookEndpoints"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook-endpoints/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a webhook endpoint of a tenant
-         * @description Returns a webhook endpoint of any tenant, without its secret.
-         */
-        get: operations["getTenantWebhookEndpoint"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook-endpoints/{id}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Replay failed webhooks of a tenant
-         * @description Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to 500 deliveries.
-         */
-        post: operations["replayTenantWebhooks"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook-deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List webhook deliveries of tenants
-         * @description Returns the deliveries of events to the endpoints of all tenants, newest first.
-         */
-        get: operations["listTenantWebhookDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook-deliveries/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Retrieve a webhook delivery of a tenant
-         * @description Returns a delivery of any tenant, with its attempts.
-         */
-        get: operations["getTenantWebhookDelivery"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook-deliveries/{id}/redeliver": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Redeliver a webhook of a tenant
-         * @description Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.
-         */
-        post: operations["redeliverTenantWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/provider/webhooks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Receive an event of Stripe
-         * @description Receives a webhook of Stripe. The signature authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service is configured with the secret of the webhook.
-         */
-        post: operations["receiveProviderEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/provider/webhooks/braintree": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Receive an event of Braintree
-         * @description Receives a webhook of Braintree. The signature in the form authenticates the sender. The event is stored and acknowledged first, and applied afterwards. The endpoint exists only when the service has the keys of Braintree.
-         */
-        post: operations["receiveBraintreeEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/": {
         parameters: {
             query?: never;
@@ -1447,46 +576,6 @@ export interface paths {
          * @description Returns an HTML page for browsers with links to the console and to this document. Other clients get the problem of a path that does not exist.
          */
         get: operations["getStart"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/healthz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check health
-         * @description Answers as long as the process is running. It does not check the database.
-         */
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/readyz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check readiness
-         * @description Reports whether the process should receive traffic: the database can be reached over sessions of its own, it has the schema of this version, and the process is not shutting down.
-         */
-        get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1521,7 +610,7 @@ export interface paths {
         };
         /**
          * Browse this document
-         * @description Returns an HTML page that shows the OpenAPI document.
+         * @description Returns an HTML page that lists the operations, with a link to the page of each.
          */
         get: operations["getDocs"];
         put?: never;
@@ -1532,15 +621,18 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/docs/{file}": {
+    "/docs/{page}": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Retrieve a file of the documentation page */
-        get: operations["getDocsFile"];
+        /**
+         * Browse one operation
+         * @description Returns the page of an operation, or the style sheet of the pages.
+         */
+        get: operations["getDocsPage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1571,7 +663,7 @@ export interface paths {
     };
 }
 export interface webhooks {
-    "payment.created": {
+    event: {
         parameters: {
             query?: never;
             header?: never;
@@ -1581,530 +673,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * payment.created
-         * @description Sent when the event `payment.created` happens to a payment.
+         * An event
+         * @description Sent when an event happens of a type that the endpoint has chosen.
          */
-        post: operations["onPaymentCreated"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.processing": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.processing
-         * @description Sent when the event `payment.processing` happens to a payment.
-         */
-        post: operations["onPaymentProcessing"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.requires_action": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.requires_action
-         * @description Sent when the event `payment.requires_action` happens to a payment.
-         */
-        post: operations["onPaymentRequiresAction"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.requires_capture": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.requires_capture
-         * @description Sent when the event `payment.requires_capture` happens to a payment.
-         */
-        post: operations["onPaymentRequiresCapture"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.unknown": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.unknown
-         * @description Sent when the event `payment.unknown` happens to a payment.
-         */
-        post: operations["onPaymentUnknown"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.failed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.failed
-         * @description Sent when the event `payment.failed` happens to a payment.
-         */
-        post: operations["onPaymentFailed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.succeeded": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.succeeded
-         * @description Sent when the event `payment.succeeded` happens to a payment.
-         */
-        post: operations["onPaymentSucceeded"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.declined": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.declined
-         * @description Sent when the event `payment.declined` happens to a payment.
-         */
-        post: operations["onPaymentDeclined"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.canceled": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.canceled
-         * @description Sent when the event `payment.canceled` happens to a payment.
-         */
-        post: operations["onPaymentCanceled"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.authorization_expiring": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.authorization_expiring
-         * @description Sent when the event `payment.authorization_expiring` happens to a payment.
-         */
-        post: operations["onPaymentAuthorizationExpiring"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "payment.early_fraud_warning": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * payment.early_fraud_warning
-         * @description Sent when the event `payment.early_fraud_warning` happens to a payment.
-         */
-        post: operations["onPaymentEarlyFraudWarning"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.created": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.created
-         * @description Sent when the event `refund.created` happens to a refund.
-         */
-        post: operations["onRefundCreated"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.processing": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.processing
-         * @description Sent when the event `refund.processing` happens to a refund.
-         */
-        post: operations["onRefundProcessing"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.unknown": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.unknown
-         * @description Sent when the event `refund.unknown` happens to a refund.
-         */
-        post: operations["onRefundUnknown"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.pending": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.pending
-         * @description Sent when the event `refund.pending` happens to a refund.
-         */
-        post: operations["onRefundPending"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.requires_action": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.requires_action
-         * @description Sent when the event `refund.requires_action` happens to a refund.
-         */
-        post: operations["onRefundRequiresAction"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.succeeded": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.succeeded
-         * @description Sent when the event `refund.succeeded` happens to a refund.
-         */
-        post: operations["onRefundSucceeded"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.failed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.failed
-         * @description Sent when the event `refund.failed` happens to a refund.
-         */
-        post: operations["onRefundFailed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.declined": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.declined
-         * @description Sent when the event `refund.declined` happens to a refund.
-         */
-        post: operations["onRefundDeclined"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "refund.canceled": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.canceled
-         * @description Sent when the event `refund.canceled` happens to a refund.
-         */
-        post: operations["onRefundCanceled"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "dispute.created": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * dispute.created
-         * @description Sent when the event `dispute.created` happens to a dispute.
-         */
-        post: operations["onDisputeCreated"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "dispute.updated": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * dispute.updated
-         * @description Sent when the event `dispute.updated` happens to a dispute.
-         */
-        post: operations["onDisputeUpdated"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "dispute.funds_withdrawn": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * dispute.funds_withdrawn
-         * @description Sent when the event `dispute.funds_withdrawn` happens to a dispute.
-         */
-        post: operations["onDisputeFundsWithdrawn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "dispute.funds_reinstated": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * dispute.funds_reinstated
-         * @description Sent when the event `dispute.funds_reinstated` happens to a dispute.
-         */
-        post: operations["onDisputeFundsReinstated"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "dispute.closed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * dispute.closed
-         * @description Sent when the event `dispute.closed` happens to a dispute.
-         */
-        post: operations["onDisputeClosed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "webhook_endpoint.disabled": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * webhook_endpoint.disabled
-         * @description Sent when the event `webhook_endpoint.disabled` happens to a webhook endpoint.
-         */
-        post: operations["onWebhookEndpointDisabled"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "webhook_endpoint.test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * webhook_endpoint.test
-         * @description Sent when the event `webhook_endpoint.test` happens to a webhook endpoint.
-         */
-        post: operations["onWebhookEndpointTest"];
+        post: operations["onEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2115,29 +687,19 @@ export interface webhooks {
 export interface components {
     schemas: {
         CreatePayment: {
-            /**
-             * @description The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount there by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
-             * @example 1999
-             */
-            amount: number;
-            /**
-             * @description The ISO 4217 code of the currency, in lower case.
-             * @example usd
-             */
+            /** @description The amount, such as 1999 for 19.99 usd. In digits only: `1e3` and `1000.0` are refused. */
+            amount: components["schemas"]["ChargeAmount"];
+            /** @description The ISO 4217 code of the currency, in lower case. */
             currency: string;
-            /**
-             * @description The id of the provider's payment method: of the first provider of the tenant that takes the currency. Never a card number. A saved payment method needs the customer that owns it. Required without `payment_methods`.
-             * @example pm_card_visa
-             */
+            /** @description The id of the provider's payment method: of the first provider of the tenant that takes the currency. Never a card number. A saved payment method needs the customer that owns it. Required without `payment_methods`. */
             payment_method?: string | null;
-            /** @description Instead of `payment_method`: a payment method for each provider that may charge, by its name. The payment goes to the first provider of the tenant that takes the currency and has one here. If that provider is proved to have executed nothing, for example because it cannot be reached, the payment moves once to the next one. A payment with a `customer` does not move. */
+            /** @description Instead of `payment_method`: a payment method for each provider that may charge, by its name. The payment goes to the first provider of the tenant that takes its currency and amount, and has one here. If that provider is proved to have executed nothing, for example because it cannot be reached, the payment moves once to the next one. A payment with a `customer` does not move. */
             payment_methods?: {
                 stripe?: string | null;
                 braintree?: string | null;
             } | null;
             /**
-             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
-             * @default automatic
+             * @description When the amount is captured. `automatic`, the default: as soon as the card is authorized. `manual`: by a later capture request.
              * @enum {string}
              */
             capture_method?: "automatic" | "manual";
@@ -2145,33 +707,41 @@ export interface components {
             customer?: string | null;
             /** @description Free text, for people. */
             description?: string | null;
-            /**
-             * @description Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, also with another key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.
-             * @example order-1042
-             */
+            /** @description Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, also with another key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person. */
             reference?: string | null;
             /** @description Key-value pairs to store with the payment. */
             metadata?: {
                 [key: string]: string;
             } | null;
+            /** @description Whether the customer is absent, as for a renewal with a saved payment method. A payment that would need authentication is then declined with the code `authentication_required`, instead of waiting in `requires_action`. False by default. */
+            off_session?: boolean | null;
+            /** @description Where the provider sends a customer back who had to leave your page to authenticate: a page, or a URL with the scheme of an app. By default the page that the operator has set (`PAYMENT_RETURN_URL`). */
+            return_url?: string | null;
         };
+        /** @description In the smallest unit of the currency, as at Stripe, whichever provider charges it: with two decimals, without any in `bif`, `clp`, `djf`, `gnf`, `jpy`, `kmf`, `krw`, `mga`, `pyg`, `rwf`, `vnd`, `vuv`, `xaf`, `xof`, `xpf`, and with three in `bhd`, `jod`, `kwd`, `omr`, `tnd`. See docs/currencies.md. The largest amount is 99999999; in `cop` 9999999999, `huf` 9999999999, `idr` 999999999999, `inr` 999999999, `jpy` 9999999999, `lbp` 99999999999. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10; at Braintree: `isk` 100, `lak` 100, `ugx` 100. The smallest amount at Stripe by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount. */
+        ChargeAmount: number;
         CapturePayment: {
-            /** @description The amount to capture, in minor units. By default all of it; the rest is released. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
-            amount?: number;
+            /** @description The amount to capture. By default all of it; the rest is released. */
+            amount?: components["schemas"]["PartAmount"];
         };
+        /** @description In the smallest unit of the currency, as at Stripe, whichever provider charges it: with two decimals, without any in `bif`, `clp`, `djf`, `gnf`, `jpy`, `kmf`, `krw`, `mga`, `pyg`, `rwf`, `vnd`, `vuv`, `xaf`, `xof`, `xpf`, and with three in `bhd`, `jod`, `kwd`, `omr`, `tnd`. See docs/currencies.md. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10; at Braintree: `isk` 100, `lak` 100, `ugx` 100. */
+        PartAmount: number;
         CancelPayment: {
-            /** @description The reason, which is sent to the provider. */
-            reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned") | null;
+            /**
+             * @description The reason, which is sent to the provider.
+             * @enum {string|null}
+             */
+            reason?: "duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | null;
         };
         CreateRefund: {
-            /** @description The amount to refund, in minor units. By default all that is left. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. */
-            amount?: number;
-            /** @description The reason, which is sent to the provider. */
-            reason?: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
+            /** @description The amount to refund. By default all that is left. */
+            amount?: components["schemas"]["PartAmount"];
             /**
-             * @description Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, also with another key or for another payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.
-             * @example return-77
+             * @description The reason, which is sent to the provider.
+             * @enum {string|null}
              */
+            reason?: "duplicate" | "fraudulent" | "requested_by_customer" | null;
+            /** @description Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, also with another key or for another payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person. */
             reference?: string | null;
             /** @description Key-value pairs to store with the refund. */
             metadata?: {
@@ -2179,36 +749,24 @@ export interface components {
             } | null;
         };
         AdjustPayment: {
-            /**
-             * @description The new amount to hold, in minor units. At Stripe, in some currencies it must be a multiple: `isk` 100, `ugx` 100, `bhd` 10, `jod` 10, `kwd` 10, `omr` 10, `tnd` 10. The smallest amount there by currency: `aed` 200, `ars` 50, `aud` 50, `brl` 50, `cad` 50, `chf` 50, `cop` 50, `czk` 1500, `dkk` 250, `eur` 50, `gbp` 30, `hkd` 400, `huf` 17500, `idr` 50, `ils` 50, `inr` 50, `jpy` 50, `krw` 50, `mxn` 1000, `myr` 200, `nok` 300, `nzd` 50, `php` 50, `pln` 200, `ron` 200, `rub` 50, `sek` 300, `sgd` 50, `thb` 1000, `usd` 50, `zar` 50. Other currencies have no minimum here, but the provider may decline a small amount.
-             * @example 1999
-             */
-            amount: number;
+            /** @description The new amount to hold. */
+            amount: components["schemas"]["ChargeAmount"];
         };
         CreateWebhookEndpoint: {
-            /**
-             * @description The URL to send events to. It must use https and resolve to an address on the public internet.
-             * @example https://merchant.example/webhooks
-             */
+            /** @description The URL to send events to. It must use https and resolve to an address on the public internet. */
             url: string;
-            /**
-             * @description The types of events to send. The default, `*`, stands for every type, including types of later versions.
-             * @default [
-             *       "*"
-             *     ]
-             */
-            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
+            /** @description The types of events to send. The default, `*`, stands for every type, including types of later versions. */
+            event_types?: components["schemas"]["WantedEventType"][];
             /** @description Free text, for people. */
             description?: string | null;
         };
+        /** @enum {string} */
+        WantedEventType: "*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled";
         UpdateWebhookEndpoint: {
-            /**
-             * @description The URL to send events to. It must use https and resolve to an address on the public internet.
-             * @example https://merchant.example/webhooks
-             */
+            /** @description The URL to send events to. It must use https and resolve to an address on the public internet. */
             url?: string;
             /** @description The types of events to send. They replace the previous ones. `*` stands for every type, including types of later versions. */
-            event_types?: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
+            event_types?: components["schemas"]["WantedEventType"][];
             /** @description Free text, for people. */
             description?: string | null;
             /** @description Whether the endpoint is disabled. No events are sent to a disabled endpoint, and deliveries that wait for it fail when their next attempt is due. */
@@ -2218,182 +776,13 @@ export interface components {
             /**
              * Format: date-time
              * @description Only deliveries of events that happened at this time or later. A time in RFC 3339.
-             * @example 2026-01-31T12:00:00Z
              */
             since: string;
         };
         CancelIdempotencyKey: Record<string, never>;
-        CreateTenant: {
-            /** @description A name for people. It does not have to be unique. */
-            name: string;
-            /**
-             * @description What the key may be used for. The default, `*`, grants every scope, including scopes of later versions.
-             * @default [
-             *       "*"
-             *     ]
-             */
-            scopes?: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
-        };
-        ChangeTenantLimits: {
-            /** @description The least number of characters of a new idempotency key. Null resets it to the setting of the service. A retry with a shorter key that is stored is served. */
-            key_length_min: number | null;
-        };
-        AddApiKey: {
-            /**
-             * @description What the key may be used for. The default, `*`, grants every scope, including scopes of later versions.
-             * @default [
-             *       "*"
-             *     ]
-             */
-            scopes?: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
-        };
-        AssignCustomers: {
-            /** @description The provider's ids of the customers. One that the tenant already has stays as it is. */
-            customers: string[];
-            /** @description The tenant from which customers may be taken. Without it, a customer of another tenant is refused. */
-            from?: string;
-        };
-        RotateApiKey: {
-            /**
-             * @description The number of seconds for which the old key continues to work.
-             * @default 86400
-             */
-            grace_seconds?: number;
-        };
-        ResolveOperation: {
-            /** @constant */
-            outcome: "happened";
-            /** @description The provider's id of the payment intent or refund. A worker looks it up and completes the operation with it. */
-            provider_id: string;
-            /** @description How you know that it happened. It is stored in the audit trail. */
-            note: string;
-        } | {
-            /** @constant */
-            outcome: "did_not_happen";
-            /** @description What proves that it did not happen. It is stored in the audit trail. */
-            proof: string;
-            /** @description Whether to act on the claim even if the look-up at the provider fails. This needs the same request of a second operator, and is refused after the time for which the provider remembers its keys. */
-            unverified?: boolean;
-        };
-        RedriveDeadLetters: {
-            /**
-             * @description The queue of dead letters.
-             * @enum {string}
-             */
-            queue: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-            /** @description The ids of the dead letters to redrive. Defaults to the 100 oldest. */
-            ids?: string[];
-        };
-        RequestReconciliation: {
-            /** @description The beginning of the period, inclusive. */
-            from: string;
-            /** @description The end of the period, exclusive. */
-            to: string;
-            /** @description The provider; by default that of the service. */
-            provider?: ("stripe" | "braintree") | null;
-        };
-        ResolveFinding: {
-            /** @description What was done about the finding. It is stored with the finding and in the audit trail. */
-            note: string;
-        };
-        LogIn: {
-            /** @description The operator key of the person who logs in. */
-            key: string;
-        };
-        BreakKillRequest: {
-            /**
-             * @description The process that ends by SIGKILL.
-             * @enum {string}
-             */
-            process: "worker" | "api" | "webhooks";
-        };
-        BreakFaultRequest: {
-            /** @description The name of a fault of the stand-in: see docs/stripe-stand-in.md. */
-            fault: string;
-            /**
-             * @description Which requests get the fault. By default all.
-             * @default {}
-             */
-            match?: {
-                /** @enum {string} */
-                method?: "GET" | "POST";
-                /** @description `*` stands for any characters. */
-                path?: string;
-                payment_method?: string;
-                nth?: number;
-            };
-            /**
-             * @description How many requests get it.
-             * @default 1
-             */
-            times?: number;
-            delay_ms?: number;
-        };
-        BreakTrafficRequest: {
-            payments_per_second: number;
-            seconds: number;
-        };
-        BreakPaymentRequest: {
-            /** @description The idempotency key. The request is always the same otherwise, so that the same key repeats it. */
-            key: string;
-            /**
-             * @description A payment method of the stand-in: see docs/stripe-stand-in.md.
-             * @default pm_card_visa
-             */
-            payment_method?: string;
-            /**
-             * @description Whether the service answers at once. By default it waits 3 seconds for the result.
-             * @default false
-             */
-            respond_async?: boolean;
-        };
-        /**
-         * @description An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.
-         * @example {
-         *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "event",
-         *       "type": "payment.succeeded",
-         *       "data": {
-         *         "object": {
-         *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *           "object": "payment",
-         *           "amount": 1999,
-         *           "amount_captured": 1999,
-         *           "amount_refunded": 0,
-         *           "currency": "usd",
-         *           "status": "succeeded",
-         *           "capture_method": "automatic",
-         *           "payment_method": "pm_card_visa",
-         *           "customer": null,
-         *           "description": null,
-         *           "reference": "order-1042",
-         *           "metadata": {
-         *             "order": "1042"
-         *           },
-         *           "failure": null,
-         *           "cancellation_reason": null,
-         *           "capture_before": "2026-01-31T12:00:00.000Z",
-         *           "provider": {
-         *             "name": "stripe",
-         *             "payment_id": "pi_3SZ0001"
-         *           },
-         *           "created_at": "2026-01-31T12:00:00.000Z"
-         *         }
-         *       },
-         *       "request": {
-         *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
+        Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"] | components["schemas"]["WebhookEndpointEvent"];
+        /** @description An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute. */
         PaymentEvent: {
-            /**
-             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "event";
             /**
              * @description What happened.
              * @enum {string}
@@ -2402,74 +791,29 @@ export interface components {
             data: {
                 object: components["schemas"]["Payment"];
             };
-            request: {
-                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
-                idempotency_key: string | null;
-            };
+        } & (components["schemas"]["EventBase"] & {
             /**
-             * Format: date-time
-             * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
-            created_at: string;
-        };
-        /**
-         * @example {
-         *       "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "payment",
-         *       "amount": 1999,
-         *       "amount_captured": 1999,
-         *       "amount_refunded": 0,
-         *       "currency": "usd",
-         *       "status": "succeeded",
-         *       "capture_method": "automatic",
-         *       "payment_method": "pm_card_visa",
-         *       "customer": null,
-         *       "description": null,
-         *       "reference": "order-1042",
-         *       "metadata": {
-         *         "order": "1042"
-         *       },
-         *       "failure": null,
-         *       "cancellation_reason": null,
-         *       "capture_before": "2026-01-31T12:00:00.000Z",
-         *       "provider": {
-         *         "name": "stripe",
-         *         "payment_id": "pi_3SZ0001"
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
+            type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning";
+        });
+        EvtId: string;
         Payment: {
-            /**
-             * @description The id of the payment.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+            /** @description The id of the payment. */
+            id: components["schemas"]["PayId"];
             /** @constant */
             object: "payment";
-            /**
-             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description The amount of the payment, in the smallest unit of the currency, such as cents. */
             amount: number;
-            /**
-             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description The amount that was captured, in the smallest unit of the currency, such as cents. */
             amount_captured: number;
-            /**
-             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description The amount that was refunded, in the smallest unit of the currency, such as cents. */
             amount_refunded: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
+            /** @description Three-letter ISO 4217 currency code, in lower case. */
             currency: string;
             /**
-             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
+             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped, and it is proved, or stated by operators, that it charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
              * @enum {string}
              */
             status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
@@ -2484,14 +828,9 @@ export interface components {
             customer: string | null;
             /** @description Free text, for people. */
             description: string | null;
-            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
-            reference?: string | null;
-            /**
-             * @description The key-value pairs that you stored with the object.
-             * @example {
-             *       "order": "1042"
-             *     }
-             */
+            /** @description Your own name of the payment. */
+            reference: string | null;
+            /** @description The key-value pairs that you stored with the object. */
             metadata: {
                 [key: string]: string;
             };
@@ -2503,9 +842,16 @@ export interface components {
                 client_secret: string | null;
             };
             failure: components["schemas"]["Failure"] | null;
-            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
-            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
-            capture_before?: string | null;
+            /**
+             * @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known.
+             * @enum {string|null}
+             */
+            cancellation_reason: "duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired" | null;
+            /**
+             * Format: date-time
+             * @description When the provider releases the held amount, unless it is captured before. Null while nothing was held, and when the provider does not say.
+             */
+            capture_before: string | null;
             provider: {
                 /** @description The name of the provider. */
                 name: string;
@@ -2515,18 +861,12 @@ export interface components {
             /**
              * Format: date-time
              * @description When the payment was requested.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            idempotency?: components["schemas"]["Idempotency"];
         };
-        /**
-         * @description Why the payment or refund was declined or failed, as the provider states it.
-         * @example {
-         *       "code": "card_declined",
-         *       "decline_code": "generic_decline",
-         *       "message": "Declined."
-         *     }
-         */
+        PayId: string;
+        /** @description Why the payment or refund was declined or failed, as the provider states it. */
         Failure: {
             /** @description The provider's error code. */
             code: string;
@@ -2535,41 +875,18 @@ export interface components {
             /** @description A message for people. */
             message: string;
         };
-        /**
-         * @description An event about a refund. `data.object` is the refund as it was when the event happened.
-         * @example {
-         *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "event",
-         *       "type": "refund.succeeded",
-         *       "data": {
-         *         "object": {
-         *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *           "object": "refund",
-         *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *           "amount": 500,
-         *           "currency": "usd",
-         *           "status": "succeeded",
-         *           "reason": "requested_by_customer",
-         *           "reference": "return-77",
-         *           "metadata": {},
-         *           "failure": null,
-         *           "created_at": "2026-01-31T12:00:00.000Z"
-         *         }
-         *       },
-         *       "request": {
-         *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
-        RefundEvent: {
+        /** @description Present in answers to requests with an idempotency key: with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
+        Idempotency: {
+            /** @description Whether this is the stored response of an earlier request with the same key. */
+            replayed: boolean;
             /**
-             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+             * Format: date-time
+             * @description When the idempotency key expires. While its operation is in progress, it does not expire.
              */
-            id: string;
-            /** @constant */
-            object: "event";
+            key_expires_at: string;
+        };
+        /** @description An event about a refund. `data.object` is the refund as it was when the event happened. */
+        RefundEvent: {
             /**
              * @description What happened.
              * @enum {string}
@@ -2578,70 +895,37 @@ export interface components {
             data: {
                 object: components["schemas"]["Refund"];
             };
-            request: {
-                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
-                idempotency_key: string | null;
-            };
+        } & (components["schemas"]["EventBase"] & {
             /**
-             * Format: date-time
-             * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
-            created_at: string;
-        };
-        /**
-         * @example {
-         *       "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "refund",
-         *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "amount": 500,
-         *       "currency": "usd",
-         *       "status": "succeeded",
-         *       "reason": "requested_by_customer",
-         *       "reference": "return-77",
-         *       "metadata": {},
-         *       "failure": null,
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
+            type: "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled";
+        });
         Refund: {
-            /**
-             * @description The id of the refund.
-             * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+            /** @description The id of the refund. */
+            id: components["schemas"]["ReId"];
             /** @constant */
             object: "refund";
-            /**
-             * @description The payment that is refunded.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            payment: string;
-            /**
-             * @description The amount of the refund, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description The payment that is refunded. */
+            payment: components["schemas"]["PayId"];
+            /** @description The amount of the refund, in the smallest unit of the currency, such as cents. */
             amount: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
+            /** @description Three-letter ISO 4217 currency code, in lower case. */
             currency: string;
             /**
-             * @description The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.
+             * @description The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved, or stated by operators, that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.
              * @enum {string}
              */
             status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
-            /** @description The reason for the refund. */
-            reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
-            /** @description Your own name of the refund. Absent from responses that an earlier version has stored. */
-            reference?: string | null;
             /**
-             * @description The key-value pairs that you stored with the object.
-             * @example {
-             *       "order": "1042"
-             *     }
+             * @description The reason for the refund.
+             * @enum {string|null}
              */
+            reason: "duplicate" | "fraudulent" | "requested_by_customer" | null;
+            /** @description Your own name of the refund. */
+            reference: string | null;
+            /** @description The key-value pairs that you stored with the object. */
             metadata: {
                 [key: string]: string;
             };
@@ -2649,51 +933,13 @@ export interface components {
             /**
              * Format: date-time
              * @description When the refund was requested.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
+            idempotency?: components["schemas"]["Idempotency"];
         };
-        /**
-         * @description An event about a dispute. `data.object` is the dispute as it was when the event happened.
-         * @example {
-         *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "event",
-         *       "type": "dispute.created",
-         *       "data": {
-         *         "object": {
-         *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *           "object": "dispute",
-         *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *           "amount": 1999,
-         *           "amount_withdrawn": 1999,
-         *           "amount_reinstated": 0,
-         *           "currency": "usd",
-         *           "fee": 1500,
-         *           "fee_currency": "usd",
-         *           "reason": "fraudulent",
-         *           "status": "needs_response",
-         *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
-         *           "provider": {
-         *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-         *           },
-         *           "opened_at": "2026-01-31T12:00:00.000Z",
-         *           "created_at": "2026-01-31T12:00:00.000Z"
-         *         }
-         *       },
-         *       "request": {
-         *         "idempotency_key": null
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
+        ReId: string;
+        /** @description An event about a dispute. `data.object` is the dispute as it was when the event happened. */
         DisputeEvent: {
-            /**
-             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "event";
             /**
              * @description What happened.
              * @enum {string}
@@ -2702,70 +948,27 @@ export interface components {
             data: {
                 object: components["schemas"]["Dispute"];
             };
-            request: {
-                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
-                idempotency_key: string | null;
-            };
+        } & (components["schemas"]["EventBase"] & {
             /**
-             * Format: date-time
-             * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
-            created_at: string;
-        };
-        /**
-         * @example {
-         *       "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "dispute",
-         *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "amount": 1999,
-         *       "amount_withdrawn": 1999,
-         *       "amount_reinstated": 0,
-         *       "currency": "usd",
-         *       "fee": 1500,
-         *       "fee_currency": "usd",
-         *       "reason": "fraudulent",
-         *       "status": "needs_response",
-         *       "evidence_due_at": "2026-01-31T12:00:00.000Z",
-         *       "provider": {
-         *         "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-         *       },
-         *       "opened_at": "2026-01-31T12:00:00.000Z",
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
+            type: "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed";
+        });
         Dispute: {
-            /**
-             * @description The id of the dispute.
-             * @example dp_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+            /** @description The id of the dispute. */
+            id: components["schemas"]["DpId"];
             /** @constant */
             object: "dispute";
-            /**
-             * @description The payment that is disputed.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            payment: string;
-            /**
-             * @description The disputed amount, which can be lower or higher than the amount of the payment, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description The payment that is disputed. */
+            payment: components["schemas"]["PayId"];
+            /** @description The disputed amount, which can be lower or higher than the amount of the payment, in the smallest unit of the currency, such as cents. */
             amount: number;
-            /**
-             * @description What the dispute has taken from the balance, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description What the dispute has taken from the balance, in the smallest unit of the currency, such as cents. */
             amount_withdrawn: number;
-            /**
-             * @description What it has given back, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
+            /** @description What it has given back, in the smallest unit of the currency, such as cents. */
             amount_reinstated: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
+            /** @description Three-letter ISO 4217 currency code, in lower case. */
             currency: string;
             /** @description The provider's fees for it, less those that came back, in minor units. */
             fee: number;
@@ -2778,6 +981,10 @@ export interface components {
              * @enum {string}
              */
             status: "warning_needs_response" | "warning_under_review" | "warning_closed" | "needs_response" | "under_review" | "appeal_needs_response" | "appeal_under_review" | "won" | "lost" | "prevented";
+            /**
+             * Format: date-time
+             * @description Until when the provider accepts evidence.
+             */
             evidence_due_at: string | null;
             provider: {
                 /** @description The provider's id of the dispute. */
@@ -2786,46 +993,17 @@ export interface components {
             /**
              * Format: date-time
              * @description When the dispute was opened at the provider.
-             * @example 2026-01-31T12:00:00.000Z
              */
             opened_at: string;
             /**
              * Format: date-time
              * @description When the service learned of it.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
         };
-        /**
-         * @description An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `webhook_endpoint.test`: you have requested a test. `data.object` has no URL.
-         * @example {
-         *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "event",
-         *       "type": "webhook_endpoint.disabled",
-         *       "data": {
-         *         "object": {
-         *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *           "object": "webhook_endpoint",
-         *           "description": null,
-         *           "status": "disabled",
-         *           "disabled_reason": "failing",
-         *           "failing_since": "2026-01-31T12:00:00.000Z"
-         *         }
-         *       },
-         *       "request": {
-         *         "idempotency_key": null
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
+        DpId: string;
+        /** @description An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `webhook_endpoint.test`: you have requested a test. `data.object` has no URL. */
         WebhookEndpointEvent: {
-            /**
-             * @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "event";
             /**
              * @description What happened.
              * @enum {string}
@@ -2833,11 +1011,8 @@ export interface components {
             type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
             data: {
                 object: {
-                    /**
-                     * @description The id of the webhook endpoint.
-                     * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-                     */
-                    id: string;
+                    /** @description The id of the webhook endpoint. */
+                    id: components["schemas"]["WeId"];
                     /** @constant */
                     object: "webhook_endpoint";
                     /** @description Free text, for people. */
@@ -2847,93 +1022,69 @@ export interface components {
                      * @enum {string}
                      */
                     status: "enabled" | "disabled";
-                    /** @description Why the endpoint is disabled. Null while it is enabled. */
-                    disabled_reason: ("gone" | "failing" | "requested") | null;
+                    /**
+                     * @description Why the endpoint is disabled. Null while it is enabled.
+                     * @enum {string|null}
+                     */
+                    disabled_reason: "gone" | "failing" | "requested" | null;
+                    /**
+                     * Format: date-time
+                     * @description When the first attempt since the last success failed.
+                     */
                     failing_since: string | null;
                 };
             };
-            request: {
-                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
-                idempotency_key: string | null;
-            };
+        } & (components["schemas"]["EventBase"] & {
             /**
-             * Format: date-time
-             * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
              */
-            created_at: string;
-        };
-        /**
-         * The API key is missing
-         * @description Send the secret API key of your tenant as `Authorization: Bearer sk_...`.
-         * @example {
-         *       "type": "/problems/api-key-missing",
-         *       "title": "The API key is missing",
-         *       "status": 401,
-         *       "error": {
-         *         "type": "authentication_error",
-         *         "code": "api_key_missing",
-         *         "message": "The API key is missing"
-         *       }
-         *     }
-         */
-        ApiKeyMissingProblem: {
-            /** @constant */
-            type: "/problems/api-key-missing";
-            /** @constant */
-            title: "The API key is missing";
-            /** @constant */
-            status: 401;
+            type: "webhook_endpoint.disabled" | "webhook_endpoint.test";
+        });
+        WeId: string;
+        /** @description A problem as in RFC 9457. */
+        Problem: {
+            /**
+             * @description The path of the page that explains the problem. It tells problems apart.
+             * @enum {string}
+             */
+            type: "/problems/malformed-request" | "/problems/request-timestamp-missing" | "/problems/request-timestamp-invalid" | "/problems/request-too-old" | "/problems/request-timeout" | "/problems/expectation-failed" | "/problems/rate-limited" | "/problems/too-many-invalid-keys" | "/problems/too-many-concurrent-requests" | "/problems/too-many-active-keys" | "/problems/too-many-stored-keys" | "/problems/headers-too-large" | "/problems/overloaded" | "/problems/idempotency-key-missing" | "/problems/idempotency-key-empty" | "/problems/idempotency-key-too-short" | "/problems/idempotency-key-too-long" | "/problems/idempotency-key-malformed" | "/problems/idempotency-key-repeated" | "/problems/repeatability-request-id-malformed" | "/problems/repeatability-first-sent-missing" | "/problems/repeatability-first-sent-malformed" | "/problems/repeatability-keys-differ" | "/problems/repeatability-first-sent-in-future" | "/problems/repeatability-first-sent-too-old" | "/problems/repeatability-client-id-unsupported" | "/problems/operation-timed-out" | "/problems/operation-in-progress" | "/problems/outcome-unknown" | "/problems/idempotency-key-expired" | "/problems/response-dropped" | "/problems/operation-canceled" | "/problems/operation-not-cancelable" | "/problems/idempotency-key-reused" | "/problems/malformed-json" | "/problems/duplicate-member" | "/problems/nesting-too-deep" | "/problems/forbidden-character" | "/problems/invalid-query" | "/problems/body-too-large" | "/problems/unsupported-content-type" | "/problems/unsupported-content-encoding" | "/problems/unknown-field" | "/problems/invalid-amount" | "/problems/amount-too-small" | "/problems/capture-exceeds-authorization" | "/problems/unknown-currency" | "/problems/invalid-field" | "/problems/webhook-url-refused" | "/problems/card-number-refused" | "/problems/secret-refused" | "/problems/api-key-missing" | "/problems/api-key-invalid" | "/problems/payment-declined" | "/problems/authorization-expired" | "/problems/refund-declined" | "/problems/scope-missing" | "/problems/resource-not-found" | "/problems/customer-not-found" | "/problems/route-not-found" | "/problems/method-not-allowed" | "/problems/invalid-state" | "/problems/duplicate-reference" | "/problems/reference-required" | "/problems/not-supported-by-provider" | "/problems/no-provider" | "/problems/too-many-webhook-endpoints" | "/problems/webhook-endpoint-disabled" | "/problems/refund-exceeds-capture" | "/problems/charge-disputed" | "/problems/internal-error" | "/problems/store-unavailable" | "/problems/provider-unavailable";
+            title: string;
+            /** @description The HTTP status. */
+            status: number;
+            /** @description What is particular to this request. */
             detail?: string;
+            /** @description The errors in the body, at most the first 20. */
+            errors?: components["schemas"]["FieldError"][];
+            /** @description The payment, with `payment-declined` and `authorization-expired`. */
+            payment?: components["schemas"]["Payment"];
+            /** @description The refund, with `refund-declined` and `charge-disputed`. */
+            refund?: components["schemas"]["Refund"];
+            /** @description With `duplicate-reference`: the id of the payment or refund that uses it. */
+            earlier?: string;
+            /** @description The path of the resource that was created or changed, or that uses the reference. */
+            location?: string;
+            idempotency?: components["schemas"]["Idempotency"];
+            /** @description The same for the SDKs of Stripe. */
             error: {
-                /** @constant */
-                type: "authentication_error";
-                /** @constant */
-                code: "api_key_missing";
+                /** @enum {string} */
+                type: "invalid_request_error" | "api_error" | "idempotency_error" | "authentication_error" | "card_error";
+                /** @description The code of the problem or, for a decline, of the provider. */
+                code: string;
                 message: string;
+                /** @description The first wrong field. */
+                param?: string;
+                decline_code?: string | null;
             };
         };
-        /**
-         * The API key is not valid
-         * @description The API key is malformed, unknown, expired or revoked. The response does not say which of these.
-         * @example {
-         *       "type": "/problems/api-key-invalid",
-         *       "title": "The API key is not valid",
-         *       "status": 401,
-         *       "error": {
-         *         "type": "authentication_error",
-         *         "code": "api_key_invalid",
-         *         "message": "The API key is not valid"
-         *       }
-         *     }
-         */
-        ApiKeyInvalidProblem: {
-            /** @constant */
-            type: "/problems/api-key-invalid";
-            /** @constant */
-            title: "The API key is not valid";
-            /** @constant */
-            status: 401;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "authentication_error";
-                /** @constant */
-                code: "api_key_invalid";
-                message: string;
-            };
+        FieldError: {
+            /** @description The place in the body that is wrong, as an RFC 6901 JSON pointer. */
+            pointer: string;
+            /** @description What is wrong there. */
+            detail: string;
         };
-        /**
-         * @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which.
-         * @example {
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "invalid_state",
-         *         "message": "The status of the payment does not allow this",
-         *         "doc_url": "/problems/invalid-state"
-         *       }
-         *     }
-         */
+        ErrorOfFlavor: components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+        /** @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which. */
         StripeError: {
             error: {
                 type: string;
@@ -2948,42 +1099,12 @@ export interface components {
                 payment?: components["schemas"]["Payment"];
                 refund?: components["schemas"]["Refund"];
                 earlier?: string;
-                /** @description The path of the resource that the operation created or changed. */
+                /** @description The path of the resource that was created or changed, or that uses the reference. */
                 location?: string;
             };
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
-        /**
-         * @example {
-         *       "pointer": "/amount",
-         *       "detail": "Required"
-         *     }
-         */
-        FieldError: {
-            /** @description The place in the body that is wrong, as an RFC 6901 JSON pointer. */
-            pointer: string;
-            /** @description What is wrong there. */
-            detail: string;
-        };
-        Idempotency: {
-            /** @description Whether this is the stored response of an earlier request with the same key. */
-            replayed: boolean;
-            /**
-             * Format: date-time
-             * @description When the idempotency key expires. While its operation is in progress, it does not expire.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            key_expires_at: string;
-        };
-        /**
-         * @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.
-         * @example {
-         *       "type": "invalid_request",
-         *       "code": "idempotency_conflict",
-         *       "message": "Idempotency-Key was used for another request"
-         *     }
-         */
+        /** @description The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17. */
         AcpError: {
             /** @enum {string} */
             type: "invalid_request" | "processing_error" | "service_unavailable";
@@ -2991,2976 +1112,33 @@ export interface components {
             message: string;
             /** @description The JSONPath of the first wrong field. */
             param?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-        };
-        /**
-         * Too many invalid API keys
-         * @description This client address has sent too many API keys that are not valid, and no other key is looked up for it until the time window ends. Nothing was executed, and the idempotency key is not used up. Check the API key, and retry after the time in Retry-After.
-         * @example {
-         *       "type": "/problems/too-many-invalid-keys",
-         *       "title": "Too many invalid API keys",
-         *       "status": 429,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "too_many_invalid_keys",
-         *         "message": "Too many invalid API keys"
-         *       }
-         *     }
-         */
-        TooManyInvalidKeysProblem: {
-            /** @constant */
-            type: "/problems/too-many-invalid-keys";
-            /** @constant */
-            title: "Too many invalid API keys";
-            /** @constant */
-            status: 429;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "too_many_invalid_keys";
-                message: string;
-            };
-        };
-        /**
-         * Too many requests
-         * @description The tenant has used up its requests for this time window. The RateLimit and RateLimit-Policy headers show the limit. Nothing was executed, and the idempotency key is not used up. Retry after the time in Retry-After.
-         * @example {
-         *       "type": "/problems/rate-limited",
-         *       "title": "Too many requests",
-         *       "status": 429,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "rate_limit",
-         *         "message": "Too many requests"
-         *       }
-         *     }
-         */
-        RateLimitedProblem: {
-            /** @constant */
-            type: "/problems/rate-limited";
-            /** @constant */
-            title: "Too many requests";
-            /** @constant */
-            status: 429;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "rate_limit";
-                message: string;
-            };
-        };
-        /**
-         * Too many requests at the same time
-         * @description The tenant has half of all requests that this process works on, and leaves the other half to other tenants. Nothing was executed, and the idempotency key is not used up. Send fewer requests at the same time, and retry after the time in Retry-After.
-         * @example {
-         *       "type": "/problems/too-many-concurrent-requests",
-         *       "title": "Too many requests at the same time",
-         *       "status": 429,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "too_many_concurrent_requests",
-         *         "message": "Too many requests at the same time"
-         *       }
-         *     }
-         */
-        TooManyConcurrentRequestsProblem: {
-            /** @constant */
-            type: "/problems/too-many-concurrent-requests";
-            /** @constant */
-            title: "Too many requests at the same time";
-            /** @constant */
-            status: 429;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "too_many_concurrent_requests";
-                message: string;
-            };
-        };
-        /**
-         * Too many stored idempotency keys
-         * @description The tenant has reached its limit of idempotency keys, which counts finished ones until the end of their retention. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.
-         * @example {
-         *       "type": "/problems/too-many-stored-keys",
-         *       "title": "Too many stored idempotency keys",
-         *       "status": 429,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "too_many_stored_keys",
-         *         "message": "Too many stored idempotency keys"
-         *       }
-         *     }
-         */
-        TooManyStoredKeysProblem: {
-            /** @constant */
-            type: "/problems/too-many-stored-keys";
-            /** @constant */
-            title: "Too many stored idempotency keys";
-            /** @constant */
-            status: 429;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "too_many_stored_keys";
-                message: string;
-            };
-        };
-        /**
-         * Too many unfinished operations
-         * @description The tenant has reached its limit of unfinished operations. Nothing was executed, and the idempotency key is not used up. Retry with the same key after the time in Retry-After. Retries of accepted requests are not affected.
-         * @example {
-         *       "type": "/problems/too-many-active-keys",
-         *       "title": "Too many unfinished operations",
-         *       "status": 429,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "too_many_active_keys",
-         *         "message": "Too many unfinished operations"
-         *       }
-         *     }
-         */
-        TooManyActiveKeysProblem: {
-            /** @constant */
-            type: "/problems/too-many-active-keys";
-            /** @constant */
-            title: "Too many unfinished operations";
-            /** @constant */
-            status: 429;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "too_many_active_keys";
-                message: string;
-            };
-        };
-        /**
-         * The API key lacks the required scope
-         * @description The API key is valid, but it does not have the scope that this request needs. The detail names the scope. Nothing was executed, and the idempotency key is not used up. Ask an operator for an API key with that scope.
-         * @example {
-         *       "type": "/problems/scope-missing",
-         *       "title": "The API key lacks the required scope",
-         *       "status": 403,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "scope_missing",
-         *         "message": "The API key lacks the required scope"
-         *       }
-         *     }
-         */
-        ScopeMissingProblem: {
-            /** @constant */
-            type: "/problems/scope-missing";
-            /** @constant */
-            title: "The API key lacks the required scope";
-            /** @constant */
-            status: 403;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "scope_missing";
-                message: string;
-            };
-        };
-        /**
-         * The database is not available
-         * @description The database did not answer, and the service starts no operation without it. An operation that was accepted before is executed at most once. Retry with the same key after the time in Retry-After.
-         * @example {
-         *       "type": "/problems/store-unavailable",
-         *       "title": "The database is not available",
-         *       "status": 503,
-         *       "error": {
-         *         "type": "api_error",
-         *         "code": "store_unavailable",
-         *         "message": "The database is not available"
-         *       }
-         *     }
-         */
-        StoreUnavailableProblem: {
-            /** @constant */
-            type: "/problems/store-unavailable";
-            /** @constant */
-            title: "The database is not available";
-            /** @constant */
-            status: 503;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "api_error";
-                /** @constant */
-                code: "store_unavailable";
-                message: string;
-            };
-        };
-        /**
-         * The provider is not available
-         * @description The provider could not be reached, and the failed step provably moved no money. Retry with the same key after the time in Retry-After: the operation continues where it stopped.
-         * @example {
-         *       "type": "/problems/provider-unavailable",
-         *       "title": "The provider is not available",
-         *       "status": 503,
-         *       "error": {
-         *         "type": "api_error",
-         *         "code": "provider_unavailable",
-         *         "message": "The provider is not available"
-         *       }
-         *     }
-         */
-        ProviderUnavailableProblem: {
-            /** @constant */
-            type: "/problems/provider-unavailable";
-            /** @constant */
-            title: "The provider is not available";
-            /** @constant */
-            status: 503;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "api_error";
-                /** @constant */
-                code: "provider_unavailable";
-                message: string;
-            };
-        };
-        /**
-         * Too many requests are in progress
-         * @description This process is working on as many requests as it can, and does not queue more. Nothing was executed. Retry with the same key after the time in Retry-After.
-         * @example {
-         *       "type": "/problems/overloaded",
-         *       "title": "Too many requests are in progress",
-         *       "status": 503,
-         *       "error": {
-         *         "type": "api_error",
-         *         "code": "overloaded",
-         *         "message": "Too many requests are in progress"
-         *       }
-         *     }
-         */
-        OverloadedProblem: {
-            /** @constant */
-            type: "/problems/overloaded";
-            /** @constant */
-            title: "Too many requests are in progress";
-            /** @constant */
-            status: 503;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "api_error";
-                /** @constant */
-                code: "overloaded";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key is missing
-         * @description Every POST and DELETE needs an Idempotency-Key header, or a Repeatability-Request-ID. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.
-         * @example {
-         *       "type": "/problems/idempotency-key-missing",
-         *       "title": "Idempotency-Key is missing",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "idempotency_key_missing",
-         *         "message": "Idempotency-Key is missing"
-         *       }
-         *     }
-         */
-        IdempotencyKeyMissingProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-missing";
-            /** @constant */
-            title: "Idempotency-Key is missing";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "idempotency_key_missing";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key is empty
-         * @description The Idempotency-Key header has no value. A key has 1 to 255 characters. Nothing was executed.
-         * @example {
-         *       "type": "/problems/idempotency-key-empty",
-         *       "title": "Idempotency-Key is empty",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "idempotency_key_empty",
-         *         "message": "Idempotency-Key is empty"
-         *       }
-         *     }
-         */
-        IdempotencyKeyEmptyProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-empty";
-            /** @constant */
-            title: "Idempotency-Key is empty";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "idempotency_key_empty";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key is too short
-         * @description The tenant has a minimum length for new keys, so that they cannot be guessed or repeated by chance. Nothing was executed. Use a UUID. A retry of an accepted request is not affected.
-         * @example {
-         *       "type": "/problems/idempotency-key-too-short",
-         *       "title": "Idempotency-Key is too short",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "idempotency_key_too_short",
-         *         "message": "Idempotency-Key is too short"
-         *       }
-         *     }
-         */
-        IdempotencyKeyTooShortProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-too-short";
-            /** @constant */
-            title: "Idempotency-Key is too short";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "idempotency_key_too_short";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key is too long
-         * @description A key has at most 255 characters. Nothing was executed.
-         * @example {
-         *       "type": "/problems/idempotency-key-too-long",
-         *       "title": "Idempotency-Key is too long",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "idempotency_key_too_long",
-         *         "message": "Idempotency-Key is too long"
-         *       }
-         *     }
-         */
-        IdempotencyKeyTooLongProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-too-long";
-            /** @constant */
-            title: "Idempotency-Key is too long";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "idempotency_key_too_long";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key is malformed
-         * @description A key is either an RFC 9651 string in double quotes, or visible ASCII without spaces. Nothing was executed.
-         * @example {
-         *       "type": "/problems/idempotency-key-malformed",
-         *       "title": "Idempotency-Key is malformed",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "idempotency_key_malformed",
-         *         "message": "Idempotency-Key is malformed"
-         *       }
-         *     }
-         */
-        IdempotencyKeyMalformedProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-malformed";
-            /** @constant */
-            title: "Idempotency-Key is malformed";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "idempotency_key_malformed";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key is repeated
-         * @description The request has more than one Idempotency-Key header, so the intended key is ambiguous. Nothing was executed.
-         * @example {
-         *       "type": "/problems/idempotency-key-repeated",
-         *       "title": "Idempotency-Key is repeated",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "idempotency_key_repeated",
-         *         "message": "Idempotency-Key is repeated"
-         *       }
-         *     }
-         */
-        IdempotencyKeyRepeatedProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-repeated";
-            /** @constant */
-            title: "Idempotency-Key is repeated";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "idempotency_key_repeated";
-                message: string;
-            };
-        };
-        /**
-         * Repeatability-Request-ID is malformed
-         * @description A Repeatability-Request-ID is one value of 1 to 255 visible ASCII characters, without spaces and without quotes around it. Nothing was executed.
-         * @example {
-         *       "type": "/problems/repeatability-request-id-malformed",
-         *       "title": "Repeatability-Request-ID is malformed",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_request_id_malformed",
-         *         "message": "Repeatability-Request-ID is malformed"
-         *       }
-         *     }
-         */
-        RepeatabilityRequestIdMalformedProblem: {
-            /** @constant */
-            type: "/problems/repeatability-request-id-malformed";
-            /** @constant */
-            title: "Repeatability-Request-ID is malformed";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_request_id_malformed";
-                message: string;
-            };
-        };
-        /**
-         * Repeatability-First-Sent is missing
-         * @description A request with a Repeatability-Request-ID also needs a Repeatability-First-Sent: when it was sent for the first time. Nothing was executed.
-         * @example {
-         *       "type": "/problems/repeatability-first-sent-missing",
-         *       "title": "Repeatability-First-Sent is missing",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_first_sent_missing",
-         *         "message": "Repeatability-First-Sent is missing"
-         *       }
-         *     }
-         */
-        RepeatabilityFirstSentMissingProblem: {
-            /** @constant */
-            type: "/problems/repeatability-first-sent-missing";
-            /** @constant */
-            title: "Repeatability-First-Sent is missing";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_first_sent_missing";
-                message: string;
-            };
-        };
-        /**
-         * Repeatability-First-Sent is malformed
-         * @description The header is one time in the form `Fri, 27 Nov 2026 08:49:37 GMT` (IMF-fixdate, RFC 9110 section 5.6.7). Nothing was executed.
-         * @example {
-         *       "type": "/problems/repeatability-first-sent-malformed",
-         *       "title": "Repeatability-First-Sent is malformed",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_first_sent_malformed",
-         *         "message": "Repeatability-First-Sent is malformed"
-         *       }
-         *     }
-         */
-        RepeatabilityFirstSentMalformedProblem: {
-            /** @constant */
-            type: "/problems/repeatability-first-sent-malformed";
-            /** @constant */
-            title: "Repeatability-First-Sent is malformed";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_first_sent_malformed";
-                message: string;
-            };
-        };
-        /**
-         * Repeatability-First-Sent is in the future
-         * @description The time is more than five minutes ahead of the clock of the service, so it cannot tell when the key was used first. Nothing was executed, and the idempotency key is not used up. Correct the clock of the client.
-         * @example {
-         *       "type": "/problems/repeatability-first-sent-in-future",
-         *       "title": "Repeatability-First-Sent is in the future",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_first_sent_in_future",
-         *         "message": "Repeatability-First-Sent is in the future"
-         *       }
-         *     }
-         */
-        RepeatabilityFirstSentInFutureProblem: {
-            /** @constant */
-            type: "/problems/repeatability-first-sent-in-future";
-            /** @constant */
-            title: "Repeatability-First-Sent is in the future";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_first_sent_in_future";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key and Repeatability-Request-ID differ
-         * @description The two headers are names for the same key. Send one of them, or the same value in both. Nothing was executed.
-         * @example {
-         *       "type": "/problems/repeatability-keys-differ",
-         *       "title": "Idempotency-Key and Repeatability-Request-ID differ",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_keys_differ",
-         *         "message": "Idempotency-Key and Repeatability-Request-ID differ"
-         *       }
-         *     }
-         */
-        RepeatabilityKeysDifferProblem: {
-            /** @constant */
-            type: "/problems/repeatability-keys-differ";
-            /** @constant */
-            title: "Idempotency-Key and Repeatability-Request-ID differ";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_keys_differ";
-                message: string;
-            };
-        };
-        /**
-         * Repeatability-Client-ID is not supported
-         * @description Keys belong to the tenant of the API key, and to no smaller unit. Send the request without this header. Nothing was executed.
-         * @example {
-         *       "type": "/problems/repeatability-client-id-unsupported",
-         *       "title": "Repeatability-Client-ID is not supported",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_client_id_unsupported",
-         *         "message": "Repeatability-Client-ID is not supported"
-         *       }
-         *     }
-         */
-        RepeatabilityClientIdUnsupportedProblem: {
-            /** @constant */
-            type: "/problems/repeatability-client-id-unsupported";
-            /** @constant */
-            title: "Repeatability-Client-ID is not supported";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_client_id_unsupported";
-                message: string;
-            };
-        };
-        /**
-         * Request-Timestamp is missing
-         * @description This service requires a Request-Timestamp header on every keyed request: `t=<unix seconds>,v1=<signature>`. Nothing was executed.
-         * @example {
-         *       "type": "/problems/request-timestamp-missing",
-         *       "title": "Request-Timestamp is missing",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "request_timestamp_missing",
-         *         "message": "Request-Timestamp is missing"
-         *       }
-         *     }
-         */
-        RequestTimestampMissingProblem: {
-            /** @constant */
-            type: "/problems/request-timestamp-missing";
-            /** @constant */
-            title: "Request-Timestamp is missing";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "request_timestamp_missing";
-                message: string;
-            };
-        };
-        /**
-         * Request-Timestamp is not valid
-         * @description The header is malformed, or its signature is not the HMAC-SHA-256 of `t.method.path.body` under the API key of the request. Nothing was executed.
-         * @example {
-         *       "type": "/problems/request-timestamp-invalid",
-         *       "title": "Request-Timestamp is not valid",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "request_timestamp_invalid",
-         *         "message": "Request-Timestamp is not valid"
-         *       }
-         *     }
-         */
-        RequestTimestampInvalidProblem: {
-            /** @constant */
-            type: "/problems/request-timestamp-invalid";
-            /** @constant */
-            title: "Request-Timestamp is not valid";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "request_timestamp_invalid";
-                message: string;
-            };
-        };
-        /**
-         * The request is too old
-         * @description According to its Request-Timestamp the request was made too long ago, or in the future. Nothing was executed, and the idempotency key is not used up. Sign the request again and send it with the same key.
-         * @example {
-         *       "type": "/problems/request-too-old",
-         *       "title": "The request is too old",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "request_too_old",
-         *         "message": "The request is too old"
-         *       }
-         *     }
-         */
-        RequestTooOldProblem: {
-            /** @constant */
-            type: "/problems/request-too-old";
-            /** @constant */
-            title: "The request is too old";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "request_too_old";
-                message: string;
-            };
-        };
-        /**
-         * The body is not JSON
-         * @description The body must be one JSON object in UTF-8 (RFC 8259). Nothing was executed.
-         * @example {
-         *       "type": "/problems/malformed-json",
-         *       "title": "The body is not JSON",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "malformed_json",
-         *         "message": "The body is not JSON"
-         *       }
-         *     }
-         */
-        MalformedJsonProblem: {
-            /** @constant */
-            type: "/problems/malformed-json";
-            /** @constant */
-            title: "The body is not JSON";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "malformed_json";
-                message: string;
-            };
-        };
-        /**
-         * A JSON member is repeated
-         * @description An object contains the same member twice. JSON parsers disagree on which one counts, so the body is refused. Nothing was executed.
-         * @example {
-         *       "type": "/problems/duplicate-member",
-         *       "title": "A JSON member is repeated",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "duplicate_member",
-         *         "message": "A JSON member is repeated"
-         *       }
-         *     }
-         */
-        DuplicateMemberProblem: {
-            /** @constant */
-            type: "/problems/duplicate-member";
-            /** @constant */
-            title: "A JSON member is repeated";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "duplicate_member";
-                message: string;
-            };
-        };
-        /**
-         * The JSON is nested too deeply
-         * @description Objects and arrays may be nested at most 20 levels deep. Nothing was executed.
-         * @example {
-         *       "type": "/problems/nesting-too-deep",
-         *       "title": "The JSON is nested too deeply",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "nesting_too_deep",
-         *         "message": "The JSON is nested too deeply"
-         *       }
-         *     }
-         */
-        NestingTooDeepProblem: {
-            /** @constant */
-            type: "/problems/nesting-too-deep";
-            /** @constant */
-            title: "The JSON is nested too deeply";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "nesting_too_deep";
-                message: string;
-            };
-        };
-        /**
-         * The JSON contains a forbidden character
-         * @description Strings must be well-formed Unicode without U+0000 (NUL) and without lone surrogates. Nothing was executed.
-         * @example {
-         *       "type": "/problems/forbidden-character",
-         *       "title": "The JSON contains a forbidden character",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "forbidden_character",
-         *         "message": "The JSON contains a forbidden character"
-         *       }
-         *     }
-         */
-        ForbiddenCharacterProblem: {
-            /** @constant */
-            type: "/problems/forbidden-character";
-            /** @constant */
-            title: "The JSON contains a forbidden character";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "forbidden_character";
-                message: string;
-            };
-        };
-        /**
-         * The request is not valid HTTP
-         * @description The request line, a header or the framing of the body violates HTTP, or the Host header is missing. The connection is closed. Nothing was executed.
-         * @example {
-         *       "type": "/problems/malformed-request",
-         *       "title": "The request is not valid HTTP",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "malformed_request",
-         *         "message": "The request is not valid HTTP"
-         *       }
-         *     }
-         */
-        MalformedRequestProblem: {
-            /** @constant */
-            type: "/problems/malformed-request";
-            /** @constant */
-            title: "The request is not valid HTTP";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "malformed_request";
-                message: string;
-            };
-        };
-        /**
-         * The request was first sent too long ago
-         * @description The service has no response for the key, and the request is so old that its key may have been used and deleted. Nothing was executed by this request. If an earlier one was executed, Idempotency-Earlier-Resource may name its resource. Look for it before you send the operation with a new key.
-         * @example {
-         *       "type": "/problems/repeatability-first-sent-too-old",
-         *       "title": "The request was first sent too long ago",
-         *       "status": 412,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "repeatability_first_sent_too_old",
-         *         "message": "The request was first sent too long ago"
-         *       }
-         *     }
-         */
-        RepeatabilityFirstSentTooOldProblem: {
-            /** @constant */
-            type: "/problems/repeatability-first-sent-too-old";
-            /** @constant */
-            title: "The request was first sent too long ago";
-            /** @constant */
-            status: 412;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "repeatability_first_sent_too_old";
-                message: string;
-            };
-        };
-        /**
-         * Idempotency-Key was used for another request
-         * @description The key belongs to an earlier request with another path or body. Nothing was executed, and the key stays valid for that request. Use a new key for a new operation.
-         * @example {
-         *       "type": "/problems/idempotency-key-reused",
-         *       "title": "Idempotency-Key was used for another request",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "idempotency_error",
-         *         "code": "idempotency_key_reused",
-         *         "message": "Idempotency-Key was used for another request"
-         *       }
-         *     }
-         */
-        IdempotencyKeyReusedProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-reused";
-            /** @constant */
-            title: "Idempotency-Key was used for another request";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "idempotency_error";
-                /** @constant */
-                code: "idempotency_key_reused";
-                message: string;
-            };
-        };
-        /**
-         * A field is unknown
-         * @description The body contains a field that this operation does not accept. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/unknown-field",
-         *       "title": "A field is unknown",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "parameter_unknown",
-         *         "message": "A field is unknown"
-         *       }
-         *     }
-         */
-        UnknownFieldProblem: {
-            /** @constant */
-            type: "/problems/unknown-field";
-            /** @constant */
-            title: "A field is unknown";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "parameter_unknown";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * A field is invalid
-         * @description A field is missing, or its value has the wrong type, length or format. `errors` lists each such field. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/invalid-field",
-         *       "title": "A field is invalid",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "invalid_field",
-         *         "message": "A field is invalid"
-         *       }
-         *     }
-         */
-        InvalidFieldProblem: {
-            /** @constant */
-            type: "/problems/invalid-field";
-            /** @constant */
-            title: "A field is invalid";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "invalid_field";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * A card number was sent
-         * @description The request contains text that looks like a card number. Card numbers must never reach this API: send a payment method id of the provider instead. Nothing was executed, stored or logged.
-         * @example {
-         *       "type": "/problems/card-number-refused",
-         *       "title": "A card number was sent",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "card_number_refused",
-         *         "message": "A card number was sent"
-         *       }
-         *     }
-         */
-        CardNumberRefusedProblem: {
-            /** @constant */
-            type: "/problems/card-number-refused";
-            /** @constant */
-            title: "A card number was sent";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "card_number_refused";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * The amount is invalid
-         * @description An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. In some currencies it must be a multiple of 10 or 100, because the provider accepts no fractions there. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/invalid-amount",
-         *       "title": "The amount is invalid",
-         *       "status": 422,
-         *       "errors": [
-         *         {
-         *           "pointer": "/amount",
-         *           "detail": "Required"
-         *         }
-         *       ],
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "invalid_amount",
-         *         "message": "The amount is invalid",
-         *         "param": "amount"
-         *       }
-         *     }
-         */
-        InvalidAmountProblem: {
-            /** @constant */
-            type: "/problems/invalid-amount";
-            /** @constant */
-            title: "The amount is invalid";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "invalid_amount";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * The amount is too small
-         * @description The provider charges no less than a minimum, for example 0.50 usd or 50 jpy. `errors` states the minimum of the currency, and openapi.yaml lists all of them. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/amount-too-small",
-         *       "title": "The amount is too small",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "amount_too_small",
-         *         "message": "The amount is too small"
-         *       }
-         *     }
-         */
-        AmountTooSmallProblem: {
-            /** @constant */
-            type: "/problems/amount-too-small";
-            /** @constant */
-            title: "The amount is too small";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "amount_too_small";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * The currency is unknown
-         * @description A currency is a three-letter ISO 4217 code in lower case, for example `usd`. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/unknown-currency",
-         *       "title": "The currency is unknown",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "unknown_currency",
-         *         "message": "The currency is unknown"
-         *       }
-         *     }
-         */
-        UnknownCurrencyProblem: {
-            /** @constant */
-            type: "/problems/unknown-currency";
-            /** @constant */
-            title: "The currency is unknown";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "unknown_currency";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * No provider takes this payment
-         * @description None of the providers of the tenant takes the currency of the payment, or the request has a payment method of none that does. Nothing was executed, and the idempotency key is not used up. Ask the operator of the service for the providers of your tenant.
-         * @example {
-         *       "type": "/problems/no-provider",
-         *       "title": "No provider takes this payment",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "no_provider",
-         *         "message": "No provider takes this payment"
-         *       }
-         *     }
-         */
-        NoProviderProblem: {
-            /** @constant */
-            type: "/problems/no-provider";
-            /** @constant */
-            title: "No provider takes this payment";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "no_provider";
-                message: string;
-            };
-        };
-        /**
-         * A reference is required
-         * @description The tenant of the API key requires a reference for every payment and every refund. Nothing was executed, and the idempotency key is not used up. Send the name of what is paid or returned, for example the number of the order, as `reference`.
-         * @example {
-         *       "type": "/problems/reference-required",
-         *       "title": "A reference is required",
-         *       "status": 422,
-         *       "errors": [
-         *         {
-         *           "pointer": "/reference",
-         *           "detail": "Required"
-         *         }
-         *       ],
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "reference_required",
-         *         "message": "A reference is required",
-         *         "param": "reference"
-         *       }
-         *     }
-         */
-        ReferenceRequiredProblem: {
-            /** @constant */
-            type: "/problems/reference-required";
-            /** @constant */
-            title: "A reference is required";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "reference_required";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * Idempotency-Key has expired
-         * @description The key was used before, and its response is no longer stored. Idempotency-Key-Expired shows when the key expired, and Idempotency-Earlier-Resource the path of the resource that the earlier request created or changed. This request was not executed. Read that resource. Use a new key only if the operation should happen once more.
-         * @example {
-         *       "type": "/problems/idempotency-key-expired",
-         *       "title": "Idempotency-Key has expired",
-         *       "status": 410,
-         *       "error": {
-         *         "type": "idempotency_error",
-         *         "code": "idempotency_key_expired",
-         *         "message": "Idempotency-Key has expired"
-         *       }
-         *     }
-         */
-        IdempotencyKeyExpiredProblem: {
-            /** @constant */
-            type: "/problems/idempotency-key-expired";
-            /** @constant */
-            title: "Idempotency-Key has expired";
-            /** @constant */
-            status: 410;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "idempotency_error";
-                /** @constant */
-                code: "idempotency_key_expired";
-                message: string;
-            };
-        };
-        /**
-         * The stored response was dropped
-         * @description The operation of this key was executed once and is not executed again. An operator deleted its response. If `location` is present, read the resource there.
-         * @example {
-         *       "type": "/problems/response-dropped",
-         *       "title": "The stored response was dropped",
-         *       "status": 410,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "response_dropped",
-         *         "message": "The stored response was dropped"
-         *       }
-         *     }
-         */
-        ResponseDroppedProblem: {
-            /** @constant */
-            type: "/problems/response-dropped";
-            /** @constant */
-            title: "The stored response was dropped";
-            /** @constant */
-            status: 410;
-            detail?: string;
-            /** @description The path of the resource that the operation created or changed. */
-            location?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "response_dropped";
-                message: string;
-            };
-        };
-        /**
-         * The operation was canceled
-         * @description The client canceled this key before anything was executed. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key for a new operation.
-         * @example {
-         *       "type": "/problems/operation-canceled",
-         *       "title": "The operation was canceled",
-         *       "status": 410,
-         *       "error": {
-         *         "type": "idempotency_error",
-         *         "code": "operation_canceled",
-         *         "message": "The operation was canceled"
-         *       }
-         *     }
-         */
-        OperationCanceledProblem: {
-            /** @constant */
-            type: "/problems/operation-canceled";
-            /** @constant */
-            title: "The operation was canceled";
-            /** @constant */
-            status: 410;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "idempotency_error";
-                /** @constant */
-                code: "operation_canceled";
-                message: string;
-            };
-        };
-        /**
-         * The operation is in progress
-         * @description Another request with this key is in progress. Retry the same request with the same key after the time in Retry-After, or send `Prefer: wait=N` to wait for the result.
-         * @example {
-         *       "type": "/problems/operation-in-progress",
-         *       "title": "The operation is in progress",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "idempotency_error",
-         *         "code": "idempotency_key_in_use",
-         *         "message": "The operation is in progress"
-         *       }
-         *     }
-         */
-        OperationInProgressProblem: {
-            /** @constant */
-            type: "/problems/operation-in-progress";
-            /** @constant */
-            title: "The operation is in progress";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "idempotency_error";
-                /** @constant */
-                code: "idempotency_key_in_use";
-                message: string;
-            };
-        };
-        /**
-         * The outcome is not known yet
-         * @description The provider was called, but its answer was lost. The service does not execute the operation a second time. It looks up at the provider what happened. Retry with the same key after the time in Retry-After, or read the resource.
-         * @example {
-         *       "type": "/problems/outcome-unknown",
-         *       "title": "The outcome is not known yet",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "idempotency_error",
-         *         "code": "outcome_unknown",
-         *         "message": "The outcome is not known yet"
-         *       }
-         *     }
-         */
-        OutcomeUnknownProblem: {
-            /** @constant */
-            type: "/problems/outcome-unknown";
-            /** @constant */
-            title: "The outcome is not known yet";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "idempotency_error";
-                /** @constant */
-                code: "outcome_unknown";
-                message: string;
-            };
-        };
-        /**
-         * The status of the payment does not allow this
-         * @description The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and a new idempotency key is not used up. Read the payment.
-         * @example {
-         *       "type": "/problems/invalid-state",
-         *       "title": "The status of the payment does not allow this",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "invalid_state",
-         *         "message": "The status of the payment does not allow this"
-         *       }
-         *     }
-         */
-        InvalidStateProblem: {
-            /** @constant */
-            type: "/problems/invalid-state";
-            /** @constant */
-            title: "The status of the payment does not allow this";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "invalid_state";
-                message: string;
-            };
-        };
-        /**
-         * The reference is in use
-         * @description Another payment of yours, or for a refund another refund, has this reference, and was not declined, canceled or given up. `earlier` names it. Do not pay again: read the earlier one at `location`. Nothing was executed, and the idempotency key is not used up. A new charge for something else needs a reference of its own.
-         * @example {
-         *       "type": "/problems/duplicate-reference",
-         *       "title": "The reference is in use",
-         *       "status": 409,
-         *       "earlier": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "location": "/v1/payments/pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "duplicate_reference",
-         *         "message": "The reference is in use"
-         *       }
-         *     }
-         */
-        DuplicateReferenceProblem: {
-            /** @constant */
-            type: "/problems/duplicate-reference";
-            /** @constant */
-            title: "The reference is in use";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            /** @description The id of the payment or refund that uses the reference. */
-            earlier?: string;
-            /** @description Its path. */
-            location?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "duplicate_reference";
-                message: string;
-            };
-        };
-        /**
-         * The operation timed out
-         * @description The operation was abandoned before it had any effect, and no retry arrived before its key expired. Nothing was executed, and nothing will be executed under this key: a retry replays this response. Use a new key to try again.
-         * @example {
-         *       "type": "/problems/operation-timed-out",
-         *       "title": "The operation timed out",
-         *       "status": 408,
-         *       "error": {
-         *         "type": "api_error",
-         *         "code": "operation_timed_out",
-         *         "message": "The operation timed out"
-         *       }
-         *     }
-         */
-        OperationTimedOutProblem: {
-            /** @constant */
-            type: "/problems/operation-timed-out";
-            /** @constant */
-            title: "The operation timed out";
-            /** @constant */
-            status: 408;
-            detail?: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "api_error";
-                /** @constant */
-                code: "operation_timed_out";
-                message: string;
-            };
-        };
-        /**
-         * The request arrived too slowly
-         * @description The headers of a request must arrive within ten seconds, its body within five more. The connection is closed. Nothing was executed.
-         * @example {
-         *       "type": "/problems/request-timeout",
-         *       "title": "The request arrived too slowly",
-         *       "status": 408,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "request_timeout",
-         *         "message": "The request arrived too slowly"
-         *       }
-         *     }
-         */
-        RequestTimeoutProblem: {
-            /** @constant */
-            type: "/problems/request-timeout";
-            /** @constant */
-            title: "The request arrived too slowly";
-            /** @constant */
-            status: 408;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "request_timeout";
-                message: string;
-            };
-        };
-        /**
-         * The body is too large
-         * @description A body may have at most 65,536 bytes, an event of the provider 1,048,576. Nothing was executed.
-         * @example {
-         *       "type": "/problems/body-too-large",
-         *       "title": "The body is too large",
-         *       "status": 413,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "body_too_large",
-         *         "message": "The body is too large"
-         *       }
-         *     }
-         */
-        BodyTooLargeProblem: {
-            /** @constant */
-            type: "/problems/body-too-large";
-            /** @constant */
-            title: "The body is too large";
-            /** @constant */
-            status: 413;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "body_too_large";
-                message: string;
-            };
-        };
-        /**
-         * Unsupported content type
-         * @description Send `Content-Type: application/json`, in UTF-8. Nothing was executed.
-         * @example {
-         *       "type": "/problems/unsupported-content-type",
-         *       "title": "Unsupported content type",
-         *       "status": 415,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "unsupported_content_type",
-         *         "message": "Unsupported content type"
-         *       }
-         *     }
-         */
-        UnsupportedContentTypeProblem: {
-            /** @constant */
-            type: "/problems/unsupported-content-type";
-            /** @constant */
-            title: "Unsupported content type";
-            /** @constant */
-            status: 415;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "unsupported_content_type";
-                message: string;
-            };
-        };
-        /**
-         * Unsupported content encoding
-         * @description Compressed bodies are not accepted. Send the body without a content encoding. Nothing was executed.
-         * @example {
-         *       "type": "/problems/unsupported-content-encoding",
-         *       "title": "Unsupported content encoding",
-         *       "status": 415,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "unsupported_content_encoding",
-         *         "message": "Unsupported content encoding"
-         *       }
-         *     }
-         */
-        UnsupportedContentEncodingProblem: {
-            /** @constant */
-            type: "/problems/unsupported-content-encoding";
-            /** @constant */
-            title: "Unsupported content encoding";
-            /** @constant */
-            status: 415;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "unsupported_content_encoding";
-                message: string;
-            };
-        };
-        /**
-         * The payment was declined
-         * @description The card was declined, or the provider refused the payment. `payment.failure` shows the reason, and `error.type` what it is about: `card_error` the card, `invalid_request_error` the request or the state of the payment, `api_error` the account of the merchant at the provider, so that no other card helps. This is a final result: a retry with the same key replays it. Use a new key to try another card.
-         * @example {
-         *       "type": "/problems/payment-declined",
-         *       "title": "The payment was declined",
-         *       "status": 402,
-         *       "payment": {
-         *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *         "object": "payment",
-         *         "amount": 1999,
-         *         "amount_captured": 0,
-         *         "amount_refunded": 0,
-         *         "currency": "usd",
-         *         "status": "declined",
-         *         "capture_method": "automatic",
-         *         "payment_method": "pm_card_visa",
-         *         "customer": null,
-         *         "description": null,
-         *         "reference": "order-1042",
-         *         "metadata": {
-         *           "order": "1042"
-         *         },
-         *         "failure": {
-         *           "code": "card_declined",
-         *           "decline_code": "generic_decline",
-         *           "message": "Declined."
-         *         },
-         *         "cancellation_reason": null,
-         *         "capture_before": "2026-01-31T12:00:00.000Z",
-         *         "provider": {
-         *           "name": "stripe",
-         *           "payment_id": "pi_3SZ0001"
-         *         },
-         *         "created_at": "2026-01-31T12:00:00.000Z"
-         *       },
-         *       "error": {
-         *         "type": "card_error",
-         *         "code": "card_declined",
-         *         "message": "Declined.",
-         *         "decline_code": "generic_decline"
-         *       }
-         *     }
-         */
-        PaymentDeclinedProblem: {
-            /** @constant */
-            type: "/problems/payment-declined";
-            /** @constant */
-            title: "The payment was declined";
-            /** @constant */
-            status: 402;
-            detail?: string;
-            payment: components["schemas"]["Payment"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @enum {string} */
-                type: "card_error" | "invalid_request_error" | "api_error";
-                code: string;
-                message: string;
-                decline_code: string | null;
-            };
-        };
-        /**
-         * No such customer
-         * @description The tenant of the API key has no customer with this id. An operator assigns the customers of the provider to tenants. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/customer-not-found",
-         *       "title": "No such customer",
-         *       "status": 404,
-         *       "errors": [
-         *         {
-         *           "pointer": "/customer",
-         *           "detail": "No such customer"
-         *         }
-         *       ],
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "resource_missing",
-         *         "message": "No such customer",
-         *         "param": "customer"
-         *       }
-         *     }
-         */
-        CustomerNotFoundProblem: {
-            /** @constant */
-            type: "/problems/customer-not-found";
-            /** @constant */
-            title: "No such customer";
-            /** @constant */
-            status: 404;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "resource_missing";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * No such route
-         * @description The API has no such path.
-         * @example {
-         *       "type": "/problems/route-not-found",
-         *       "title": "No such route",
-         *       "status": 404,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "route_not_found",
-         *         "message": "No such route"
-         *       }
-         *     }
-         */
-        RouteNotFoundProblem: {
-            /** @constant */
-            type: "/problems/route-not-found";
-            /** @constant */
-            title: "No such route";
-            /** @constant */
-            status: 404;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "route_not_found";
-                message: string;
-            };
-        };
-        /**
-         * Internal error
-         * @description The service failed. It is not known whether the operation was accepted. Retry with the same key: the operation is executed at most once.
-         * @example {
-         *       "type": "/problems/internal-error",
-         *       "title": "Internal error",
-         *       "status": 500,
-         *       "error": {
-         *         "type": "api_error",
-         *         "code": "internal_error",
-         *         "message": "Internal error"
-         *       }
-         *     }
-         */
-        InternalErrorProblem: {
-            /** @constant */
-            type: "/problems/internal-error";
-            /** @constant */
-            title: "Internal error";
-            /** @constant */
-            status: 500;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "api_error";
-                /** @constant */
-                code: "internal_error";
-                message: string;
-            };
-        };
-        /**
-         * No such resource
-         * @description The tenant of the API key has no resource with this id.
-         * @example {
-         *       "type": "/problems/resource-not-found",
-         *       "title": "No such resource",
-         *       "status": 404,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "resource_missing",
-         *         "message": "No such resource"
-         *       }
-         *     }
-         */
-        ResourceNotFoundProblem: {
-            /** @constant */
-            type: "/problems/resource-not-found";
-            /** @constant */
-            title: "No such resource";
-            /** @constant */
-            status: 404;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "resource_missing";
-                message: string;
-            };
-        };
-        /**
-         * The authorization has expired
-         * @description The provider released the held money before it was captured. Nothing was charged, and the payment is `canceled`. This is a final result: a retry with the same key replays it. Use a new key to create another payment.
-         * @example {
-         *       "type": "/problems/authorization-expired",
-         *       "title": "The authorization has expired",
-         *       "status": 402,
-         *       "payment": {
-         *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *         "object": "payment",
-         *         "amount": 1999,
-         *         "amount_captured": 0,
-         *         "amount_refunded": 0,
-         *         "currency": "usd",
-         *         "status": "canceled",
-         *         "capture_method": "manual",
-         *         "payment_method": "pm_card_visa",
-         *         "customer": null,
-         *         "description": null,
-         *         "reference": "order-1042",
-         *         "metadata": {
-         *           "order": "1042"
-         *         },
-         *         "failure": null,
-         *         "cancellation_reason": "automatic",
-         *         "capture_before": "2026-01-31T12:00:00.000Z",
-         *         "provider": {
-         *           "name": "stripe",
-         *           "payment_id": "pi_3SZ0001"
-         *         },
-         *         "created_at": "2026-01-31T12:00:00.000Z"
-         *       },
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "charge_expired_for_capture",
-         *         "message": "The authorization has expired.",
-         *         "decline_code": null
-         *       }
-         *     }
-         */
-        AuthorizationExpiredProblem: {
-            /** @constant */
-            type: "/problems/authorization-expired";
-            /** @constant */
-            title: "The authorization has expired";
-            /** @constant */
-            status: 402;
-            detail?: string;
-            payment: components["schemas"]["Payment"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                code: string;
-                message: string;
-                decline_code: string | null;
-            };
-        };
-        /**
-         * The refund was declined
-         * @description The provider refused the refund. `refund.failure` shows the reason. This is a final result: a retry with the same key replays it.
-         * @example {
-         *       "type": "/problems/refund-declined",
-         *       "title": "The refund was declined",
-         *       "status": 402,
-         *       "refund": {
-         *         "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *         "object": "refund",
-         *         "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *         "amount": 500,
-         *         "currency": "usd",
-         *         "status": "declined",
-         *         "reason": "requested_by_customer",
-         *         "reference": "return-77",
-         *         "metadata": {},
-         *         "failure": {
-         *           "code": "card_declined",
-         *           "decline_code": "generic_decline",
-         *           "message": "Declined."
-         *         },
-         *         "created_at": "2026-01-31T12:00:00.000Z"
-         *       },
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "card_declined",
-         *         "message": "Declined.",
-         *         "decline_code": "generic_decline"
-         *       }
-         *     }
-         */
-        RefundDeclinedProblem: {
-            /** @constant */
-            type: "/problems/refund-declined";
-            /** @constant */
-            title: "The refund was declined";
-            /** @constant */
-            status: 402;
-            detail?: string;
-            refund: components["schemas"]["Refund"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                code: string;
-                message: string;
-                decline_code: string | null;
-            };
-        };
-        /**
-         * A query parameter is invalid
-         * @description A parameter is unknown, repeated or out of range. The detail names it.
-         * @example {
-         *       "type": "/problems/invalid-query",
-         *       "title": "A query parameter is invalid",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "invalid_query",
-         *         "message": "A query parameter is invalid"
-         *       }
-         *     }
-         */
-        InvalidQueryProblem: {
-            /** @constant */
-            type: "/problems/invalid-query";
-            /** @constant */
-            title: "A query parameter is invalid";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "invalid_query";
-                message: string;
-            };
-        };
-        /**
-         * The webhook URL is refused
-         * @description A webhook URL must use https, must not contain credentials, and must lead to a public internet address. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/webhook-url-refused",
-         *       "title": "The webhook URL is refused",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "webhook_url_refused",
-         *         "message": "The webhook URL is refused"
-         *       }
-         *     }
-         */
-        WebhookUrlRefusedProblem: {
-            /** @constant */
-            type: "/problems/webhook-url-refused";
-            /** @constant */
-            title: "The webhook URL is refused";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "webhook_url_refused";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * Too many webhook endpoints
-         * @description A tenant may have at most 20 webhook endpoints. Nothing was executed, and the idempotency key is not used up. Delete an endpoint that is no longer needed.
-         * @example {
-         *       "type": "/problems/too-many-webhook-endpoints",
-         *       "title": "Too many webhook endpoints",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "too_many_webhook_endpoints",
-         *         "message": "Too many webhook endpoints"
-         *       }
-         *     }
-         */
-        TooManyWebhookEndpointsProblem: {
-            /** @constant */
-            type: "/problems/too-many-webhook-endpoints";
-            /** @constant */
-            title: "Too many webhook endpoints";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "too_many_webhook_endpoints";
-                message: string;
-            };
-        };
-        /**
-         * The webhook endpoint is disabled
-         * @description The endpoint is disabled or deleted, so nothing is sent to it. Nothing was executed, and the idempotency key is not used up. Enable the endpoint, and read the missed events from `/v1/events`.
-         * @example {
-         *       "type": "/problems/webhook-endpoint-disabled",
-         *       "title": "The webhook endpoint is disabled",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "webhook_endpoint_disabled",
-         *         "message": "The webhook endpoint is disabled"
-         *       }
-         *     }
-         */
-        WebhookEndpointDisabledProblem: {
-            /** @constant */
-            type: "/problems/webhook-endpoint-disabled";
-            /** @constant */
-            title: "The webhook endpoint is disabled";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "webhook_endpoint_disabled";
-                message: string;
-            };
-        };
-        /**
-         * The operation cannot be canceled
-         * @description The operation of this key is completed, and the service cannot undo what it did. Only operations that take money are undone: a payment is canceled or refunded. Nothing was changed.
-         * @example {
-         *       "type": "/problems/operation-not-cancelable",
-         *       "title": "The operation cannot be canceled",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "operation_not_cancelable",
-         *         "message": "The operation cannot be canceled"
-         *       }
-         *     }
-         */
-        OperationNotCancelableProblem: {
-            /** @constant */
-            type: "/problems/operation-not-cancelable";
-            /** @constant */
-            title: "The operation cannot be canceled";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "operation_not_cancelable";
-                message: string;
-            };
-        };
-        /**
-         * The operator key is missing or not valid
-         * @description This route is for operators. Send an operator key as `Authorization: Bearer adm_...`, or log in to the console. An API key of a tenant is not accepted. The response does not say whether the key was missing, malformed or unknown.
-         * @example {
-         *       "type": "/problems/operator-key-invalid",
-         *       "title": "The operator key is missing or not valid",
-         *       "status": 401,
-         *       "error": {
-         *         "type": "authentication_error",
-         *         "code": "operator_key_invalid",
-         *         "message": "The operator key is missing or not valid"
-         *       }
-         *     }
-         */
-        OperatorKeyInvalidProblem: {
-            /** @constant */
-            type: "/problems/operator-key-invalid";
-            /** @constant */
-            title: "The operator key is missing or not valid";
-            /** @constant */
-            status: 401;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "authentication_error";
-                /** @constant */
-                code: "operator_key_invalid";
-                message: string;
-            };
-        };
-        /**
-         * The session has ended
-         * @description There is no session, or it was idle for too long, is older than twelve hours, was logged out, or the key of its operator was replaced. Nothing was changed. Log in to the console again.
-         * @example {
-         *       "type": "/problems/session-ended",
-         *       "title": "The session has ended",
-         *       "status": 401,
-         *       "error": {
-         *         "type": "authentication_error",
-         *         "code": "session_ended",
-         *         "message": "The session has ended"
-         *       }
-         *     }
-         */
-        SessionEndedProblem: {
-            /** @constant */
-            type: "/problems/session-ended";
-            /** @constant */
-            title: "The session has ended";
-            /** @constant */
-            status: 401;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "authentication_error";
-                /** @constant */
-                code: "session_ended";
-                message: string;
-            };
-        };
-        /**
-         * The role of the operator does not allow this
-         * @description The operator is a viewer, who may read everything and change nothing. Nothing was changed. Ask an operator with the role `operator`.
-         * @example {
-         *       "type": "/problems/operator-role-insufficient",
-         *       "title": "The role of the operator does not allow this",
-         *       "status": 403,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "operator_role_insufficient",
-         *         "message": "The role of the operator does not allow this"
-         *       }
-         *     }
-         */
-        OperatorRoleInsufficientProblem: {
-            /** @constant */
-            type: "/problems/operator-role-insufficient";
-            /** @constant */
-            title: "The role of the operator does not allow this";
-            /** @constant */
-            status: 403;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "operator_role_insufficient";
-                message: string;
-            };
-        };
-        /**
-         * The CSRF token is missing or not valid
-         * @description A request by session that changes something needs the header `X-CSRF-Token` with the `csrf_token` of the session. Nothing was changed. Read the session again.
-         * @example {
-         *       "type": "/problems/csrf-token-invalid",
-         *       "title": "The CSRF token is missing or not valid",
-         *       "status": 403,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "csrf_token_invalid",
-         *         "message": "The CSRF token is missing or not valid"
-         *       }
-         *     }
-         */
-        CsrfTokenInvalidProblem: {
-            /** @constant */
-            type: "/problems/csrf-token-invalid";
-            /** @constant */
-            title: "The CSRF token is missing or not valid";
-            /** @constant */
-            status: 403;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "csrf_token_invalid";
-                message: string;
-            };
-        };
-        /**
-         * A customer belongs to another tenant
-         * @description The detail says which customers, and to which tenants they belong. Nothing was changed. To move them, name their tenant in `from`.
-         * @example {
-         *       "type": "/problems/customer-of-another-tenant",
-         *       "title": "A customer belongs to another tenant",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "customer_of_another_tenant",
-         *         "message": "A customer belongs to another tenant"
-         *       }
-         *     }
-         */
-        CustomerOfAnotherTenantProblem: {
-            /** @constant */
-            type: "/problems/customer-of-another-tenant";
-            /** @constant */
-            title: "A customer belongs to another tenant";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "customer_of_another_tenant";
-                message: string;
-            };
-        };
-        /**
-         * The API key has ended
-         * @description The API key was revoked, has expired or was already rotated. Nothing was changed. Rotate the key that replaced it, or create a new one.
-         * @example {
-         *       "type": "/problems/api-key-ended",
-         *       "title": "The API key has ended",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "api_key_ended",
-         *         "message": "The API key has ended"
-         *       }
-         *     }
-         */
-        ApiKeyEndedProblem: {
-            /** @constant */
-            type: "/problems/api-key-ended";
-            /** @constant */
-            title: "The API key has ended";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "api_key_ended";
-                message: string;
-            };
-        };
-        /**
-         * There is nothing to resume
-         * @description The operation is completed, a worker is working on it, or its payment has changed since the operation was given up. Nothing was changed. Read the operation: `resume_would` shows what a resume would do.
-         * @example {
-         *       "type": "/problems/nothing-to-resume",
-         *       "title": "There is nothing to resume",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "nothing_to_resume",
-         *         "message": "There is nothing to resume"
-         *       }
-         *     }
-         */
-        NothingToResumeProblem: {
-            /** @constant */
-            type: "/problems/nothing-to-resume";
-            /** @constant */
-            title: "There is nothing to resume";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "nothing_to_resume";
-                message: string;
-            };
-        };
-        /**
-         * The outcome is not unknown
-         * @description Only an operation in status `unknown` can be resolved. Nothing was changed. Read the operation.
-         * @example {
-         *       "type": "/problems/operation-not-unknown",
-         *       "title": "The outcome is not unknown",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "operation_not_unknown",
-         *         "message": "The outcome is not unknown"
-         *       }
-         *     }
-         */
-        OperationNotUnknownProblem: {
-            /** @constant */
-            type: "/problems/operation-not-unknown";
-            /** @constant */
-            title: "The outcome is not unknown";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "operation_not_unknown";
-                message: string;
-            };
-        };
-        /**
-         * The provider contradicts this
-         * @description A worker looked at the provider, which shows something else than you claimed. The detail says what. Your claim is not acted on; what the provider shows may have been recorded. Read the operation.
-         * @example {
-         *       "type": "/problems/resolution-contradicted",
-         *       "title": "The provider contradicts this",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "resolution_contradicted",
-         *         "message": "The provider contradicts this"
-         *       }
-         *     }
-         */
-        ResolutionContradictedProblem: {
-            /** @constant */
-            type: "/problems/resolution-contradicted";
-            /** @constant */
-            title: "The provider contradicts this";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "resolution_contradicted";
-                message: string;
-            };
-        };
-        /**
-         * The claim could not be verified
-         * @description A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.
-         * @example {
-         *       "type": "/problems/resolution-unverifiable",
-         *       "title": "The claim could not be verified",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "resolution_unverifiable",
-         *         "message": "The claim could not be verified"
-         *       }
-         *     }
-         */
-        ResolutionUnverifiableProblem: {
-            /** @constant */
-            type: "/problems/resolution-unverifiable";
-            /** @constant */
-            title: "The claim could not be verified";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "resolution_unverifiable";
-                message: string;
-            };
-        };
-        /**
-         * It is too late to resolve this without a look at the provider
-         * @description The provider may have forgotten the key of the call, so a retry could execute it a second time. Nothing was changed. Send it without `unverified`: a worker then looks at the provider.
-         * @example {
-         *       "type": "/problems/key-window-passed",
-         *       "title": "It is too late to resolve this without a look at the provider",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "key_window_passed",
-         *         "message": "It is too late to resolve this without a look at the provider"
-         *       }
-         *     }
-         */
-        KeyWindowPassedProblem: {
-            /** @constant */
-            type: "/problems/key-window-passed";
-            /** @constant */
-            title: "It is too late to resolve this without a look at the provider";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "key_window_passed";
-                message: string;
-            };
-        };
-        /**
-         * A second operator is needed
-         * @description You have already proposed exactly this, or only one operator is configured. Another operator must send the same body within 24 hours of the proposal. Nothing was changed.
-         * @example {
-         *       "type": "/problems/second-operator-needed",
-         *       "title": "A second operator is needed",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "second_operator_needed",
-         *         "message": "A second operator is needed"
-         *       }
-         *     }
-         */
-        SecondOperatorNeededProblem: {
-            /** @constant */
-            type: "/problems/second-operator-needed";
-            /** @constant */
-            title: "A second operator is needed";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "second_operator_needed";
-                message: string;
-            };
-        };
-        /**
-         * The operation is not completed
-         * @description Only a completed operation has a stored response that can be dropped. Nothing was changed.
-         * @example {
-         *       "type": "/problems/operation-not-completed",
-         *       "title": "The operation is not completed",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "operation_not_completed",
-         *         "message": "The operation is not completed"
-         *       }
-         *     }
-         */
-        OperationNotCompletedProblem: {
-            /** @constant */
-            type: "/problems/operation-not-completed";
-            /** @constant */
-            title: "The operation is not completed";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "operation_not_completed";
-                message: string;
-            };
-        };
-        /**
-         * The finding is not open
-         * @description The finding was already closed. It shows who closed it and why. Nothing was changed.
-         * @example {
-         *       "type": "/problems/finding-not-open",
-         *       "title": "The finding is not open",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "finding_not_open",
-         *         "message": "The finding is not open"
-         *       }
-         *     }
-         */
-        FindingNotOpenProblem: {
-            /** @constant */
-            type: "/problems/finding-not-open";
-            /** @constant */
-            title: "The finding is not open";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "finding_not_open";
-                message: string;
-            };
-        };
-        /**
-         * The launcher does not answer
-         * @description The console breaks the stack of `npm start` through its launcher, which did not answer or refused. Whether it did something is unknown. Look at the log of `npm start`.
-         * @example {
-         *       "type": "/problems/launcher-unavailable",
-         *       "title": "The launcher does not answer",
-         *       "status": 503,
-         *       "error": {
-         *         "type": "api_error",
-         *         "code": "launcher_unavailable",
-         *         "message": "The launcher does not answer"
-         *       }
-         *     }
-         */
-        LauncherUnavailableProblem: {
-            /** @constant */
-            type: "/problems/launcher-unavailable";
-            /** @constant */
-            title: "The launcher does not answer";
-            /** @constant */
-            status: 503;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "api_error";
-                /** @constant */
-                code: "launcher_unavailable";
-                message: string;
-            };
-        };
-        /**
-         * The signature is not valid
-         * @description The Stripe-Signature header is missing, or it is not a signature of this body with the secret of this endpoint. Nothing was stored.
-         * @example {
-         *       "type": "/problems/webhook-signature-invalid",
-         *       "title": "The signature is not valid",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "webhook_signature_invalid",
-         *         "message": "The signature is not valid"
-         *       }
-         *     }
-         */
-        WebhookSignatureInvalidProblem: {
-            /** @constant */
-            type: "/problems/webhook-signature-invalid";
-            /** @constant */
-            title: "The signature is not valid";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "webhook_signature_invalid";
-                message: string;
-            };
-        };
-        /**
-         * The event is malformed
-         * @description The signature is valid, but the signed body is not an event of the provider. Nothing was stored.
-         * @example {
-         *       "type": "/problems/webhook-malformed",
-         *       "title": "The event is malformed",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "webhook_malformed",
-         *         "message": "The event is malformed"
-         *       }
-         *     }
-         */
-        WebhookMalformedProblem: {
-            /** @constant */
-            type: "/problems/webhook-malformed";
-            /** @constant */
-            title: "The event is malformed";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "webhook_malformed";
-                message: string;
-            };
-        };
-        /**
-         * The signature is too old
-         * @description The event was signed more than five minutes ago. The provider signs an event again each time it sends it. Nothing was stored.
-         * @example {
-         *       "type": "/problems/webhook-too-old",
-         *       "title": "The signature is too old",
-         *       "status": 400,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "webhook_too_old",
-         *         "message": "The signature is too old"
-         *       }
-         *     }
-         */
-        WebhookTooOldProblem: {
-            /** @constant */
-            type: "/problems/webhook-too-old";
-            /** @constant */
-            title: "The signature is too old";
-            /** @constant */
-            status: 400;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "webhook_too_old";
-                message: string;
-            };
-        };
-        /**
-         * Method not allowed
-         * @description The path exists, but it does not support this method. The Allow header lists the methods that it supports.
-         * @example {
-         *       "type": "/problems/method-not-allowed",
-         *       "title": "Method not allowed",
-         *       "status": 405,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "method_not_allowed",
-         *         "message": "Method not allowed"
-         *       }
-         *     }
-         */
-        MethodNotAllowedProblem: {
-            /** @constant */
-            type: "/problems/method-not-allowed";
-            /** @constant */
-            title: "Method not allowed";
-            /** @constant */
-            status: 405;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "method_not_allowed";
-                message: string;
-            };
-        };
-        /**
-         * The expectation cannot be met
-         * @description The only supported value of the Expect header is `100-continue`. Nothing was executed.
-         * @example {
-         *       "type": "/problems/expectation-failed",
-         *       "title": "The expectation cannot be met",
-         *       "status": 417,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "expectation_failed",
-         *         "message": "The expectation cannot be met"
-         *       }
-         *     }
-         */
-        ExpectationFailedProblem: {
-            /** @constant */
-            type: "/problems/expectation-failed";
-            /** @constant */
-            title: "The expectation cannot be met";
-            /** @constant */
-            status: 417;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "expectation_failed";
-                message: string;
-            };
-        };
-        /**
-         * The headers are too large
-         * @description The request line and the headers together may have at most 16,384 bytes. The connection is closed. Nothing was executed.
-         * @example {
-         *       "type": "/problems/headers-too-large",
-         *       "title": "The headers are too large",
-         *       "status": 431,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "headers_too_large",
-         *         "message": "The headers are too large"
-         *       }
-         *     }
-         */
-        HeadersTooLargeProblem: {
-            /** @constant */
-            type: "/problems/headers-too-large";
-            /** @constant */
-            title: "The headers are too large";
-            /** @constant */
-            status: 431;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "headers_too_large";
-                message: string;
-            };
-        };
-        KeyedPayment: {
-            /**
-             * @description The id of the payment.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "payment";
-            /**
-             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount: number;
-            /**
-             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount_captured: number;
-            /**
-             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount_refunded: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
-            currency: string;
-            /**
-             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
-             * @enum {string}
-             */
-            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
-            /**
-             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
-             * @enum {string}
-             */
-            capture_method: "automatic" | "manual";
-            /** @description The id of the provider's payment method. */
-            payment_method: string;
-            /** @description The id of the provider's customer. */
-            customer: string | null;
-            /** @description Free text, for people. */
-            description: string | null;
-            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
-            reference?: string | null;
-            /**
-             * @description The key-value pairs that you stored with the object.
-             * @example {
-             *       "order": "1042"
-             *     }
-             */
-            metadata: {
-                [key: string]: string;
-            };
-            /** @description What must be done next. Present only when the status is `requires_action`. */
-            next_action?: {
-                /** @constant */
-                type: "authenticate";
-                /** @description The provider's client secret. Your page passes it to the provider's library to let the cardholder authenticate. */
-                client_secret: string | null;
-            };
-            failure: components["schemas"]["Failure"] | null;
-            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
-            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
-            capture_before?: string | null;
-            provider: {
-                /** @description The name of the provider. */
-                name: string;
-                /** @description The provider's id of the payment, once it is known. */
-                payment_id: string | null;
-            };
-            /**
-             * Format: date-time
-             * @description When the payment was requested.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
         PaymentList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Payment"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
-        /**
-         * The capture exceeds the authorization
-         * @description A capture can take at most the amount of the payment. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/capture-exceeds-authorization",
-         *       "title": "The capture exceeds the authorization",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "capture_exceeds_authorization",
-         *         "message": "The capture exceeds the authorization"
-         *       }
-         *     }
-         */
-        CaptureExceedsAuthorizationProblem: {
-            /** @constant */
-            type: "/problems/capture-exceeds-authorization";
-            /** @constant */
-            title: "The capture exceeds the authorization";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            /** @description The errors in the body, at most the first 20. */
-            errors?: components["schemas"]["FieldError"][];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "capture_exceeds_authorization";
-                message: string;
-                param?: string;
-            };
-        };
-        /**
-         * The provider does not support this
-         * @description The provider of this payment cannot do what was asked for: capture a part, change the held amount, or release a hold. `detail` says which. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/not-supported-by-provider",
-         *       "title": "The provider does not support this",
-         *       "status": 422,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "not_supported_by_provider",
-         *         "message": "The provider does not support this"
-         *       }
-         *     }
-         */
-        NotSupportedByProviderProblem: {
-            /** @constant */
-            type: "/problems/not-supported-by-provider";
-            /** @constant */
-            title: "The provider does not support this";
-            /** @constant */
-            status: 422;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "not_supported_by_provider";
-                message: string;
-            };
-        };
-        KeyedRefund: {
-            /**
-             * @description The id of the refund.
-             * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "refund";
-            /**
-             * @description The payment that is refunded.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            payment: string;
-            /**
-             * @description The amount of the refund, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
-            currency: string;
-            /**
-             * @description The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.
-             * @enum {string}
-             */
-            status: "processing" | "unknown" | "pending" | "requires_action" | "succeeded" | "failed" | "declined" | "canceled";
-            /** @description The reason for the refund. */
-            reason: ("duplicate" | "fraudulent" | "requested_by_customer") | null;
-            /** @description Your own name of the refund. Absent from responses that an earlier version has stored. */
-            reference?: string | null;
-            /**
-             * @description The key-value pairs that you stored with the object.
-             * @example {
-             *       "order": "1042"
-             *     }
-             */
-            metadata: {
-                [key: string]: string;
-            };
-            failure: components["schemas"]["Failure"] | null;
-            /**
-             * Format: date-time
-             * @description When the refund was requested.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-        };
-        /**
-         * The refund exceeds the refundable amount
-         * @description The amount is larger than the captured amount minus all refunds that are completed or in progress. Nothing was executed, and the idempotency key is not used up.
-         * @example {
-         *       "type": "/problems/refund-exceeds-capture",
-         *       "title": "The refund exceeds the refundable amount",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "refund_exceeds_capture",
-         *         "message": "The refund exceeds the refundable amount"
-         *       }
-         *     }
-         */
-        RefundExceedsCaptureProblem: {
-            /** @constant */
-            type: "/problems/refund-exceeds-capture";
-            /** @constant */
-            title: "The refund exceeds the refundable amount";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "refund_exceeds_capture";
-                message: string;
-            };
-        };
-        /**
-         * The payment is disputed
-         * @description A disputed payment cannot be refunded: the bank has already taken the money. If the service knew of the dispute, nothing was executed, and the idempotency key is not used up. If the provider refused the refund, the answer has a `refund`, and is final: a retry with the same key replays it. Read `/v1/disputes`, and answer the dispute at the provider. An inquiry does not prevent a refund.
-         * @example {
-         *       "type": "/problems/charge-disputed",
-         *       "title": "The payment is disputed",
-         *       "status": 409,
-         *       "error": {
-         *         "type": "invalid_request_error",
-         *         "code": "charge_disputed",
-         *         "message": "The payment is disputed"
-         *       }
-         *     }
-         */
-        ChargeDisputedProblem: {
-            /** @constant */
-            type: "/problems/charge-disputed";
-            /** @constant */
-            title: "The payment is disputed";
-            /** @constant */
-            status: 409;
-            detail?: string;
-            refund?: components["schemas"]["Refund"];
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-            error: {
-                /** @constant */
-                type: "invalid_request_error";
-                /** @constant */
-                code: "charge_disputed";
-                message: string;
-            };
-        };
+        /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
+        HasMore: boolean;
         RefundList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Refund"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
         PaymentTimeline: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["PhaseRun"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
         /** @description One attempt of one step of an operation. */
         PhaseRun: {
             /** @constant */
             object: "phase_run";
-            /**
-             * @description The kind of operation.
-             * @example payment.create
-             */
+            /** @description The kind of operation. */
             operation: string;
             /** @description The step. Null for the entry that records the beginning of an operation. */
             phase: string | null;
@@ -5972,9 +1150,14 @@ export interface components {
             lease_epoch: number;
             /** @description The provider call of the step, without secrets. Null when the step made no provider call. */
             provider: {
-                /** @description Whether the request could execute something: `call`, or only read: `look`. Null when that was not recorded. */
-                kind: ("call" | "look") | null;
+                /**
+                 * @description Whether the request could execute something: `call`, or only read: `look`. Null when that was not recorded.
+                 * @enum {string|null}
+                 */
+                kind: "call" | "look" | null;
+                /** @description The amount that it is about, in the smallest unit of the currency, such as cents. */
                 amount: number | null;
+                /** @description Three-letter ISO 4217 currency code, in lower case. */
                 currency: string | null;
                 /**
                  * @description The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.
@@ -5993,40 +1176,31 @@ export interface components {
             /**
              * Format: date-time
              * @description When the attempt began.
-             * @example 2026-01-31T12:00:00.000Z
              */
             started_at: string;
             /**
              * Format: date-time
-             * @description When the attempt was recorded.
-             * @example 2026-01-31T12:00:00.000Z
+             * @description When the provider answered, or was waited for no longer. Null for the entry that records the beginning of an operation.
+             */
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the attempt was recorded, together with others.
              */
             recorded_at: string;
         };
         DisputeList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Dispute"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
         LedgerBalanceList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["LedgerBalance"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
-        /**
-         * @example {
-         *       "object": "ledger_balance",
-         *       "account": "merchant_payable",
-         *       "currency": "usd",
-         *       "amount": -1999
-         *     }
-         */
         LedgerBalance: {
             /** @constant */
             object: "ledger_balance";
@@ -6035,10 +1209,7 @@ export interface components {
              * @enum {string}
              */
             account: "provider_receivable" | "merchant_payable" | "fees" | "refunds" | "disputes" | "provider_fees";
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
+            /** @description Three-letter ISO 4217 currency code, in lower case. */
             currency: string;
             /** @description The amount in the smallest unit of the currency, such as cents. Debits are positive, credits are negative. */
             amount: number;
@@ -6046,60 +1217,12 @@ export interface components {
         LedgerTransactionList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["LedgerTransaction"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
-        /**
-         * @example {
-         *       "id": "ltx_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "ledger_transaction",
-         *       "kind": "capture",
-         *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "refund": null,
-         *       "dispute": null,
-         *       "entries": [
-         *         {
-         *           "account": "provider_receivable",
-         *           "amount": 1999,
-         *           "currency": "usd"
-         *         },
-         *         {
-         *           "account": "merchant_payable",
-         *           "amount": -1999,
-         *           "currency": "usd"
-         *         }
-         *       ],
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         * @example {
-         *       "id": "ltx_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "ledger_transaction",
-         *       "kind": "provider_fee",
-         *       "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "refund": null,
-         *       "entries": [
-         *         {
-         *           "account": "provider_fees",
-         *           "amount": 88,
-         *           "currency": "usd"
-         *         },
-         *         {
-         *           "account": "provider_receivable",
-         *           "amount": -88,
-         *           "currency": "usd"
-         *         }
-         *       ],
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
         LedgerTransaction: {
-            /**
-             * @description The id of the ledger transaction.
-             * @example ltx_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+            /** @description The id of the ledger transaction. */
+            id: components["schemas"]["LtxId"];
             /** @constant */
             object: "ledger_transaction";
             /**
@@ -6107,13 +1230,10 @@ export interface components {
              * @enum {string}
              */
             kind: "capture" | "refund" | "refund_failure" | "dispute" | "dispute_reversal" | "provider_fee";
-            /**
-             * @description The payment whose money moved.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            payment: string;
-            refund: string | null;
-            dispute?: string | null;
+            /** @description The payment whose money moved. */
+            payment: components["schemas"]["PayId"];
+            refund: components["schemas"]["ReId"] | null;
+            dispute?: components["schemas"]["DpId"] | null;
             /** @description The entries of the transaction. Their amounts sum to zero. */
             entries: {
                 /**
@@ -6123,90 +1243,35 @@ export interface components {
                 account: "provider_receivable" | "merchant_payable" | "fees" | "refunds" | "disputes" | "provider_fees";
                 /** @description The amount in the smallest unit of the currency, such as cents. Debits are positive, credits are negative. */
                 amount: number;
-                /**
-                 * @description Three-letter ISO 4217 currency code, in lower case.
-                 * @example usd
-                 */
+                /** @description Three-letter ISO 4217 currency code, in lower case. */
                 currency: string;
             }[];
             /**
              * Format: date-time
              * @description When the transaction was posted.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
         };
+        LtxId: string;
         EventList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["Event"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
-        Event: components["schemas"]["PaymentEvent"] | components["schemas"]["RefundEvent"] | components["schemas"]["DisputeEvent"] | components["schemas"]["WebhookEndpointEvent"];
-        KeyedWebhookEndpointWithSecret: {
-            /**
-             * @description The id of the webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "webhook_endpoint";
-            /** @description The URL that events are sent to. */
-            url: string;
-            /** @description Free text, for people. */
-            description: string | null;
-            /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
-            /**
-             * @description The status of the endpoint. No events are sent to a disabled one.
-             * @enum {string}
-             */
-            status: "enabled" | "disabled";
-            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
-            disabled_reason: ("gone" | "failing" | "requested") | null;
-            paused_until: string | null;
-            /**
-             * Format: date-time
-             * @description When the webhook endpoint was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
+        WebhookEndpointWithSecret: {
             /** @description The secret that signs the webhooks to this endpoint, in the format of Standard Webhooks. It is returned only in this response. */
             secret: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
-            idempotency?: components["schemas"]["Idempotency"];
-        };
+        } & components["schemas"]["WebhookEndpoint"];
         WebhookEndpointList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["WebhookEndpoint"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
-        /**
-         * @example {
-         *       "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "webhook_endpoint",
-         *       "url": "https://merchant.example/webhooks",
-         *       "description": null,
-         *       "event_types": [
-         *         "*"
-         *       ],
-         *       "status": "enabled",
-         *       "disabled_reason": null,
-         *       "paused_until": null,
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
         WebhookEndpoint: {
-            /**
-             * @description The id of the webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+            /** @description The id of the webhook endpoint. */
+            id: components["schemas"]["WeId"];
             /** @constant */
             object: "webhook_endpoint";
             /** @description The URL that events are sent to. */
@@ -6214,241 +1279,108 @@ export interface components {
             /** @description Free text, for people. */
             description: string | null;
             /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
+            event_types: components["schemas"]["WantedEventType"][];
             /**
              * @description The status of the endpoint. No events are sent to a disabled one.
              * @enum {string}
              */
             status: "enabled" | "disabled";
-            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
-            disabled_reason: ("gone" | "failing" | "requested") | null;
+            /**
+             * @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it.
+             * @enum {string|null}
+             */
+            disabled_reason: "gone" | "failing" | "requested" | null;
+            /**
+             * Format: date-time
+             * @description Until when the service leaves the endpoint alone after repeated failures. Its deliveries wait, and use up no attempts. Null when attempts are made.
+             */
             paused_until: string | null;
             /**
              * Format: date-time
              * @description When the webhook endpoint was created.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-        };
-        KeyedWebhookEndpoint: {
-            /**
-             * @description The id of the webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "webhook_endpoint";
-            /** @description The URL that events are sent to. */
-            url: string;
-            /** @description Free text, for people. */
-            description: string | null;
-            /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
-            /**
-             * @description The status of the endpoint. No events are sent to a disabled one.
-             * @enum {string}
-             */
-            status: "enabled" | "disabled";
-            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
-            disabled_reason: ("gone" | "failing" | "requested") | null;
-            paused_until: string | null;
-            /**
-             * Format: date-time
-             * @description When the webhook endpoint was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
-        KeyedDeletedWebhookEndpoint: {
-            /**
-             * @description The id of the deleted webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+        DeletedWebhookEndpoint: {
+            /** @description The id of the deleted webhook endpoint. */
+            id: components["schemas"]["WeId"];
             /** @constant */
             object: "webhook_endpoint";
             /** @constant */
             deleted: true;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
-        KeyedWebhookReplay: {
+        WebhookReplay: {
             /** @constant */
             object: "webhook_replay";
-            /**
-             * @description The webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            endpoint: string;
+            /** @description The webhook endpoint. */
+            endpoint: components["schemas"]["WeId"];
             /**
              * Format: date-time
              * @description The time of the request.
-             * @example 2026-01-31T12:00:00.000Z
              */
             since: string;
             /** @description How many deliveries are pending again. */
             deliveries: number;
             /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
             has_more: boolean;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
-        KeyedWebhookDelivery: {
-            /**
-             * @description The id of the delivery.
-             * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
+        WebhookDelivery: {
+            /** @description The id of the delivery. */
+            id: components["schemas"]["WdId"];
             /** @constant */
             object: "webhook_delivery";
-            /**
-             * @description The event that is delivered.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            event: string;
-            /**
-             * @description The type of the event.
-             * @example payment.succeeded
-             */
+            /** @description The event that is delivered. */
+            event: components["schemas"]["EvtId"];
+            /** @description The type of the event. */
             event_type: string;
-            /**
-             * @description The webhook endpoint that the event is sent to.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            endpoint: string;
+            /** @description The webhook endpoint that the event is sent to. */
+            endpoint: components["schemas"]["WeId"];
             /**
              * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
              * @enum {string}
              */
             status: "pending" | "succeeded" | "failed";
+            /**
+             * Format: date-time
+             * @description When the next attempt is made. Null when no attempt will follow.
+             */
             next_attempt_at: string | null;
-            /** @description The attempts so far, oldest first. */
+            /** @description The last 30 attempts, oldest first. */
             attempts: {
                 /** @description The number of the attempt. */
                 number: number;
                 /**
                  * Format: date-time
                  * @description When the attempt began.
-                 * @example 2026-01-31T12:00:00.000Z
                  */
                 started_at: string;
                 /** @description The duration of the attempt, in milliseconds. */
                 latency_ms: number;
                 /** @description The HTTP status that the endpoint answered with. */
                 http_status: number | null;
-                /** @description Why there was no answer. Null when there was one. */
-                error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
+                /**
+                 * @description Why there was no answer. Null when there was one.
+                 * @enum {string|null}
+                 */
+                error: "url_refused" | "body_too_large" | "no_public_address" | "connection_failed" | "timeout" | null;
             }[];
             /**
              * Format: date-time
              * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
-            /** @description Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response. */
             idempotency?: components["schemas"]["Idempotency"];
         };
+        WdId: string;
         WebhookDeliveryList: {
             /** @constant */
             object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
+            has_more: components["schemas"]["HasMore"];
         };
-        /**
-         * @example {
-         *       "id": "wd_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "object": "webhook_delivery",
-         *       "event": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "event_type": "payment.succeeded",
-         *       "endpoint": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-         *       "status": "succeeded",
-         *       "next_attempt_at": null,
-         *       "attempts": [
-         *         {
-         *           "number": 1,
-         *           "started_at": "2026-01-31T12:00:00.000Z",
-         *           "latency_ms": 84,
-         *           "http_status": 204,
-         *           "error": null
-         *         }
-         *       ],
-         *       "created_at": "2026-01-31T12:00:00.000Z"
-         *     }
-         */
-        WebhookDelivery: {
-            /**
-             * @description The id of the delivery.
-             * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "webhook_delivery";
-            /**
-             * @description The event that is delivered.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            event: string;
-            /**
-             * @description The type of the event.
-             * @example payment.succeeded
-             */
-            event_type: string;
-            /**
-             * @description The webhook endpoint that the event is sent to.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            endpoint: string;
-            /**
-             * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
-             * @enum {string}
-             */
-            status: "pending" | "succeeded" | "failed";
-            next_attempt_at: string | null;
-            /** @description The attempts so far, oldest first. */
-            attempts: {
-                /** @description The number of the attempt. */
-                number: number;
-                /**
-                 * Format: date-time
-                 * @description When the attempt began.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                started_at: string;
-                /** @description The duration of the attempt, in milliseconds. */
-                latency_ms: number;
-                /** @description The HTTP status that the endpoint answered with. */
-                http_status: number | null;
-                /** @description Why there was no answer. Null when there was one. */
-                error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
-            }[];
-            /**
-             * Format: date-time
-             * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-        };
-        /**
-         * @example {
-         *       "object": "idempotency_key",
-         *       "key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10",
-         *       "operation": "payment.create",
-         *       "status": "completed",
-         *       "recovery_point": "finished",
-         *       "attempts": 1,
-         *       "resource": {
-         *         "object": "payment",
-         *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h"
-         *       },
-         *       "cancellation": null,
-         *       "created_at": "2026-01-31T12:00:00.000Z",
-         *       "expires_at": "2026-02-07T12:00:00.000Z"
-         *     }
-         */
         IdempotencyKey: {
             /** @constant */
             object: "idempotency_key";
@@ -6457,7 +1389,7 @@ export interface components {
             /** @description The operation that the key was used for. */
             operation: string;
             /**
-             * @description The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped and is proved to have had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.
+             * @description The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped, and it is proved, or stated by operators, that its current step had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.
              * @enum {string}
              */
             status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
@@ -6469,32 +1401,27 @@ export interface components {
             resource: ({
                 /** @constant */
                 object: "payment";
-                /**
-                 * @description The payment.
-                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
+                /** @description The payment. */
+                id: components["schemas"]["PayId"];
             } | {
                 /** @constant */
                 object: "refund";
-                /**
-                 * @description The refund.
-                 * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
+                /** @description The refund. */
+                id: components["schemas"]["ReId"];
             }) | null;
-            /** @description What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the provider has accepted refunds of all its money. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed. */
-            cancellation: ("in_progress" | "prevented" | "undone" | "nothing_to_undo" | "refused") | null;
+            /**
+             * @description What became of the request to cancel the key; null when there was none. `in_progress`: the operation is under way, or its payment is being canceled or refunded. `prevented`: nothing was executed, and nothing will be. `undone`: the payment is canceled, or the provider has accepted refunds of all its money. `nothing_to_undo`: the operation ended without effect. `refused`: what it did cannot be undone, for example because the payment is disputed.
+             * @enum {string|null}
+             */
+            cancellation: "in_progress" | "prevented" | "undone" | "nothing_to_undo" | "refused" | null;
             /**
              * Format: date-time
              * @description When the key was first used.
-             * @example 2026-01-31T12:00:00.000Z
              */
             created_at: string;
             /**
              * Format: date-time
              * @description When the key expires. Its stored response is not available after that.
-             * @example 2026-01-31T12:00:00.000Z
              */
             expires_at: string;
         };
@@ -6516,7 +1443,7 @@ export interface components {
             retention_seconds_by_operation: {
                 [key: string]: number;
             };
-            /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. */
+            /** @description Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. With a status of `final`, an error is stored if its problem is among `final_problems`. */
             stored: {
                 [key: string]: unknown;
             };
@@ -6535,1785 +1462,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        NewTenant: {
-            /**
-             * @description The id of the tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "tenant";
-            /** @description The name of the tenant, for people. */
-            name: string;
-            fees: {
-                /** @description The proportional fee, in hundredths of a percent of a capture. */
-                basis_points: number;
-                /** @description The fixed fee per capture, in the smallest unit of the currency. */
-                fixed_minor: number;
-            };
-            /** @description The providers of the tenant's new payments, in their order. Null: the provider of the service. */
-            providers: {
-                /** @description The name of the provider. */
-                provider: string;
-                /** @description The currencies that it takes; absent: every currency. */
-                currencies?: string[];
-            }[] | null;
-            /** @description Whether every new payment and refund must have a reference. */
-            requires_reference: boolean;
-            /**
-             * Format: date-time
-             * @description When the tenant was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            disabled_at: string | null;
-            api_key: components["schemas"]["NewApiKey"];
-        };
-        NewApiKey: {
-            /**
-             * @description The id of the API key.
-             * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "api_key";
-            /**
-             * @description The tenant that the API key belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The public beginning of the key, by which people can recognize it. */
-            prefix: string;
-            /** @description What the key may be used for. `*` stands for every scope. */
-            scopes: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
-            /**
-             * @description The status of the key. `retiring`: the key was rotated and works until `expires_at`.
-             * @enum {string}
-             */
-            status: "active" | "retiring" | "expired" | "revoked";
-            /**
-             * Format: date-time
-             * @description When the key was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            expires_at: string | null;
-            revoked_at: string | null;
-            /** @description The API key itself. It is returned only in this response. */
-            secret: string;
-        };
-        TenantList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["Tenant"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        Tenant: {
-            /**
-             * @description The id of the tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "tenant";
-            /** @description The name of the tenant, for people. */
-            name: string;
-            fees: {
-                /** @description The proportional fee, in hundredths of a percent of a capture. */
-                basis_points: number;
-                /** @description The fixed fee per capture, in the smallest unit of the currency. */
-                fixed_minor: number;
-            };
-            /** @description The providers of the tenant's new payments, in their order. Null: the provider of the service. */
-            providers: {
-                /** @description The name of the provider. */
-                provider: string;
-                /** @description The currencies that it takes; absent: every currency. */
-                currencies?: string[];
-            }[] | null;
-            /** @description Whether every new payment and refund must have a reference. */
-            requires_reference: boolean;
-            /**
-             * Format: date-time
-             * @description When the tenant was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            disabled_at: string | null;
-        };
-        TenantLimits: {
-            /** @constant */
-            object: "tenant_limits";
-            /**
-             * @description The tenant that the limits apply to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description Operations without a final answer. */
-            active_keys: {
-                /** @description The limit that applies; null for none. */
-                limit: number | null;
-                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
-                own: boolean;
-                /** @description How many there are now. The count stops at the limit, or at 1,000,000 without one. */
-                used: number;
-            };
-            /** @description Idempotency keys, of completed operations too. */
-            stored_keys: {
-                /** @description The limit that applies; null for none. */
-                limit: number | null;
-                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
-                own: boolean;
-                /** @description How many there are now. The count stops at the limit, or at 1,000,000 without one. */
-                used: number;
-            };
-            /** @description The least number of characters of a new idempotency key. */
-            key_length_min: {
-                /** @description The limit that applies; null for none. */
-                limit: number | null;
-                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
-                own: boolean;
-            };
-            /** @description Requests that change something. */
-            writes: {
-                /** @description The limit that applies; null for none. */
-                limit: number | null;
-                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
-                own: boolean;
-                /** @description The time in which the limit applies. */
-                window_seconds: number;
-            };
-            /** @description Requests that read. */
-            reads: {
-                /** @description The limit that applies; null for none. */
-                limit: number | null;
-                /** @description Whether the tenant has a limit of its own. Otherwise the setting of the service applies. */
-                own: boolean;
-                /** @description The time in which the limit applies. */
-                window_seconds: number;
-            };
-        };
-        ApiKeyList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["ApiKey"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        ApiKey: {
-            /**
-             * @description The id of the API key.
-             * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "api_key";
-            /**
-             * @description The tenant that the API key belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The public beginning of the key, by which people can recognize it. */
-            prefix: string;
-            /** @description What the key may be used for. `*` stands for every scope. */
-            scopes: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
-            /**
-             * @description The status of the key. `retiring`: the key was rotated and works until `expires_at`.
-             * @enum {string}
-             */
-            status: "active" | "retiring" | "expired" | "revoked";
-            /**
-             * Format: date-time
-             * @description When the key was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            expires_at: string | null;
-            revoked_at: string | null;
-        };
-        CustomerAssignment: {
-            /** @constant */
-            object: "assignment";
-            /**
-             * @description The tenant that may charge the customers.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The customers of this request. */
-            customers: string[];
-        };
-        CustomerList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["Customer"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        Customer: {
-            /**
-             * @description The provider's id of the customer.
-             * @example cus_NffrFeUfNV2Hib
-             */
-            id: string;
-            /** @constant */
-            object: "customer";
-            /**
-             * @description The tenant that may charge the customer.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /**
-             * Format: date-time
-             * @description When the customer was assigned to the tenant.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            assigned_at: string;
-        };
-        RotatedApiKey: {
-            /**
-             * @description The id of the API key.
-             * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "api_key";
-            /**
-             * @description The tenant that the API key belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The public beginning of the key, by which people can recognize it. */
-            prefix: string;
-            /** @description What the key may be used for. `*` stands for every scope. */
-            scopes: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
-            /**
-             * @description The status of the key. `retiring`: the key was rotated and works until `expires_at`.
-             * @enum {string}
-             */
-            status: "active" | "retiring" | "expired" | "revoked";
-            /**
-             * Format: date-time
-             * @description When the key was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            expires_at: string | null;
-            revoked_at: string | null;
-            /** @description The API key itself. It is returned only in this response. */
-            secret: string;
-            /**
-             * @description The id of the key that this one replaces.
-             * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            replaces: string;
-        };
-        /**
-         * @example {
-         *       "object": "overview",
-         *       "at": "2026-01-31T12:00:00.000Z",
-         *       "rates": {
-         *         "accepted_per_second": 12.4,
-         *         "completed_per_second": 12.1,
-         *         "window_seconds": 10
-         *       },
-         *       "recovery": {
-         *         "takeovers": 2,
-         *         "p50_seconds": 21.3,
-         *         "max_seconds": 24.9,
-         *         "window_seconds": 3600
-         *       },
-         *       "unfinished": {
-         *         "pending": 3,
-         *         "processing": 2
-         *       },
-         *       "unknown": 1,
-         *       "proposed": 0,
-         *       "oldest_unfinished_seconds": 1.2,
-         *       "oldest_unknown_seconds": 64.5,
-         *       "findings_open": 0,
-         *       "queues": {
-         *         "operations": 3
-         *       },
-         *       "dead_letters": {
-         *         "operations.dead": 0
-         *       },
-         *       "waiting_by_tenant": [],
-         *       "disputes": {
-         *         "needs_response": 1
-         *       },
-         *       "endpoints": {
-         *         "paused": 0,
-         *         "disabled": 1
-         *       },
-         *       "processes": [],
-         *       "circuits": []
-         *     }
-         */
-        Overview: {
-            /** @constant */
-            object: "overview";
-            /**
-             * Format: date-time
-             * @description The time of the figures, by the clock of the database.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            at: string;
-            /** @description Averages of the last seconds, of operations that call the provider. At most 20,000 lines of the timelines of each tenant are counted. */
-            rates: {
-                /** @description Operations that were accepted. */
-                accepted_per_second: number;
-                /** @description Operations that got their final response. */
-                completed_per_second: number;
-                /** @constant */
-                window_seconds: 10;
-            };
-            /** @description Takeovers of the last hour: a worker continued an operation after an earlier one had stopped without recording how, because it crashed, stalled, lost its lease or shut down. The seconds are those during which the timeline of the operation stood still: from the last line of the earlier lease epochs to the first line of the new one. They include the rest of the lease, the wait in the queue and the call of the new worker. At most the 500 newest lines of lease epochs after the first are looked at. */
-            recovery: {
-                /** @description The number of takeovers. */
-                takeovers: number;
-                p50_seconds: number | null;
-                max_seconds: number | null;
-                /** @constant */
-                window_seconds: 3600;
-            };
-            /** @description Counted up to 10000 together. */
-            unfinished: {
-                /** @description Operations that wait for a worker. */
-                pending: number;
-                /** @description Operations that a worker owns. */
-                processing: number;
-            };
-            /** @description Operations whose outcome is unknown, counted up to 10000. */
-            unknown: number;
-            /** @description Unknown outcomes about which a proposal waits for a second operator. */
-            proposed: number;
-            /** @description The age of the oldest unfinished operation; 0 without one. */
-            oldest_unfinished_seconds: number;
-            /** @description How long the oldest unknown outcome has been unknown; 0 without one. */
-            oldest_unknown_seconds: number;
-            /** @description Open findings, counted up to 10000. */
-            findings_open: number;
-            /** @description The due jobs of each queue that no worker has fetched. */
-            queues: {
-                [key: string]: number;
-            };
-            /** @description The jobs in each queue of dead letters. */
-            dead_letters: {
-                [key: string]: number;
-            };
-            /** @description The ten tenants with the most unfinished operations, counted among the 10000 oldest, most first. */
-            waiting_by_tenant: {
-                /**
-                 * @description The tenant.
-                 * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                tenant: string;
-                /** @description Its name. */
-                name: string;
-                /** @description Its unfinished operations. */
-                operations: number;
-            }[];
-            /** @description The disputes that are not closed, by status. */
-            disputes: {
-                [key: string]: number;
-            };
-            endpoints: {
-                /** @description Webhook endpoints that are left alone after repeated failures. */
-                paused: number;
-                /** @description Disabled webhook endpoints. */
-                disabled: number;
-            };
-            /** @description The processes that reported themselves in the last hour, those that did last first; 100 at most. */
-            processes: {
-                /**
-                 * Format: uuid
-                 * @description The id that the process made when it started.
-                 */
-                id: string;
-                /** @enum {string} */
-                kind: "api" | "worker";
-                /** @description The name of its machine or container. */
-                host: string;
-                /** @description The groups of queues that a worker works on. Empty for an API process. */
-                queues: string[];
-                /** @description The version of the service. */
-                version: string;
-                /**
-                 * Format: date-time
-                 * @description When it started.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                started_at: string;
-                /**
-                 * Format: date-time
-                 * @description When it last reported itself. It does so every 10 seconds.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                seen_at: string;
-                /** @description Whether it reported itself in the last 30 seconds. A process that shuts down is not listed; one that was killed stays for an hour. */
-                alive: boolean;
-            }[];
-            /** @description The circuit breakers of the processes that are alive, as these last reported. */
-            circuits: {
-                /**
-                 * @description `provider`: calls of a worker to the provider. `store_reads`, `store_reservations`: statements of an API process. Circuits of webhook endpoints are counted in `endpoints.paused`.
-                 * @enum {string}
-                 */
-                kind: "provider" | "store_reads" | "store_reservations";
-                /**
-                 * @description `open`: after repeated failures nothing is tried, except by single calls.
-                 * @enum {string}
-                 */
-                state: "closed" | "open";
-                /**
-                 * Format: uuid
-                 * @description The process whose circuit it is.
-                 */
-                process: string;
-                /**
-                 * Format: date-time
-                 * @description Since when, to a second or so. The start of the process if it never changed.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                since: string;
-            }[];
-        };
-        OperationList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["OperationWithProposal"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        OperationWithProposal: {
-            /**
-             * @description The id of the operation.
-             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "operation";
-            /**
-             * @description The tenant that the operation belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The client's idempotency key. Null when no client began the operation. */
-            idempotency_key: string | null;
-            /**
-             * @description The kind of operation.
-             * @example payment.create
-             */
-            operation: string;
-            /**
-             * @description The status of the operation.
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-            /** @description The last step that was recorded; work resumes after it. */
-            recovery_point: string;
-            /**
-             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
-             * @enum {string}
-             */
-            resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
-            /** @description How many times work on the operation has started. */
-            attempts: number;
-            /** @description The number of the current lease; each new lease increments it. */
-            lease_epoch: number;
-            lease_expires_at: string | null;
-            /** @description Whether a provider call of the current step may have run without a known result. */
-            in_doubt: boolean;
-            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
-            phase_age_seconds: number | null;
-            /** @description The error of the last attempt. */
-            last_error: string | null;
-            unknown_at: string | null;
-            checked_at: string | null;
-            next_check_at: string | null;
-            /** @description What an operator claims about the outcome, until a look-up has judged it. */
-            evidence: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The open finding about the operation. */
-            finding: {
-                /**
-                 * @description The id of the finding.
-                 * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /**
-                 * @description The kind of finding.
-                 * @enum {string}
-                 */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
-            } | null;
-            payment: string | null;
-            refund: string | null;
-            /**
-             * Format: date-time
-             * @description When the operation was accepted.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /** @description The proposal that waits for a second operator. A confirmed one waits again when the look-up could not be made. */
-            proposal: {
-                /** @description The operator who proposed it. */
-                proposed_by: string;
-                /**
-                 * Format: date-time
-                 * @description When it was proposed.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                proposed_at: string;
-                /**
-                 * Format: date-time
-                 * @description Until when another operator can confirm it.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                expires_at: string;
-                /** @description The proposed resolution: the body that the other operator must send. */
-                proposed: {
-                    [key: string]: unknown;
-                };
-            } | null;
-        };
-        OperationWithTimeline: {
-            /**
-             * @description The id of the operation.
-             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "operation";
-            /**
-             * @description The tenant that the operation belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The client's idempotency key. Null when no client began the operation. */
-            idempotency_key: string | null;
-            /**
-             * @description The kind of operation.
-             * @example payment.create
-             */
-            operation: string;
-            /**
-             * @description The status of the operation.
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-            /** @description The last step that was recorded; work resumes after it. */
-            recovery_point: string;
-            /**
-             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
-             * @enum {string}
-             */
-            resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
-            /** @description How many times work on the operation has started. */
-            attempts: number;
-            /** @description The number of the current lease; each new lease increments it. */
-            lease_epoch: number;
-            lease_expires_at: string | null;
-            /** @description Whether a provider call of the current step may have run without a known result. */
-            in_doubt: boolean;
-            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
-            phase_age_seconds: number | null;
-            /** @description The error of the last attempt. */
-            last_error: string | null;
-            unknown_at: string | null;
-            checked_at: string | null;
-            next_check_at: string | null;
-            /** @description What an operator claims about the outcome, until a look-up has judged it. */
-            evidence: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The open finding about the operation. */
-            finding: {
-                /**
-                 * @description The id of the finding.
-                 * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /**
-                 * @description The kind of finding.
-                 * @enum {string}
-                 */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
-            } | null;
-            payment: string | null;
-            refund: string | null;
-            /**
-             * Format: date-time
-             * @description When the operation was accepted.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /** @description The proposal that waits for a second operator. A confirmed one waits again when the look-up could not be made. */
-            proposal: {
-                /** @description The operator who proposed it. */
-                proposed_by: string;
-                /**
-                 * Format: date-time
-                 * @description When it was proposed.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                proposed_at: string;
-                /**
-                 * Format: date-time
-                 * @description Until when another operator can confirm it.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                expires_at: string;
-                /** @description The proposed resolution: the body that the other operator must send. */
-                proposed: {
-                    [key: string]: unknown;
-                };
-            } | null;
-            /** @description The last claim of an operator about the outcome, and its verdict. */
-            resolution: components["schemas"]["Resolution"] | null;
-            /** @description Every attempt of every step of the operation, oldest first. */
-            timeline: components["schemas"]["PhaseRun"][];
-        };
-        /** @description What an operator claimed about an unknown outcome. */
-        Resolution: {
-            /**
-             * @description The entry of the audit trail with the claim.
-             * @example act_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            claim: string;
-            /** @description What the operator claimed: the body of the request. */
-            claimed: {
-                [key: string]: unknown;
-            };
-            /** @description The operator who claimed it. */
-            claimed_by: string;
-            /** @description The operator who proposed it, when two were needed. */
-            proposed_by: string | null;
-            /**
-             * Format: date-time
-             * @description When it was claimed.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            claimed_at: string;
-            /** @description What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it shows something else. `unverifiable`: it did not answer. Null until a worker has looked. */
-            verdict: ("verified" | "contradicted" | "unverifiable") | null;
-            /** @description Whether the claim was acted on. */
-            taken: boolean | null;
-            /** @description What the provider showed. */
-            shown: string | null;
-        };
-        Operation: {
-            /**
-             * @description The id of the operation.
-             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "operation";
-            /**
-             * @description The tenant that the operation belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The client's idempotency key. Null when no client began the operation. */
-            idempotency_key: string | null;
-            /**
-             * @description The kind of operation.
-             * @example payment.create
-             */
-            operation: string;
-            /**
-             * @description The status of the operation.
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-            /** @description The last step that was recorded; work resumes after it. */
-            recovery_point: string;
-            /**
-             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
-             * @enum {string}
-             */
-            resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
-            /** @description How many times work on the operation has started. */
-            attempts: number;
-            /** @description The number of the current lease; each new lease increments it. */
-            lease_epoch: number;
-            lease_expires_at: string | null;
-            /** @description Whether a provider call of the current step may have run without a known result. */
-            in_doubt: boolean;
-            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
-            phase_age_seconds: number | null;
-            /** @description The error of the last attempt. */
-            last_error: string | null;
-            unknown_at: string | null;
-            checked_at: string | null;
-            next_check_at: string | null;
-            /** @description What an operator claims about the outcome, until a look-up has judged it. */
-            evidence: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The open finding about the operation. */
-            finding: {
-                /**
-                 * @description The id of the finding.
-                 * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /**
-                 * @description The kind of finding.
-                 * @enum {string}
-                 */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
-            } | null;
-            payment: string | null;
-            refund: string | null;
-            /**
-             * Format: date-time
-             * @description When the operation was accepted.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-        };
-        OperationWithResolution: {
-            /**
-             * @description The id of the operation.
-             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "operation";
-            /**
-             * @description The tenant that the operation belongs to.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The client's idempotency key. Null when no client began the operation. */
-            idempotency_key: string | null;
-            /**
-             * @description The kind of operation.
-             * @example payment.create
-             */
-            operation: string;
-            /**
-             * @description The status of the operation.
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-            /** @description The last step that was recorded; work resumes after it. */
-            recovery_point: string;
-            /**
-             * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
-             * @enum {string}
-             */
-            resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
-            /** @description How many times work on the operation has started. */
-            attempts: number;
-            /** @description The number of the current lease; each new lease increments it. */
-            lease_epoch: number;
-            lease_expires_at: string | null;
-            /** @description Whether a provider call of the current step may have run without a known result. */
-            in_doubt: boolean;
-            /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
-            phase_age_seconds: number | null;
-            /** @description The error of the last attempt. */
-            last_error: string | null;
-            unknown_at: string | null;
-            checked_at: string | null;
-            next_check_at: string | null;
-            /** @description What an operator claims about the outcome, until a look-up has judged it. */
-            evidence: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The open finding about the operation. */
-            finding: {
-                /**
-                 * @description The id of the finding.
-                 * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /**
-                 * @description The kind of finding.
-                 * @enum {string}
-                 */
-                kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
-            } | null;
-            payment: string | null;
-            refund: string | null;
-            /**
-             * Format: date-time
-             * @description When the operation was accepted.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /** @description The last claim of an operator about the outcome, and its verdict. */
-            resolution: components["schemas"]["Resolution"] | null;
-        };
-        /** @description A proposed resolution. It counts when a second operator sends the same body. */
-        ResolutionProposal: {
-            /** @constant */
-            object: "resolution_proposal";
-            /**
-             * @description The operation whose outcome is unknown.
-             * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            operation: string;
-            /** @description The operator who made the proposal. */
-            proposed_by: string;
-            /** @description The proposed resolution. */
-            proposed: {
-                [key: string]: unknown;
-            };
-            /** @description What is needed to apply the proposal. */
-            needed: string;
-        };
-        DeadLetterList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["DeadLetter"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        DeadLetter: {
-            /**
-             * Format: uuid
-             * @description The id of the job, as the queue dashboard shows it.
-             */
-            id: string;
-            /** @constant */
-            object: "dead_letter";
-            /**
-             * @description The queue of dead letters.
-             * @enum {string}
-             */
-            queue: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-            /** @description The queue in which the job used up its retries. */
-            source_queue: string | null;
-            /** @description The id of the resource that the job works on. */
-            about: string | null;
-            /** @description The parameters of the job. */
-            job: {
-                [key: string]: unknown;
-            };
-            /** @description How many times the job was retried. */
-            retries: number | null;
-            /** @description The error of the last attempt. */
-            last_error: unknown;
-            /**
-             * Format: date-time
-             * @description When the job used up its retries.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            died_at: string;
-        };
-        Redrive: {
-            /** @constant */
-            object: "redrive";
-            /**
-             * @description The queue of dead letters.
-             * @enum {string}
-             */
-            queue: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-            /** @description The number of jobs that are retried. */
-            redriven: number;
-            /** @description The number of dead letters that were removed because there was nothing left to do. */
-            needless: number;
-            /** @description The dead letters that could not be redriven. */
-            kept: {
-                /** @description The id of the dead letter. */
-                id: string;
-                /** @description Why it was kept. */
-                reason: string;
-            }[];
-        };
-        Reconciliation: {
-            /**
-             * @description The id of the reconciliation.
-             * @example rec_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "reconciliation";
-            /** @description The name of the provider. */
-            provider: string;
-            /**
-             * Format: date-time
-             * @description The beginning of the period, inclusive.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            from: string;
-            /**
-             * Format: date-time
-             * @description The end of the period, exclusive.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            to: string;
-            /**
-             * @description The status of the reconciliation.
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed" | "failed";
-            /** @description Who requested the reconciliation. */
-            requested_by: string;
-            /** @description How many objects were compared, found to differ and repaired. `fees`: how many fees of the provider were posted. `account_movements`: how many movements belong to no payment, such as payouts. */
-            counts: {
-                [key: string]: number;
-            };
-            /** @description The error of the last attempt. */
-            last_error: string | null;
-            /**
-             * Format: date-time
-             * @description When the reconciliation was requested.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            finished_at: string | null;
-        };
-        ReconciliationList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["Reconciliation"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        ReconciliationWithFindings: {
-            /**
-             * @description The id of the reconciliation.
-             * @example rec_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "reconciliation";
-            /** @description The name of the provider. */
-            provider: string;
-            /**
-             * Format: date-time
-             * @description The beginning of the period, inclusive.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            from: string;
-            /**
-             * Format: date-time
-             * @description The end of the period, exclusive.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            to: string;
-            /**
-             * @description The status of the reconciliation.
-             * @enum {string}
-             */
-            status: "pending" | "running" | "completed" | "failed";
-            /** @description Who requested the reconciliation. */
-            requested_by: string;
-            /** @description How many objects were compared, found to differ and repaired. `fees`: how many fees of the provider were posted. `account_movements`: how many movements belong to no payment, such as payouts. */
-            counts: {
-                [key: string]: number;
-            };
-            /** @description The error of the last attempt. */
-            last_error: string | null;
-            /**
-             * Format: date-time
-             * @description When the reconciliation was requested.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            finished_at: string | null;
-            findings: components["schemas"]["FindingList"];
-        };
-        FindingList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["Finding"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        /** @description A problem that the service could not repair by itself and that needs a person. */
-        Finding: {
-            /**
-             * @description The id of the finding.
-             * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "finding";
-            /**
-             * @description The kind of finding. `outcome_unknown`: the service could not find out whether an operation happened. `operation_abandoned`: an operation stopped before it was completed, and its client did not retry. `missing_here`: the provider has an object that our records do not have. `missing_there`: our records have an object that the provider does not have. `amount_differs`, `currency_differs` and `status_differs`: our record and the provider's object differ. `ledger_differs`: the provider moved another amount than the ledger states. `charged_twice`, `held_twice` and `refunded_twice`: two objects of the provider belong to the same operation, and the second one took, holds or returned money, or may still do so. `unknown_movement`: money moved on the provider's balance, and the service cannot say why.
-             * @enum {string}
-             */
-            kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
-            /**
-             * @description The status of the finding.
-             * @enum {string}
-             */
-            status: "open" | "resolved";
-            /** @description The name of the provider. */
-            provider: string;
-            /** @description The id of the object concerned, either the provider's or ours. */
-            about: string;
-            reconciliation: string | null;
-            tenant: string | null;
-            payment: string | null;
-            refund: string | null;
-            operation: string | null;
-            /** @description What our records state. */
-            ours: {
-                [key: string]: unknown;
-            } | null;
-            /** @description What the provider states. */
-            theirs: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Format: date-time
-             * @description When the finding was opened.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            opened_at: string;
-            resolved_at: string | null;
-            /** @description Who resolved the finding. */
-            resolved_by: string | null;
-            /** @description What was done about the finding. */
-            note: string | null;
-        };
-        AdminActionList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["AdminAction"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        /** @description An entry of the audit trail of operators. */
-        AdminAction: {
-            /**
-             * @description The id of the entry.
-             * @example act_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "admin_action";
-            /** @description The name of the operator, or `reconciler` for the verdict on what an operator claimed. */
-            actor: string;
-            /**
-             * @description What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it.
-             * @example operation.resume
-             */
-            action: string;
-            /** @description The id of the resource that the action concerned. */
-            subject: string | null;
-            /** @description The result and the parameters. For a refusal, `refused` is the problem type. */
-            details: {
-                [key: string]: unknown;
-            };
-            /**
-             * Format: date-time
-             * @description When the action happened.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            happened_at: string;
-        };
-        ProviderList: {
-            /** @constant */
-            object: "list";
-            data: components["schemas"]["Provider"][];
-            /** @constant */
-            has_more: false;
-        };
-        Provider: {
-            /** @constant */
-            object: "provider";
-            name: string;
-            /** @description Whether it is the provider of tenants that have none of their own. */
-            is_default: boolean;
-            /** @description For how long a call may be repeated under its provider key. 0: never, because the provider keeps no keys. */
-            key_window_seconds: number;
-            /** @description Whether it keeps a failure under a key, and may complete the call later. */
-            keeps_failures: boolean;
-            /** @description How long a call without an answer may still be executed. */
-            settle_seconds: number;
-            look_up_lag_seconds: number | null;
-            /** @description Whether a capture may take less than what is held. */
-            partial_capture: boolean;
-            /** @description Whether the held amount can be changed. */
-            incremental_authorization: boolean;
-            /** @description Whether one account takes every currency. If not, a tenant has it for the currencies that are named. */
-            every_currency: boolean;
-            /** @description Whether a hold can be released before it expires. */
-            void: boolean;
-            /** @description Whether a refund that succeeded can fail later. */
-            refunds_may_fail: boolean;
-            /** @description Whether a payer can be asked to authenticate after the request. */
-            authentication: boolean;
-            /** @description The smallest charge by currency, in minor units. Others are not known here. */
-            minimum_amounts: {
-                [key: string]: number;
-            };
-        };
-        /** @description The session of an operator in the console. */
-        ConsoleSession: {
-            /** @constant */
-            object: "console_session";
-            /**
-             * @description The name of the operator.
-             * @example alice
-             */
-            operator: string;
-            /**
-             * @description A `viewer` may read everything and change nothing.
-             * @enum {string}
-             */
-            role: "operator" | "viewer";
-            /** @description The value of the header `X-CSRF-Token` in every request that changes something. */
-            csrf_token: string;
-            /** @description Whether every resolution of an unknown outcome needs two operators. */
-            dual_control: boolean;
-            /** @description Whether the operator may break the stack: an operator with `npm start` and its stand-in. */
-            may_break: boolean;
-            /**
-             * @description The session ends after so many seconds without a request.
-             * @example 1800
-             */
-            idle_seconds: number;
-            /**
-             * Format: date-time
-             * @description When the session ends in any case.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            expires_at: string;
-        };
-        BreakKill: {
-            /** @constant */
-            object: "break_kill";
-            /** @enum {string} */
-            process: "worker" | "api" | "webhooks";
-        };
-        BreakFault: {
-            /** @constant */
-            object: "break_fault";
-            fault: string;
-            times: number;
-        };
-        BreakFaultList: {
-            /** @constant */
-            object: "break_fault_list";
-            data: {
-                fault: string;
-                /** @description Which requests get it. */
-                match: {
-                    /** @enum {string} */
-                    method?: "GET" | "POST";
-                    /** @description `*` stands for any characters. */
-                    path?: string;
-                    payment_method?: string;
-                    nth?: number;
-                };
-                delay_ms: number;
-                /** @description How many requests will still get it. */
-                left: number;
-            }[];
-        };
-        BreakFaultsCleared: {
-            /** @constant */
-            object: "break_faults";
-            /** @constant */
-            cleared: true;
-        };
-        BreakTraffic: {
-            /** @constant */
-            object: "break_traffic";
-            payments_per_second: number;
-            seconds: number;
-        };
-        BreakTrafficStop: {
-            /** @constant */
-            object: "break_traffic_stop";
-            /** @constant */
-            stopped: true;
-        };
-        /**
-         * @example {
-         *       "object": "break_payment",
-         *       "status": 201,
-         *       "headers": {
-         *         "idempotent-replayed": "true"
-         *       },
-         *       "body": "{\"id\":\"pay_01k9zq4s5tfexbgc1m6v8w2d3h\",\"object\":\"payment\"}"
-         *     }
-         */
-        BreakPayment: {
-            /** @constant */
-            object: "break_payment";
-            /** @description The status of the answer to the payment. */
-            status: number;
-            /** @description Those of its headers that tell a repetition from the first request, and a promise from a result. Their names are in lower case. */
-            headers: {
-                [key: string]: string;
-            };
-            /** @description Its body as it was sent, so that two can be compared to the byte. */
-            body: string;
-        };
-        /**
-         * @example {
-         *       "object": "break_counts",
-         *       "provider_executed": 42,
-         *       "payments": 41,
-         *       "in_progress": 1,
-         *       "charged_twice": 0,
-         *       "traffic_left": 0
-         *     }
-         */
-        BreakCounts: {
-            /** @constant */
-            object: "break_counts";
-            /** @description The charges that the stand-in executed. They are counted after the payments, and so may be ahead while payments are made. */
-            provider_executed: number;
-            /** @description The payments that the service recorded as charged. */
-            payments: number;
-            /** @description Payments whose operation is not completed, or whose outcome is unknown. When it is 0, the two counts are equal. */
-            in_progress: number;
-            /** @description The payments for which the stand-in executed more than one charge. */
-            charged_twice: number;
-            /** @description The payments that the traffic will still make; 0 when none runs. */
-            traffic_left: number;
-        };
-        PaymentOverviewList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["PaymentOverview"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-            searched_to: string | null;
-        };
-        PaymentOverview: {
-            /**
-             * @description The id of the payment.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "payment";
-            /**
-             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount: number;
-            /**
-             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount_captured: number;
-            /**
-             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount_refunded: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
-            currency: string;
-            /**
-             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
-             * @enum {string}
-             */
-            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
-            /**
-             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
-             * @enum {string}
-             */
-            capture_method: "automatic" | "manual";
-            /** @description The id of the provider's payment method. */
-            payment_method: string;
-            /** @description The id of the provider's customer. */
-            customer: string | null;
-            /** @description Free text, for people. */
-            description: string | null;
-            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
-            reference?: string | null;
-            /**
-             * @description The key-value pairs that you stored with the object.
-             * @example {
-             *       "order": "1042"
-             *     }
-             */
-            metadata: {
-                [key: string]: string;
-            };
-            failure: components["schemas"]["Failure"] | null;
-            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
-            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
-            capture_before?: string | null;
-            provider: {
-                /** @description The name of the provider. */
-                name: string;
-                /** @description The provider's id of the payment, once it is known. */
-                payment_id: string | null;
-            };
-            /**
-             * Format: date-time
-             * @description When the payment was requested.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description The tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The newest operation on the payment that is not completed. */
-            operation: {
-                /**
-                 * @description The id of the operation.
-                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /**
-                 * @description The kind of operation.
-                 * @example payment.create
-                 */
-                operation: string;
-                /**
-                 * @description The status of the operation.
-                 * @enum {string}
-                 */
-                status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-                /** @description The last step that was recorded; work resumes after it. */
-                recovery_point: string;
-            } | null;
-        };
-        PaymentWithLife: {
-            /**
-             * @description The id of the payment.
-             * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "payment";
-            /**
-             * @description The amount of the payment, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount: number;
-            /**
-             * @description The amount that was captured, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount_captured: number;
-            /**
-             * @description The amount that was refunded, in the smallest unit of the currency, such as cents.
-             * @example 1999
-             */
-            amount_refunded: number;
-            /**
-             * @description Three-letter ISO 4217 currency code, in lower case.
-             * @example usd
-             */
-            currency: string;
-            /**
-             * @description The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.
-             * @enum {string}
-             */
-            status: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
-            /**
-             * @description When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.
-             * @enum {string}
-             */
-            capture_method: "automatic" | "manual";
-            /** @description The id of the provider's payment method. */
-            payment_method: string;
-            /** @description The id of the provider's customer. */
-            customer: string | null;
-            /** @description Free text, for people. */
-            description: string | null;
-            /** @description Your own name of the payment. Absent from responses that an earlier version has stored. */
-            reference?: string | null;
-            /**
-             * @description The key-value pairs that you stored with the object.
-             * @example {
-             *       "order": "1042"
-             *     }
-             */
-            metadata: {
-                [key: string]: string;
-            };
-            failure: components["schemas"]["Failure"] | null;
-            /** @description Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored. */
-            cancellation_reason?: ("duplicate" | "fraudulent" | "requested_by_customer" | "abandoned" | "automatic" | "expired") | null;
-            capture_before?: string | null;
-            provider: {
-                /** @description The name of the provider. */
-                name: string;
-                /** @description The provider's id of the payment, once it is known. */
-                payment_id: string | null;
-            };
-            /**
-             * Format: date-time
-             * @description When the payment was requested.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description The tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-            /** @description The newest operation on the payment that is not completed. */
-            operation: {
-                /**
-                 * @description The id of the operation.
-                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /**
-                 * @description The kind of operation.
-                 * @example payment.create
-                 */
-                operation: string;
-                /**
-                 * @description The status of the operation.
-                 * @enum {string}
-                 */
-                status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-                /** @description The last step that was recorded; work resumes after it. */
-                recovery_point: string;
-            } | null;
-            life: components["schemas"]["PaymentLife"];
-        };
-        /** @description What happened to the payment. Each list has the oldest entries, up to 100, oldest first. */
-        PaymentLife: {
-            /** @description The operations whose idempotency keys are not forgotten yet. */
-            operations: {
-                /**
-                 * @description The id of the operation.
-                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: string;
-                /** @constant */
-                object: "operation";
-                /**
-                 * @description The tenant that the operation belongs to.
-                 * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                tenant: string;
-                /** @description The client's idempotency key. Null when no client began the operation. */
-                idempotency_key: string | null;
-                /**
-                 * @description The kind of operation.
-                 * @example payment.create
-                 */
-                operation: string;
-                /**
-                 * @description The status of the operation.
-                 * @enum {string}
-                 */
-                status: "pending" | "processing" | "completed" | "failed_retryable" | "unknown";
-                /** @description The last step that was recorded; work resumes after it. */
-                recovery_point: string;
-                /**
-                 * @description What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.
-                 * @enum {string}
-                 */
-                resume_would: "look_up" | "repeat_call" | "run" | "park" | "reopen" | "nothing";
-                /** @description How many times work on the operation has started. */
-                attempts: number;
-                /** @description The number of the current lease; each new lease increments it. */
-                lease_epoch: number;
-                lease_expires_at: string | null;
-                /** @description Whether a provider call of the current step may have run without a known result. */
-                in_doubt: boolean;
-                /** @description The time since the provider call of the current step may have been made first. Null when it cannot have been made. */
-                phase_age_seconds: number | null;
-                /** @description The error of the last attempt. */
-                last_error: string | null;
-                unknown_at: string | null;
-                checked_at: string | null;
-                next_check_at: string | null;
-                /** @description What an operator claims about the outcome, until a look-up has judged it. */
-                evidence: {
-                    [key: string]: unknown;
-                } | null;
-                /** @description The open finding about the operation. */
-                finding: {
-                    /**
-                     * @description The id of the finding.
-                     * @example fnd_01k9zq4s5tfexbgc1m6v8w2d3h
-                     */
-                    id: string;
-                    /**
-                     * @description The kind of finding.
-                     * @enum {string}
-                     */
-                    kind: "outcome_unknown" | "operation_abandoned" | "missing_here" | "missing_there" | "amount_differs" | "currency_differs" | "status_differs" | "ledger_differs" | "charged_twice" | "held_twice" | "refunded_twice" | "unknown_movement";
-                } | null;
-                payment: string | null;
-                refund: string | null;
-                /**
-                 * Format: date-time
-                 * @description When the operation was accepted.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                created_at: string;
-                /** @description The requests that used the idempotency key again. The counts are a few seconds old. They can be too small, never too large: a crash of an API process loses its last seconds. */
-                request_replays: {
-                    /** @description How many requests got the stored response. */
-                    count: number;
-                    /** @description How many were refused because there was no response yet. */
-                    conflicts: number;
-                    /** @description How many were refused because they were other requests. */
-                    mismatches: number;
-                    first_at: string | null;
-                    last_at: string | null;
-                };
-                completed_at: string | null;
-            }[];
-            /** @description Every attempt of every step. */
-            runs: {
-                /** @constant */
-                object: "phase_run";
-                /**
-                 * @description The kind of operation.
-                 * @example payment.create
-                 */
-                operation: string;
-                /** @description The step. Null for the entry that records the beginning of an operation. */
-                phase: string | null;
-                /** @description The recovery point that the attempt reached. Null when it recorded no outcome. */
-                recovery_point: string | null;
-                /** @description The number of the attempt. */
-                attempt: number;
-                /** @description The number of the lease under which the attempt ran. */
-                lease_epoch: number;
-                /** @description The provider call of the step, without secrets. Null when the step made no provider call. */
-                provider: {
-                    /** @description Whether the request could execute something: `call`, or only read: `look`. Null when that was not recorded. */
-                    kind: ("call" | "look") | null;
-                    amount: number | null;
-                    currency: string | null;
-                    /**
-                     * @description The outcome of the provider call. `done`: the provider executed it. `declined`: the provider refused it. `not_executed`: it is proved that nothing was executed. `unknown`: the answer was lost.
-                     * @enum {string}
-                     */
-                    outcome: "done" | "declined" | "not_executed" | "unknown";
-                    /** @description The request to the provider. */
-                    asked: {
-                        [key: string]: unknown;
-                    } | null;
-                    /** @description The provider's response. */
-                    answered: {
-                        [key: string]: unknown;
-                    } | null;
-                } | null;
-                /**
-                 * Format: date-time
-                 * @description When the attempt began.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                started_at: string;
-                /**
-                 * Format: date-time
-                 * @description When the attempt was recorded.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                recorded_at: string;
-                /**
-                 * @description The operation.
-                 * @example op_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                operation_id: string;
-            }[];
-            /** @description The events, without client secrets. */
-            events: components["schemas"]["Event"][];
-            /** @description The webhook deliveries of these events. When `events` is incomplete, later events can have more. */
-            deliveries: components["schemas"]["WebhookDelivery"][];
-            /** @description The transactions that moved its money. */
-            ledger: components["schemas"]["LedgerTransaction"][];
-            /** @description Its refunds. */
-            refunds: components["schemas"]["Refund"][];
-            /** @description Its disputes. */
-            disputes: components["schemas"]["Dispute"][];
-            /** @description Whether a list has more entries than these. */
-            has_more: boolean;
-            /** @description The lists that have more entries than these. `deliveries` is among them when `events` is. */
-            incomplete: ("operations" | "runs" | "events" | "deliveries" | "ledger" | "refunds" | "disputes")[];
-        };
-        TenantWebhookEndpointList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["TenantWebhookEndpoint"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        TenantWebhookEndpoint: {
-            /**
-             * @description The id of the webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "webhook_endpoint";
-            /** @description The URL that events are sent to. */
-            url: string;
-            /** @description Free text, for people. */
-            description: string | null;
-            /** @description The types of events that are sent. `*` stands for every type. */
-            event_types: ("*" | "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled")[];
-            /**
-             * @description The status of the endpoint. No events are sent to a disabled one.
-             * @enum {string}
-             */
-            status: "enabled" | "disabled";
-            /** @description Why the endpoint is disabled. `gone`: the endpoint answered with status 410. `failing`: every attempt has failed for a long time. `requested`: you disabled it. */
-            disabled_reason: ("gone" | "failing" | "requested") | null;
-            paused_until: string | null;
-            /**
-             * Format: date-time
-             * @description When the webhook endpoint was created.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description The tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-        };
-        TenantWebhookReplay: {
-            /** @constant */
-            object: "webhook_replay";
-            /**
-             * @description The webhook endpoint.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            endpoint: string;
-            /**
-             * Format: date-time
-             * @description The time of the request.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            since: string;
-            /** @description How many deliveries are pending again. */
-            deliveries: number;
-            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
-            has_more: boolean;
-            /**
-             * @description The tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-        };
-        TenantWebhookDeliveryList: {
-            /** @constant */
-            object: "list";
-            /** @description The entries, newest first unless the endpoint says otherwise. */
-            data: components["schemas"]["TenantWebhookDelivery"][];
-            /** @description Whether there are more entries beyond this page, in the direction of the cursor. */
-            has_more: boolean;
-        };
-        TenantWebhookDelivery: {
-            /**
-             * @description The id of the delivery.
-             * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            id: string;
-            /** @constant */
-            object: "webhook_delivery";
-            /**
-             * @description The event that is delivered.
-             * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            event: string;
-            /**
-             * @description The type of the event.
-             * @example payment.succeeded
-             */
-            event_type: string;
-            /**
-             * @description The webhook endpoint that the event is sent to.
-             * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            endpoint: string;
-            /**
-             * @description The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.
-             * @enum {string}
-             */
-            status: "pending" | "succeeded" | "failed";
-            next_attempt_at: string | null;
-            /** @description The attempts so far, oldest first. */
-            attempts: {
-                /** @description The number of the attempt. */
-                number: number;
-                /**
-                 * Format: date-time
-                 * @description When the attempt began.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                started_at: string;
-                /** @description The duration of the attempt, in milliseconds. */
-                latency_ms: number;
-                /** @description The HTTP status that the endpoint answered with. */
-                http_status: number | null;
-                /** @description Why there was no answer. Null when there was one. */
-                error: ("url_refused" | "body_too_large" | "name_not_resolved" | "address_refused" | "connection_failed" | "timeout") | null;
-            }[];
-            /**
-             * Format: date-time
-             * @description When the event happened.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description The tenant.
-             * @example tnt_01k9zq4s5tfexbgc1m6v8w2d3h
-             */
-            tenant: string;
-        };
-        Received: {
-            /** @constant */
-            received: true;
-        };
-        Health: {
-            /** @constant */
-            status: "ok";
-        };
-        Readiness: {
-            /**
-             * @description Whether the process accepts traffic.
-             * @enum {string}
-             */
-            status: "ok" | "unavailable";
-            checks: {
-                /**
-                 * @description Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service.
-                 * @enum {string}
-                 */
-                database: "ok" | "unreachable" | "unusable";
-                /**
-                 * @description Whether the database has the schema that this version needs.
-                 * @enum {string}
-                 */
-                migrations: "ok" | "behind" | "unknown";
-            };
-            /** @description What to do, when the database is `unusable`. */
-            reason?: string;
-        };
-        /**
-         * @example {
-         *       "type": "/problems/route-not-found",
-         *       "title": "No such route",
-         *       "status": 404,
-         *       "meaning": "The API has no such path."
-         *     }
-         */
         ProblemMeaning: {
             /** @description The `type` of the problem. */
             type: string;
@@ -8324,31 +1472,121 @@ export interface components {
             /** @description What happened, and what to do next. */
             meaning: string;
         };
+        EventBase: {
+            /** @description The id of the event. An event can be delivered more than once; store its id to ignore repetitions. */
+            id: components["schemas"]["EvtId"];
+            /** @constant */
+            object: "event";
+            request: {
+                /** @description The idempotency key of the request that caused the event. Null when no request caused it. */
+                idempotency_key: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The same as `created_at`, under the name of Standard Webhooks.
+             */
+            timestamp: string;
+        };
     };
     responses: {
-        /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
-        "ForeignKey-ApiKeyMissingOrApiKeyInvalid": {
+        /** @description Bad Request. */
+        BadRequest: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/malformed-request",
+                 *       "title": "The request is not valid HTTP",
+                 *       "status": 400,
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "malformed_request",
+                 *         "message": "The request is not valid HTTP"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`, `too-many-active-keys`. */
-        "ForeignKey-TooManyRequests": {
+        /** @description Request Timeout. */
+        RequestTimeout: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "/problems/request-timeout",
+                 *       "title": "The request arrived too slowly",
+                 *       "status": 408,
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "request_timeout",
+                 *         "message": "The request arrived too slowly"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
+            };
+        };
+        /** @description Precondition Failed. */
+        PreconditionFailed: {
+            headers: {
+                Link: components["headers"]["Link"];
+                "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                "Preference-Applied": components["headers"]["Preference-Applied"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "/problems/repeatability-first-sent-too-old",
+                 *       "title": "The request was first sent too long ago",
+                 *       "status": 412,
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "repeatability_first_sent_too_old",
+                 *         "message": "The request was first sent too long ago"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
+            };
+        };
+        /** @description Conflict. */
+        Conflict: {
+            headers: {
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8361,122 +1599,25 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"] | components["schemas"]["TooManyActiveKeysProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/operation-in-progress",
+                 *       "title": "The operation is in progress",
+                 *       "status": 409,
+                 *       "error": {
+                 *         "type": "idempotency_error",
+                 *         "code": "idempotency_key_in_use",
+                 *         "message": "The operation is in progress"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Forbidden: `scope-missing`. */
-        "ForeignKey-ScopeMissing": {
+        /** @description Gone. */
+        Gone: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `provider-unavailable`, `overloaded`. */
-        "ForeignKey-ServiceUnavailable": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["ProviderUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-short`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `repeatability-client-id-unsupported`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
-        "ForeignKey-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooShortProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RepeatabilityClientIdUnsupportedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
-        "ForeignKey-RepeatabilityFirstSentTooOld": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `unknown-currency`, `no-provider`, `reference-required`. */
-        "ForeignKey-UnprocessableEntity": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["UnknownCurrencyProblem"] | components["schemas"]["NoProviderProblem"] | components["schemas"]["ReferenceRequiredProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
-        "ForeignKey-Gone": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8489,40 +1630,25 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/idempotency-key-expired",
+                 *       "title": "Idempotency-Key has expired",
+                 *       "status": 410,
+                 *       "error": {
+                 *         "type": "idempotency_error",
+                 *         "code": "idempotency_key_expired",
+                 *         "message": "Idempotency-Key has expired"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `duplicate-reference`. */
-        "ForeignKey-Conflict": {
+        /** @description Unprocessable Entity. */
+        UnprocessableEntity: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["DuplicateReferenceProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Request Timeout: `operation-timed-out`, `request-timeout`. */
-        "ForeignKey-OperationTimedOutOrRequestTimeout": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8534,47 +1660,25 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperationTimedOutProblem"] | components["schemas"]["RequestTimeoutProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/idempotency-key-reused",
+                 *       "title": "Idempotency-Key was used for another request",
+                 *       "status": 422,
+                 *       "error": {
+                 *         "type": "idempotency_error",
+                 *         "code": "idempotency_key_reused",
+                 *         "message": "Idempotency-Key was used for another request"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Payload Too Large: `body-too-large`. */
-        "ForeignKey-BodyTooLarge": {
+        /** @description Payment Required. */
+        PaymentRequired: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payment Required: `payment-declined`. */
-        "ForeignKey-PaymentDeclined": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8586,17 +1690,53 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["PaymentDeclinedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/payment-declined",
+                 *       "title": "The payment was declined",
+                 *       "status": 402,
+                 *       "payment": {
+                 *         "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
+                 *         "object": "payment",
+                 *         "amount": 1999,
+                 *         "amount_captured": 0,
+                 *         "amount_refunded": 0,
+                 *         "currency": "usd",
+                 *         "status": "declined",
+                 *         "capture_method": "automatic",
+                 *         "payment_method": "pm_card_visa",
+                 *         "customer": null,
+                 *         "description": null,
+                 *         "reference": null,
+                 *         "metadata": {},
+                 *         "failure": {
+                 *           "code": "card_declined",
+                 *           "decline_code": "generic_decline",
+                 *           "message": "Declined."
+                 *         },
+                 *         "cancellation_reason": null,
+                 *         "capture_before": "2026-02-07T12:00:00.000Z",
+                 *         "provider": {
+                 *           "name": "stripe",
+                 *           "payment_id": "pi_3SZ0001"
+                 *         },
+                 *         "created_at": "2026-01-31T12:00:00.000Z"
+                 *       },
+                 *       "error": {
+                 *         "type": "card_error",
+                 *         "code": "card_declined",
+                 *         "message": "Declined.",
+                 *         "decline_code": "generic_decline"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Not Found: `customer-not-found`, `route-not-found`. */
-        "ForeignKey-CustomerNotFoundOrRouteNotFound": {
+        /** @description Not Found. */
+        NotFound: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8608,33 +1748,29 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["CustomerNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/resource-not-found",
+                 *       "title": "No such resource",
+                 *       "status": 404,
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "code": "resource_missing",
+                 *         "message": "No such resource"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Internal Server Error: `internal-error`. */
-        "ForeignKey-InternalError": {
+        /** @description A problem that does not depend on the operation. */
+        OtherProblem: {
             headers: {
                 "Request-Id": components["headers"]["Request-Id"];
+                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `resource-not-found`, `route-not-found`. */
-        "ForeignKey-ResourceNotFoundOrRouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8643,311 +1779,30 @@ export interface components {
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payment Required: `payment-declined`, `authorization-expired`. */
-        "ForeignKey-PaymentDeclinedOrAuthorizationExpired": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["PaymentDeclinedProblem"] | components["schemas"]["AuthorizationExpiredProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payment Required: `refund-declined`. */
-        "ForeignKey-RefundDeclined": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RefundDeclinedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
-        "Tenant-ApiKeyMissingOrApiKeyInvalid": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`. */
-        "Tenant-TooManyRequests": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                /**
+                 * @example {
+                 *       "type": "/problems/overloaded",
+                 *       "title": "Too many requests are in progress",
+                 *       "status": 503,
+                 *       "error": {
+                 *         "type": "api_error",
+                 *         "code": "overloaded",
+                 *         "message": "Too many requests are in progress"
+                 *       }
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["ErrorOfFlavor"];
             };
         };
-        /** @description Forbidden: `scope-missing`. */
-        "Tenant-ScopeMissing": {
+        /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
+        Payment202: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
-        "Tenant-StoreUnavailableOrOverloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `invalid-query`, `malformed-request`. */
-        "Tenant-InvalidQueryOrMalformedRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Internal Server Error: `internal-error`. */
-        "Tenant-InternalError": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `resource-not-found`, `route-not-found`. */
-        "Tenant-ResourceNotFoundOrRouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unauthorized: `api-key-missing`, `api-key-invalid`. */
-        "LocalKey-ApiKeyMissingOrApiKeyInvalid": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ApiKeyMissingProblem"] | components["schemas"]["ApiKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
-        "LocalKey-TooManyRequests": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Forbidden: `scope-missing`. */
-        "LocalKey-ScopeMissing": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ScopeMissingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
-        "LocalKey-StoreUnavailableOrOverloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `idempotency-key-missing`, `idempotency-key-empty`, `idempotency-key-too-short`, `idempotency-key-too-long`, `idempotency-key-malformed`, `idempotency-key-repeated`, `repeatability-request-id-malformed`, `repeatability-first-sent-missing`, `repeatability-first-sent-malformed`, `repeatability-first-sent-in-future`, `repeatability-keys-differ`, `repeatability-client-id-unsupported`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
-        "LocalKey-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyMissingProblem"] | components["schemas"]["IdempotencyKeyEmptyProblem"] | components["schemas"]["IdempotencyKeyTooShortProblem"] | components["schemas"]["IdempotencyKeyTooLongProblem"] | components["schemas"]["IdempotencyKeyMalformedProblem"] | components["schemas"]["IdempotencyKeyRepeatedProblem"] | components["schemas"]["RepeatabilityRequestIdMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentMissingProblem"] | components["schemas"]["RepeatabilityFirstSentMalformedProblem"] | components["schemas"]["RepeatabilityFirstSentInFutureProblem"] | components["schemas"]["RepeatabilityKeysDifferProblem"] | components["schemas"]["RepeatabilityClientIdUnsupportedProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Precondition Failed: `repeatability-first-sent-too-old`. */
-        "LocalKey-RepeatabilityFirstSentTooOld": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RepeatabilityFirstSentTooOldProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `webhook-url-refused`. */
-        "LocalKey-UnprocessableEntity": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["WebhookUrlRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Gone: `idempotency-key-expired`, `response-dropped`, `operation-canceled`. */
-        "LocalKey-Gone": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                 Link: components["headers"]["Link"];
                 "Idempotency-Key": components["headers"]["Idempotency-Key"];
                 "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -8957,865 +1812,84 @@ export interface components {
                 "Repeatability-Result": components["headers"]["Repeatability-Result"];
                 "Preference-Applied": components["headers"]["Preference-Applied"];
                 Location: components["headers"]["Location"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"] | components["schemas"]["ResponseDroppedProblem"] | components["schemas"]["OperationCanceledProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payload Too Large: `body-too-large`. */
-        "LocalKey-BodyTooLarge": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `too-many-webhook-endpoints`. */
-        "LocalKey-TooManyWebhookEndpoints": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["TooManyWebhookEndpointsProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                "application/json": components["schemas"]["Payment"];
             };
         };
-        /** @description Internal Server Error: `internal-error`. */
-        "LocalKey-InternalError": {
+        /** @description A page of refunds. */
+        RefundList200: {
             headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `resource-not-found`, `route-not-found`. */
-        "LocalKey-ResourceNotFoundOrRouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `webhook-endpoint-disabled`. */
-        "LocalKey-WebhookEndpointDisabled": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                Link: components["headers"]["Link"];
-                "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                "Preference-Applied": components["headers"]["Preference-Applied"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Gone: `idempotency-key-expired`. */
-        "Tenant-IdempotencyKeyExpired": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["IdempotencyKeyExpiredProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `request-timestamp-missing`, `request-timestamp-invalid`, `request-too-old`, `malformed-request`. */
-        "Tenant-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["RequestTimestampMissingProblem"] | components["schemas"]["RequestTimestampInvalidProblem"] | components["schemas"]["RequestTooOldProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payload Too Large: `body-too-large`. */
-        "Tenant-BodyTooLarge": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "Tenant-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
-        "Tenant-UnprocessableEntity": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `operation-not-cancelable`. */
-        "Tenant-OperationNotCancelable": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperationNotCancelableProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `overloaded`. */
-        "Open-Overloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Internal Server Error: `internal-error`. */
-        "Open-InternalError": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unauthorized: `operator-key-invalid`, `session-ended`. */
-        "Admin-OperatorKeyInvalidOrSessionEnded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"] | components["schemas"]["SessionEndedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Too Many Requests: `too-many-invalid-keys`. */
-        "Admin-TooManyInvalidKeys": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `route-not-found`. */
-        "Admin-RouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
-        "Admin-StoreUnavailableOrOverloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Forbidden: `operator-role-insufficient`, `csrf-token-invalid`. */
-        "Admin-OperatorRoleInsufficientOrCsrfTokenInvalid": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperatorRoleInsufficientProblem"] | components["schemas"]["CsrfTokenInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
-        "Admin-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payload Too Large: `body-too-large`. */
-        "Admin-BodyTooLarge": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "Admin-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
-        "Admin-UnprocessableEntity": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Internal Server Error: `internal-error`. */
-        "Admin-InternalError": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `invalid-query`, `malformed-request`. */
-        "Admin-InvalidQueryOrMalformedRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `route-not-found`, `resource-not-found`. */
-        "Admin-RouteNotFoundOrResourceNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `customer-of-another-tenant`. */
-        "Admin-CustomerOfAnotherTenant": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["CustomerOfAnotherTenantProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `api-key-ended`. */
-        "Admin-ApiKeyEnded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ApiKeyEndedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `nothing-to-resume`. */
-        "Admin-NothingToResume": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["NothingToResumeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `operation-not-unknown`, `resolution-contradicted`, `resolution-unverifiable`, `key-window-passed`, `second-operator-needed`. */
-        "Admin-Conflict": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperationNotUnknownProblem"] | components["schemas"]["ResolutionContradictedProblem"] | components["schemas"]["ResolutionUnverifiableProblem"] | components["schemas"]["KeyWindowPassedProblem"] | components["schemas"]["SecondOperatorNeededProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `operation-not-completed`. */
-        "Admin-OperationNotCompleted": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperationNotCompletedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `finding-not-open`. */
-        "Admin-FindingNotOpen": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["FindingNotOpenProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `route-not-found`. */
-        "Console-RouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
-        "Console-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payload Too Large: `body-too-large`. */
-        "Console-BodyTooLarge": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "Console-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
-        "Console-UnprocessableEntity": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unauthorized: `operator-key-invalid`. */
-        "Console-OperatorKeyInvalid": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OperatorKeyInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Too Many Requests: `too-many-invalid-keys`. */
-        "Console-TooManyInvalidKeys": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
-        "Console-StoreUnavailableOrOverloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Internal Server Error: `internal-error`. */
-        "Console-InternalError": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unauthorized: `session-ended`. */
-        "Session-SessionEnded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["SessionEndedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `route-not-found`. */
-        "Session-RouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
-        "Session-StoreUnavailableOrOverloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Internal Server Error: `internal-error`. */
-        "Session-InternalError": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Forbidden: `csrf-token-invalid`. */
-        "Session-CsrfTokenInvalid": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `overloaded`. */
-        "Console-Overloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `route-not-found`, `resource-not-found`. */
-        "Console-RouteNotFoundOrResourceNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["ResourceNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `launcher-unavailable`, `overloaded`. */
-        "Session-ServiceUnavailable": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["LauncherUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Forbidden: `csrf-token-invalid`, `operator-role-insufficient`. */
-        "Session-CsrfTokenInvalidOrOperatorRoleInsufficient": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["CsrfTokenInvalidProblem"] | components["schemas"]["OperatorRoleInsufficientProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `malformed-json`, `duplicate-member`, `nesting-too-deep`, `forbidden-character`, `malformed-request`. */
-        "Session-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["MalformedJsonProblem"] | components["schemas"]["DuplicateMemberProblem"] | components["schemas"]["NestingTooDeepProblem"] | components["schemas"]["ForbiddenCharacterProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payload Too Large: `body-too-large`. */
-        "Session-BodyTooLarge": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "Session-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unprocessable Entity: `unknown-field`, `invalid-field`, `card-number-refused`. */
-        "Session-UnprocessableEntity": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `invalid-query`, `malformed-request`. */
-        "Session-InvalidQueryOrMalformedRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["InvalidQueryProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Conflict: `webhook-endpoint-disabled`. */
-        "Admin-WebhookEndpointDisabled": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["WebhookEndpointDisabledProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Bad Request: `webhook-signature-invalid`, `webhook-malformed`, `webhook-too-old`, `malformed-json`, `malformed-request`. */
-        "Open-BadRequest": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["WebhookTooOldProblem"] | components["schemas"]["MalformedJsonProblem"] | components["schemas"]["MalformedRequestProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `route-not-found`. */
-        "Open-RouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Payload Too Large: `body-too-large`. */
-        "Open-BodyTooLarge": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Unsupported Media Type: `unsupported-content-type`, `unsupported-content-encoding`. */
-        "Open-UnsupportedContentTypeOrUnsupportedContentEncoding": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UnsupportedContentTypeProblem"] | components["schemas"]["UnsupportedContentEncodingProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Service Unavailable: `store-unavailable`, `overloaded`. */
-        "Open-StoreUnavailableOrOverloaded": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                "Retry-After": components["headers"]["Retry-After"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["StoreUnavailableProblem"] | components["schemas"]["OverloadedProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description Not Found: `resource-not-found`, `route-not-found`. */
-        "Open-ResourceNotFoundOrRouteNotFound": {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResourceNotFoundProblem"] | components["schemas"]["RouteNotFoundProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-            };
-        };
-        /** @description The request reached no endpoint: `malformed-request`, `route-not-found`, `method-not-allowed`, `request-timeout`, `expectation-failed`, `headers-too-large`, `overloaded`, `internal-error`. */
-        Unserved: {
-            headers: {
-                "Request-Id": components["headers"]["Request-Id"];
-                "Retry-After": components["headers"]["Retry-After"];
-                "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["MalformedRequestProblem"] | components["schemas"]["RouteNotFoundProblem"] | components["schemas"]["MethodNotAllowedProblem"] | components["schemas"]["RequestTimeoutProblem"] | components["schemas"]["ExpectationFailedProblem"] | components["schemas"]["HeadersTooLargeProblem"] | components["schemas"]["OverloadedProblem"] | components["schemas"]["InternalErrorProblem"];
-                "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
+                "application/json": components["schemas"]["RefundList"];
             };
         };
     };
     parameters: {
-        /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+        /**
+         * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+         * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+         */
         IdempotencyKey: string;
-        /** @description The maximum number of entries to return, from 1 to 100. */
+        /**
+         * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+         * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+         */
+        RepeatabilityRequestID: string;
+        /**
+         * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+         * @example Sat, 31 Jan 2026 12:00:00 GMT
+         */
+        RepeatabilityFirstSent: string;
+        /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+        RequestTimestamp: string;
+        /**
+         * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+         * @example respond-async
+         */
+        Prefer: string;
+        /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
         Limit: number;
-        /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-        WebhookId: string;
-        /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-        WebhookTimestamp: string;
-        /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-        WebhookSignature: string;
+        /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+        StartingAfter: string;
+        /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+        EndingBefore: string;
+        /**
+         * @description The id of the payment.
+         * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+         */
+        PayId: string;
+        /**
+         * @description The id of the webhook endpoint.
+         * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+         */
+        WeId: string;
+        /**
+         * @description Only return deliveries to this webhook endpoint.
+         * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+         */
+        Endpoint: string;
+        /**
+         * @description Only return deliveries of this event.
+         * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+         */
+        Event: string;
+        /** @description Only return deliveries with this status. */
+        Status: "pending" | "succeeded" | "failed";
+        /**
+         * @description The id of the delivery.
+         * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
+         */
+        WdId: string;
+        /**
+         * @description The idempotency key, without quotes.
+         * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+         */
+        Key: string;
     };
     requestBodies: never;
     headers: {
@@ -9830,20 +1904,10 @@ export interface components {
          */
         Location: string;
         /**
-         * @description The cookie of a session. By https it is `Secure` and its name begins with `__Host-`.
-         * @example atomic_console=3w...; Path=/; HttpOnly; SameSite=Strict
-         */
-        "Set-Cookie": string;
-        /**
          * @description The version of the file, for `If-None-Match`.
-         * @example "1bz0Jk..."
+         * @example W/"1bz0Jk..."
          */
         ETag: string;
-        /**
-         * @description Tells nginx to pass events on at once.
-         * @example no
-         */
-        "X-Accel-Buffering": "no";
         /**
          * @description The number of seconds to wait before sending the same request again: until what it waits for is due, such as the next try, the next look-up of an unknown outcome, or the next window of a limit. It includes a jitter, and has no upper bound.
          * @example 1
@@ -9855,7 +1919,7 @@ export interface components {
          */
         "Idempotent-Replayed": "true";
         /**
-         * @description When the idempotency key expires. Until then, a retry with the key is answered with the stored response.
+         * @description Present when the request was compared with the stored key: when that key expires. Until then, a retry with the key is answered with the stored response.
          * @example Wed, 31 Jan 2026 12:00:00 GMT
          */
         "Idempotency-Key-Expires": string;
@@ -9900,7 +1964,7 @@ export interface components {
          */
         "Idempotency-Key": string;
         /**
-         * @description Tells the SDKs of Stripe whether to retry. Present only with `IDEMPOTENCY_FLAVOR=stripe`.
+         * @description Tells the SDKs of Stripe whether to retry. Present only with `IDEMPOTENCY_FLAVOR=stripe`, and `false` on answers that are no problem.
          * @example false
          */
         "Stripe-Should-Retry": "true" | "false";
@@ -9919,10 +1983,12 @@ export interface operations {
             query?: {
                 /** @description Only return payments with this reference, also those that were declined. */
                 reference?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -9933,35 +1999,42 @@ export interface operations {
             /** @description A page of payments. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PaymentList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     createPayment: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -9982,10 +2055,6 @@ export interface operations {
             /** @description The payment: charged, or waiting for authentication or capture. */
             201: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -9998,64 +2067,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
+                    "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    Location: components["headers"]["Location"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
-                };
-            };
-            400: components["responses"]["ForeignKey-BadRequest"];
-            401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-PaymentDeclined"];
-            403: components["responses"]["ForeignKey-ScopeMissing"];
-            404: components["responses"]["ForeignKey-CustomerNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            409: components["responses"]["ForeignKey-Conflict"];
-            410: components["responses"]["ForeignKey-Gone"];
-            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["ForeignKey-BodyTooLarge"];
-            415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["ForeignKey-UnprocessableEntity"];
-            429: components["responses"]["ForeignKey-TooManyRequests"];
-            500: components["responses"]["ForeignKey-InternalError"];
-            503: components["responses"]["ForeignKey-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
+            202: components["responses"]["Payment202"];
+            400: components["responses"]["BadRequest"];
+            402: components["responses"]["PaymentRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     capturePayment: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
@@ -10073,10 +2132,6 @@ export interface operations {
             /** @description The captured payment. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -10089,107 +2144,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
+                    "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    Location: components["headers"]["Location"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
-                };
-            };
-            400: components["responses"]["ForeignKey-BadRequest"];
-            401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-PaymentDeclinedOrAuthorizationExpired"];
-            403: components["responses"]["ForeignKey-ScopeMissing"];
-            404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
-            409: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            410: components["responses"]["ForeignKey-Gone"];
-            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["ForeignKey-BodyTooLarge"];
-            415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `capture-exceeds-authorization`, `not-supported-by-provider`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["CaptureExceedsAuthorizationProblem"] | components["schemas"]["NotSupportedByProviderProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["ForeignKey-TooManyRequests"];
-            500: components["responses"]["ForeignKey-InternalError"];
-            503: components["responses"]["ForeignKey-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
+            202: components["responses"]["Payment202"];
+            400: components["responses"]["BadRequest"];
+            402: components["responses"]["PaymentRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     cancelPayment: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
@@ -10207,10 +2209,6 @@ export interface operations {
             /** @description The canceled payment. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -10223,147 +2221,82 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
+                    "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    Location: components["headers"]["Location"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
-                };
-            };
-            400: components["responses"]["ForeignKey-BadRequest"];
-            401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-PaymentDeclined"];
-            403: components["responses"]["ForeignKey-ScopeMissing"];
-            404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
-            409: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            410: components["responses"]["ForeignKey-Gone"];
-            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["ForeignKey-BodyTooLarge"];
-            415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `not-supported-by-provider`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["NotSupportedByProviderProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["ForeignKey-TooManyRequests"];
-            500: components["responses"]["ForeignKey-InternalError"];
-            503: components["responses"]["ForeignKey-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
+            202: components["responses"]["Payment202"];
+            400: components["responses"]["BadRequest"];
+            402: components["responses"]["PaymentRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listPaymentRefunds: {
         parameters: {
             query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description A page of refunds. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RefundList"];
-                };
-            };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            200: components["responses"]["RefundList200"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     createRefund: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
@@ -10382,10 +2315,6 @@ export interface operations {
             /** @description The refund. */
             201: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -10398,16 +2327,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedRefund"];
+                    "application/json": components["schemas"]["Refund"];
                 };
             };
             /** @description The operation is accepted and still in progress. The body is the refund in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
             202: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -10421,84 +2346,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedRefund"];
+                    "application/json": components["schemas"]["Refund"];
                 };
             };
-            400: components["responses"]["ForeignKey-BadRequest"];
-            401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-RefundDeclined"];
-            403: components["responses"]["ForeignKey-ScopeMissing"];
-            404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`, `refund-exceeds-capture`, `charge-disputed`, `duplicate-reference`. */
-            409: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"] | components["schemas"]["RefundExceedsCaptureProblem"] | components["schemas"]["ChargeDisputedProblem"] | components["schemas"]["DuplicateReferenceProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            410: components["responses"]["ForeignKey-Gone"];
-            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["ForeignKey-BodyTooLarge"];
-            415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `reference-required`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["ReferenceRequiredProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["ForeignKey-TooManyRequests"];
-            500: components["responses"]["ForeignKey-InternalError"];
-            503: components["responses"]["ForeignKey-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            402: components["responses"]["PaymentRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     adjustPayment: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
@@ -10516,10 +2410,6 @@ export interface operations {
             /** @description The payment with the new amount. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -10532,91 +2422,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
+                    "application/json": components["schemas"]["Payment"];
                 };
             };
-            /** @description The operation is accepted and still in progress. The body is the payment in its current state. To get the final response, retry with the same idempotency key, or read the resource at `Location`. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    Location: components["headers"]["Location"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["KeyedPayment"];
-                };
-            };
-            400: components["responses"]["ForeignKey-BadRequest"];
-            401: components["responses"]["ForeignKey-ApiKeyMissingOrApiKeyInvalid"];
-            402: components["responses"]["ForeignKey-PaymentDeclinedOrAuthorizationExpired"];
-            403: components["responses"]["ForeignKey-ScopeMissing"];
-            404: components["responses"]["ForeignKey-ResourceNotFoundOrRouteNotFound"];
-            408: components["responses"]["ForeignKey-OperationTimedOutOrRequestTimeout"];
-            /** @description Conflict: `operation-in-progress`, `outcome-unknown`, `invalid-state`. */
-            409: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["OperationInProgressProblem"] | components["schemas"]["OutcomeUnknownProblem"] | components["schemas"]["InvalidStateProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            410: components["responses"]["ForeignKey-Gone"];
-            412: components["responses"]["ForeignKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["ForeignKey-BodyTooLarge"];
-            415: components["responses"]["ForeignKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`, `invalid-amount`, `amount-too-small`, `not-supported-by-provider`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"] | components["schemas"]["InvalidAmountProblem"] | components["schemas"]["AmountTooSmallProblem"] | components["schemas"]["NotSupportedByProviderProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["ForeignKey-TooManyRequests"];
-            500: components["responses"]["ForeignKey-InternalError"];
-            503: components["responses"]["ForeignKey-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
+            202: components["responses"]["Payment202"];
+            400: components["responses"]["BadRequest"];
+            402: components["responses"]["PaymentRequired"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getPayment: {
@@ -10624,8 +2442,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
@@ -10634,23 +2455,15 @@ export interface operations {
             /** @description The payment. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Payment"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getPaymentTimeline: {
@@ -10658,8 +2471,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the payment. */
-                id: string;
+                /**
+                 * @description The id of the payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["PayId"];
             };
             cookie?: never;
         };
@@ -10668,23 +2484,15 @@ export interface operations {
             /** @description The timeline of the payment. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PaymentTimeline"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listRefunds: {
@@ -10692,10 +2500,12 @@ export interface operations {
             query?: {
                 /** @description Only return refunds with this reference, also those that were declined. */
                 reference?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -10703,26 +2513,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of refunds. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RefundList"];
-                };
-            };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            200: components["responses"]["RefundList200"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getRefund: {
@@ -10730,7 +2523,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the refund. */
+                /**
+                 * @description The id of the refund.
+                 * @example re_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10740,34 +2536,33 @@ export interface operations {
             /** @description The refund. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Refund"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listDisputes: {
         parameters: {
             query?: {
+                /**
+                 * @description Only return the disputes of this payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 payment?: string;
+                /** @description Only return disputes with this status. */
                 status?: "warning_needs_response" | "warning_under_review" | "warning_closed" | "needs_response" | "under_review" | "appeal_needs_response" | "appeal_under_review" | "won" | "lost" | "prevented";
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -10778,23 +2573,14 @@ export interface operations {
             /** @description A page of disputes. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DisputeList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getDispute: {
@@ -10802,7 +2588,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the dispute. */
+                /**
+                 * @description The id of the dispute.
+                 * @example dp_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10812,23 +2601,15 @@ export interface operations {
             /** @description The dispute. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Dispute"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listLedgerBalances: {
@@ -10843,37 +2624,44 @@ export interface operations {
             /** @description All balances. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LedgerBalanceList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listLedgerTransactions: {
         parameters: {
             query?: {
+                /**
+                 * @description Only return the transactions of this payment.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 payment?: string;
+                /** @description Only return transactions of this kind. */
                 kind?: "capture" | "refund" | "refund_failure" | "dispute" | "dispute_reversal" | "provider_fee";
+                /** @description Only return transactions in this currency: a three-letter ISO 4217 code, in lower case. */
                 currency?: string;
+                /**
+                 * @description Only return transactions created at this time or later.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
                 created_from?: string;
+                /**
+                 * @description Only return transactions created before this time.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
                 created_before?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -10884,23 +2672,14 @@ export interface operations {
             /** @description A page of ledger transactions. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LedgerTransactionList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getLedgerTransaction: {
@@ -10908,7 +2687,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the ledger transaction. */
+                /**
+                 * @description The id of the ledger transaction.
+                 * @example ltx_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10918,34 +2700,33 @@ export interface operations {
             /** @description The ledger transaction. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LedgerTransaction"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listEvents: {
         parameters: {
             query?: {
+                /** @description Only return events of this type. */
                 type?: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.requires_capture" | "payment.unknown" | "payment.failed" | "payment.succeeded" | "payment.declined" | "payment.canceled" | "payment.authorization_expiring" | "payment.early_fraud_warning" | "refund.created" | "refund.processing" | "refund.unknown" | "refund.pending" | "refund.requires_action" | "refund.succeeded" | "refund.failed" | "refund.declined" | "refund.canceled" | "dispute.created" | "dispute.updated" | "dispute.funds_withdrawn" | "dispute.funds_reinstated" | "dispute.closed" | "webhook_endpoint.disabled" | "webhook_endpoint.test";
+                /**
+                 * @description Only return the events of this payment, of its refunds and of its disputes.
+                 * @example pay_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 payment?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -10956,23 +2737,14 @@ export interface operations {
             /** @description A page of events. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["EventList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getEvent: {
@@ -10980,7 +2752,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the event. */
+                /**
+                 * @description The id of the event.
+                 * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
                 id: string;
             };
             cookie?: never;
@@ -10990,32 +2765,26 @@ export interface operations {
             /** @description The event. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Event"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listWebhookEndpoints: {
         parameters: {
             query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -11026,35 +2795,42 @@ export interface operations {
             /** @description A page of webhook endpoints. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpointList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     createWebhookEndpoint: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -11076,10 +2852,6 @@ export interface operations {
             /** @description The webhook endpoint, with its secret. */
             201: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11092,22 +2864,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedWebhookEndpointWithSecret"];
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            409: components["responses"]["LocalKey-TooManyWebhookEndpoints"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["LocalKey-UnprocessableEntity"];
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getWebhookEndpoint: {
@@ -11115,8 +2880,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
             };
             cookie?: never;
         };
@@ -11125,39 +2893,50 @@ export interface operations {
             /** @description The webhook endpoint. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     updateWebhookEndpoint: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
             };
             cookie?: never;
         };
@@ -11175,10 +2954,6 @@ export interface operations {
             /** @description The webhook endpoint, without its secret. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11191,38 +2966,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedWebhookEndpoint"];
+                    "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["LocalKey-UnprocessableEntity"];
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     deleteWebhookEndpoint: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
             };
             cookie?: never;
         };
@@ -11235,10 +3022,6 @@ export interface operations {
             /** @description The webhook endpoint is deleted. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11250,59 +3033,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedDeletedWebhookEndpoint"];
+                    "application/json": components["schemas"]["DeletedWebhookEndpoint"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     rotateWebhookSecret: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
             };
             cookie?: never;
         };
@@ -11315,10 +3089,6 @@ export interface operations {
             /** @description The webhook endpoint, with its new secret. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11331,59 +3101,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedWebhookEndpointWithSecret"];
+                    "application/json": components["schemas"]["WebhookEndpointWithSecret"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     replayWebhooks: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
             };
             cookie?: never;
         };
@@ -11401,10 +3162,6 @@ export interface operations {
             /** @description The deliveries are pending again. */
             202: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11416,60 +3173,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedWebhookReplay"];
+                    "application/json": components["schemas"]["WebhookReplay"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     testWebhookEndpoint: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
             };
             cookie?: never;
         };
@@ -11482,10 +3230,6 @@ export interface operations {
             /** @description The delivery of the test event, which is pending. */
             202: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11498,56 +3242,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedWebhookDelivery"];
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                endpoint?: string;
-                event?: string;
-                status?: "pending" | "succeeded" | "failed";
-                /** @description The maximum number of entries to return, from 1 to 100. */
+                /**
+                 * @description Only return deliveries to this webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                endpoint?: components["parameters"]["Endpoint"];
+                /**
+                 * @description Only return deliveries of this event.
+                 * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                event?: components["parameters"]["Event"];
+                /** @description Only return deliveries with this status. */
+                status?: components["parameters"]["Status"];
+                /** @description The maximum number of entries to return, from 1 to 100. 10 by default. */
                 limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
+                /** @description A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page. */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /** @description A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`. */
+                ending_before?: components["parameters"]["EndingBefore"];
             };
             header?: never;
             path?: never;
@@ -11558,23 +3285,14 @@ export interface operations {
             /** @description A page of deliveries. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
-            400: components["responses"]["Tenant-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getWebhookDelivery: {
@@ -11582,8 +3300,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of the delivery. */
-                id: string;
+                /**
+                 * @description The id of the delivery.
+                 * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WdId"];
             };
             cookie?: never;
         };
@@ -11592,39 +3313,50 @@ export interface operations {
             /** @description The delivery. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     redeliverWebhook: {
         parameters: {
             query?: never;
             header: {
-                /** @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key. */
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                "Repeatability-Request-ID"?: string;
-                "Repeatability-First-Sent"?: string;
-                "Request-Timestamp"?: string;
-                Prefer?: string;
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
-                /** @description The id of the delivery. */
-                id: string;
+                /**
+                 * @description The id of the delivery.
+                 * @example wd_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WdId"];
             };
             cookie?: never;
         };
@@ -11637,10 +3369,6 @@ export interface operations {
             /** @description The delivery, which is pending again. */
             202: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Link: components["headers"]["Link"];
                     "Idempotency-Key": components["headers"]["Idempotency-Key"];
                     "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
@@ -11653,44 +3381,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KeyedWebhookDelivery"];
+                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            400: components["responses"]["LocalKey-BadRequest"];
-            401: components["responses"]["LocalKey-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["LocalKey-ScopeMissing"];
-            404: components["responses"]["LocalKey-ResourceNotFoundOrRouteNotFound"];
-            409: components["responses"]["LocalKey-WebhookEndpointDisabled"];
-            410: components["responses"]["LocalKey-Gone"];
-            412: components["responses"]["LocalKey-RepeatabilityFirstSentTooOld"];
-            413: components["responses"]["LocalKey-BodyTooLarge"];
-            415: components["responses"]["LocalKey-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            /** @description Unprocessable Entity: `idempotency-key-reused`, `unknown-field`, `invalid-field`, `card-number-refused`. */
-            422: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["IdempotencyKeyReusedProblem"] | components["schemas"]["UnknownFieldProblem"] | components["schemas"]["InvalidFieldProblem"] | components["schemas"]["CardNumberRefusedProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            429: components["responses"]["LocalKey-TooManyRequests"];
-            500: components["responses"]["LocalKey-InternalError"];
-            503: components["responses"]["LocalKey-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getIdempotencyKey: {
@@ -11698,8 +3398,11 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The idempotency key, without quotes. */
-                key: string;
+                /**
+                 * @description The idempotency key, without quotes.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
+                key: components["parameters"]["Key"];
             };
             cookie?: never;
         };
@@ -11708,10 +3411,6 @@ export interface operations {
             /** @description The idempotency key. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
                     "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     [name: string]: unknown;
@@ -11720,25 +3419,25 @@ export interface operations {
                     "application/json": components["schemas"]["IdempotencyKey"];
                 };
             };
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            410: components["responses"]["Tenant-IdempotencyKeyExpired"];
-            429: components["responses"]["Tenant-TooManyRequests"];
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            410: components["responses"]["Gone"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     cancelIdempotencyKey: {
         parameters: {
             query?: never;
             header?: {
-                "Request-Timestamp"?: string;
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
             };
             path: {
-                /** @description The idempotency key, without quotes. */
-                key: string;
+                /**
+                 * @description The idempotency key, without quotes.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
+                key: components["parameters"]["Key"];
             };
             cookie?: never;
         };
@@ -11752,10 +3451,8 @@ export interface operations {
             /** @description The idempotency key. The cancellation has ended. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11765,45 +3462,22 @@ export interface operations {
             /** @description The idempotency key. The cancellation is in progress. */
             202: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     Location: components["headers"]["Location"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["IdempotencyKey"];
                 };
             };
-            400: components["responses"]["Tenant-BadRequest"];
-            401: components["responses"]["Tenant-ApiKeyMissingOrApiKeyInvalid"];
-            403: components["responses"]["Tenant-ScopeMissing"];
-            404: components["responses"]["Tenant-ResourceNotFoundOrRouteNotFound"];
-            409: components["responses"]["Tenant-OperationNotCancelable"];
-            410: components["responses"]["Tenant-IdempotencyKeyExpired"];
-            413: components["responses"]["Tenant-BodyTooLarge"];
-            415: components["responses"]["Tenant-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Tenant-UnprocessableEntity"];
-            /** @description Too Many Requests: `too-many-invalid-keys`, `rate-limited`, `too-many-concurrent-requests`, `too-many-stored-keys`. */
-            429: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["TooManyInvalidKeysProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["TooManyConcurrentRequestsProblem"] | components["schemas"]["TooManyStoredKeysProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            500: components["responses"]["Tenant-InternalError"];
-            503: components["responses"]["Tenant-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getIdempotencyPolicy: {
@@ -11818,1988 +3492,14 @@ export interface operations {
             /** @description The policy of this service. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["IdempotencyPolicy"];
                 };
             };
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-Overloaded"];
-            "4XX": components["responses"]["Unserved"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listTenants: {
-        parameters: {
-            query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of tenants. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    createTenant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "Merchant",
-                 *       "scopes": [
-                 *         "*"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["CreateTenant"];
-            };
-        };
-        responses: {
-            /** @description The tenant, with its API key. */
-            201: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewTenant"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getTenant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The tenant. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Tenant"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getTenantLimits: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The limits. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantLimits"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    changeTenantLimits: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "key_length_min": 36
-                 *     }
-                 */
-                "application/json": components["schemas"]["ChangeTenantLimits"];
-            };
-        };
-        responses: {
-            /** @description All limits. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantLimits"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listApiKeys: {
-        parameters: {
-            query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of API keys, without secrets. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ApiKeyList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    addApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "scopes": [
-                 *         "payments:read"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["AddApiKey"];
-            };
-        };
-        responses: {
-            /** @description The API key, with its secret. */
-            201: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NewApiKey"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listCustomers: {
-        parameters: {
-            query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of customers. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CustomerList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    assignCustomers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the tenant. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "customers": [
-                 *         "cus_NffrFeUfNV2Hib"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["AssignCustomers"];
-            };
-        };
-        responses: {
-            /** @description The customers of this request. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CustomerAssignment"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-CustomerOfAnotherTenant"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    rotateApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the API key, not the key itself. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "grace_seconds": 3600
-                 *     }
-                 */
-                "application/json": components["schemas"]["RotateApiKey"];
-            };
-        };
-        responses: {
-            /** @description The new API key, with its secret. */
-            201: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RotatedApiKey"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-ApiKeyEnded"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    revokeApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the API key, not the key itself. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The API key is revoked, or was revoked before. */
-            204: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getOverview: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The overview. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Overview"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listOperations: {
-        parameters: {
-            query?: {
-                status?: "unknown" | "pending" | "processing" | "failed_retryable" | "stuck" | "dead" | "proposed" | "resolved";
-                tenant?: string;
-                payment?: string;
-                idempotency_key?: string;
-                provider_id?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of operations. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OperationList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getOperation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the operation, or its UUID. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The operation with its timeline. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OperationWithTimeline"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    resumeOperation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the operation, or its UUID. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The operation in its current state. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Operation"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-NothingToResume"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    resolveOperation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the operation, or its UUID. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "outcome": "happened",
-                 *       "provider_id": "pi_3SZ0001",
-                 *       "note": "Seen in the dashboard."
-                 *     }
-                 */
-                "application/json": components["schemas"]["ResolveOperation"];
-            };
-        };
-        responses: {
-            /** @description The claim is acted on: `resolution` has the verdict. After a verified `happened` the operation may still be on its way to its response. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OperationWithResolution"];
-                };
-            };
-            /** @description The look-up is not finished: read the `resolution` of the operation later. Or the claim is a proposal that needs a second operator. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OperationWithResolution"] | components["schemas"]["ResolutionProposal"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-Conflict"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    dropStoredResponse: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the operation, or its UUID. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The response is dropped. */
-            204: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-OperationNotCompleted"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listDeadLetters: {
-        parameters: {
-            query?: {
-                queue?: "operations.dead" | "provider-events.dead" | "webhook-deliveries.dead" | "reconciliations.dead";
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of dead letters. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DeadLetterList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    redriveDeadLetters: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "queue": "operations.dead"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RedriveDeadLetters"];
-            };
-        };
-        responses: {
-            /** @description The result for the dead letters. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Redrive"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listReconciliations: {
-        parameters: {
-            query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of reconciliations. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReconciliationList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    requestReconciliation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "from": "2026-01-30T00:00:00Z",
-                 *       "to": "2026-01-31T00:00:00Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RequestReconciliation"];
-            };
-        };
-        responses: {
-            /** @description The reconciliation, or the one of the same period that is already in progress. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Reconciliation"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getReconciliation: {
-        parameters: {
-            query?: {
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path: {
-                /** @description The id of the reconciliation. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The reconciliation with a page of its findings. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReconciliationWithFindings"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listFindings: {
-        parameters: {
-            query?: {
-                status?: "open" | "resolved";
-                reconciliation?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of findings. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FindingList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getFinding: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the finding. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The finding. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Finding"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    resolveFinding: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the finding. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "note": "Refunded by hand."
-                 *     }
-                 */
-                "application/json": components["schemas"]["ResolveFinding"];
-            };
-        };
-        responses: {
-            /** @description The resolved finding. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Finding"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-FindingNotOpen"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listActions: {
-        parameters: {
-            query?: {
-                actor?: string;
-                subject?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of the audit trail. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AdminActionList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listProviders: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The providers. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProviderList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getSession: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The session. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConsoleSession"];
-                };
-            };
-            401: components["responses"]["Session-SessionEnded"];
-            404: components["responses"]["Session-RouteNotFound"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    logIn: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "key": "adm_..."
-                 *     }
-                 */
-                "application/json": components["schemas"]["LogIn"];
-            };
-        };
-        responses: {
-            /** @description The session. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    "Set-Cookie": components["headers"]["Set-Cookie"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ConsoleSession"];
-                };
-            };
-            400: components["responses"]["Console-BadRequest"];
-            401: components["responses"]["Console-OperatorKeyInvalid"];
-            404: components["responses"]["Console-RouteNotFound"];
-            413: components["responses"]["Console-BodyTooLarge"];
-            415: components["responses"]["Console-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Console-UnprocessableEntity"];
-            429: components["responses"]["Console-TooManyInvalidKeys"];
-            500: components["responses"]["Console-InternalError"];
-            503: components["responses"]["Console-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    logOut: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The session has ended. */
-            204: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    "Set-Cookie": components["headers"]["Set-Cookie"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalid"];
-            404: components["responses"]["Session-RouteNotFound"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    watchLive: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The stream of events. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    "X-Accel-Buffering": components["headers"]["X-Accel-Buffering"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": string;
-                };
-            };
-            401: components["responses"]["Session-SessionEnded"];
-            404: components["responses"]["Session-RouteNotFound"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getConsole: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            404: components["responses"]["Console-RouteNotFound"];
-            500: components["responses"]["Console-InternalError"];
-            503: components["responses"]["Console-Overloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getConsoleFile: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The name of the file. */
-                file: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The file. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/css": string;
-                    "text/javascript": string;
-                    "image/svg+xml": string;
-                };
-            };
-            /** @description The file has not changed. */
-            304: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            404: components["responses"]["Console-RouteNotFoundOrResourceNotFound"];
-            500: components["responses"]["Console-InternalError"];
-            503: components["responses"]["Console-Overloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getConsolePackage: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The name of the file. */
-                file: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The file. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/css": string;
-                    "text/javascript": string;
-                };
-            };
-            /** @description The file has not changed. */
-            304: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            404: components["responses"]["Console-RouteNotFoundOrResourceNotFound"];
-            500: components["responses"]["Console-InternalError"];
-            503: components["responses"]["Console-Overloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    breakKill: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "process": "worker"
-                 *     }
-                 */
-                "application/json": components["schemas"]["BreakKillRequest"];
-            };
-        };
-        responses: {
-            /** @description The process ends now. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakKill"];
-                };
-            };
-            400: components["responses"]["Session-BadRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
-            404: components["responses"]["Session-RouteNotFound"];
-            413: components["responses"]["Session-BodyTooLarge"];
-            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Session-UnprocessableEntity"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listBreakFaults: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The faults. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakFaultList"];
-                };
-            };
-            400: components["responses"]["Session-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            404: components["responses"]["Session-RouteNotFound"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    breakFault: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "fault": "reset_after",
-                 *       "match": {
-                 *         "path": "/v1/payment_intents/*\/capture"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["BreakFaultRequest"];
-            };
-        };
-        responses: {
-            /** @description The fault will strike. */
-            201: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakFault"];
-                };
-            };
-            400: components["responses"]["Session-BadRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
-            404: components["responses"]["Session-RouteNotFound"];
-            413: components["responses"]["Session-BodyTooLarge"];
-            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Session-UnprocessableEntity"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    breakClearFaults: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description There are no faults. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakFaultsCleared"];
-                };
-            };
-            400: components["responses"]["Session-BadRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
-            404: components["responses"]["Session-RouteNotFound"];
-            413: components["responses"]["Session-BodyTooLarge"];
-            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Session-UnprocessableEntity"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    breakTraffic: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "payments_per_second": 5,
-                 *       "seconds": 30
-                 *     }
-                 */
-                "application/json": components["schemas"]["BreakTrafficRequest"];
-            };
-        };
-        responses: {
-            /** @description The traffic has begun. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakTraffic"];
-                };
-            };
-            400: components["responses"]["Session-BadRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
-            404: components["responses"]["Session-RouteNotFound"];
-            413: components["responses"]["Session-BodyTooLarge"];
-            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Session-UnprocessableEntity"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    breakStopTraffic: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description No traffic runs. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakTrafficStop"];
-                };
-            };
-            400: components["responses"]["Session-BadRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
-            404: components["responses"]["Session-RouteNotFound"];
-            413: components["responses"]["Session-BodyTooLarge"];
-            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Session-UnprocessableEntity"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    breakPay: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "key": "tour-1",
-                 *       "payment_method": "pm_card_visa"
-                 *     }
-                 */
-                "application/json": components["schemas"]["BreakPaymentRequest"];
-            };
-        };
-        responses: {
-            /** @description The payment was answered. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakPayment"];
-                };
-            };
-            400: components["responses"]["Session-BadRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            403: components["responses"]["Session-CsrfTokenInvalidOrOperatorRoleInsufficient"];
-            404: components["responses"]["Session-RouteNotFound"];
-            413: components["responses"]["Session-BodyTooLarge"];
-            415: components["responses"]["Session-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Session-UnprocessableEntity"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getBreakCounts: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The counts. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["BreakCounts"];
-                };
-            };
-            400: components["responses"]["Session-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Session-SessionEnded"];
-            404: components["responses"]["Session-RouteNotFound"];
-            500: components["responses"]["Session-InternalError"];
-            503: components["responses"]["Session-ServiceUnavailable"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listTenantPayments: {
-        parameters: {
-            query?: {
-                tenant?: string;
-                status?: "processing" | "requires_action" | "requires_capture" | "unknown" | "failed" | "succeeded" | "declined" | "canceled";
-                stuck?: "true";
-                currency?: string;
-                amount?: string;
-                key?: string;
-                provider_id?: string;
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of payments. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PaymentOverviewList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getTenantPayment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the payment. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The payment with its life. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PaymentWithLife"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listTenantWebhookEndpoints: {
-        parameters: {
-            query?: {
-                tenant?: string;
-                status?: "enabled" | "disabled" | "paused";
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of webhook endpoints. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantWebhookEndpointList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getTenantWebhookEndpoint: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The webhook endpoint. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantWebhookEndpoint"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    replayTenantWebhooks: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the webhook endpoint. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "since": "2026-01-31T12:00:00Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ReplayWebhooks"];
-            };
-        };
-        responses: {
-            /** @description The deliveries are pending again. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantWebhookReplay"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-WebhookEndpointDisabled"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    listTenantWebhookDeliveries: {
-        parameters: {
-            query?: {
-                tenant?: string;
-                endpoint?: string;
-                event?: string;
-                status?: "pending" | "succeeded" | "failed";
-                /** @description The maximum number of entries to return, from 1 to 100. */
-                limit?: components["parameters"]["Limit"];
-                starting_after?: string;
-                ending_before?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of deliveries. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantWebhookDeliveryList"];
-                };
-            };
-            400: components["responses"]["Admin-InvalidQueryOrMalformedRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getTenantWebhookDelivery: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the delivery. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The delivery. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantWebhookDelivery"];
-                };
-            };
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    redeliverTenantWebhook: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the delivery. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The delivery, which is pending again. */
-            202: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TenantWebhookDelivery"];
-                };
-            };
-            400: components["responses"]["Admin-BadRequest"];
-            401: components["responses"]["Admin-OperatorKeyInvalidOrSessionEnded"];
-            403: components["responses"]["Admin-OperatorRoleInsufficientOrCsrfTokenInvalid"];
-            404: components["responses"]["Admin-RouteNotFoundOrResourceNotFound"];
-            409: components["responses"]["Admin-WebhookEndpointDisabled"];
-            413: components["responses"]["Admin-BodyTooLarge"];
-            415: components["responses"]["Admin-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            422: components["responses"]["Admin-UnprocessableEntity"];
-            429: components["responses"]["Admin-TooManyInvalidKeys"];
-            500: components["responses"]["Admin-InternalError"];
-            503: components["responses"]["Admin-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    receiveProviderEvent: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The time and the signature of the event; see https://docs.stripe.com/webhooks#verify-manually. */
-                "Stripe-Signature": string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_1",
-                 *       "object": "event"
-                 *     }
-                 */
-                "application/json": {
-                    [key: string]: unknown;
-                };
-            };
-        };
-        responses: {
-            /** @description The event is stored, or was stored before. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Received"];
-                };
-            };
-            400: components["responses"]["Open-BadRequest"];
-            404: components["responses"]["Open-RouteNotFound"];
-            413: components["responses"]["Open-BodyTooLarge"];
-            415: components["responses"]["Open-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    receiveBraintreeEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "bt_signature": "public_key|signature",
-                 *       "bt_payload": "PG5vdGlm..."
-                 *     }
-                 */
-                "application/x-www-form-urlencoded": {
-                    /** @description The signature of the payload. */
-                    bt_signature: string;
-                    /** @description The event. */
-                    bt_payload: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The event is stored, or was stored before. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Received"];
-                };
-            };
-            /** @description Bad Request: `webhook-signature-invalid`, `webhook-malformed`, `malformed-request`. */
-            400: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["WebhookSignatureInvalidProblem"] | components["schemas"]["WebhookMalformedProblem"] | components["schemas"]["MalformedRequestProblem"];
-                    "application/json": components["schemas"]["StripeError"] | components["schemas"]["AcpError"];
-                };
-            };
-            404: components["responses"]["Open-RouteNotFound"];
-            413: components["responses"]["Open-BodyTooLarge"];
-            415: components["responses"]["Open-UnsupportedContentTypeOrUnsupportedContentEncoding"];
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-StoreUnavailableOrOverloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getStart: {
@@ -13814,78 +3514,15 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/html": string;
                 };
             };
-            404: components["responses"]["Open-RouteNotFound"];
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-Overloaded"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getHealth: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The process is running. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-            "4XX": components["responses"]["Unserved"];
-            default: components["responses"]["Unserved"];
-        };
-    };
-    getReadiness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The process is ready. */
-            200: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Readiness"];
-                };
-            };
-            /** @description The process is not ready. */
-            503: {
-                headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Readiness"];
-                };
-            };
-            "4XX": components["responses"]["Unserved"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getOpenapi: {
@@ -13900,18 +3537,23 @@ export interface operations {
             /** @description The OpenAPI document. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/yaml": string;
                 };
             };
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-Overloaded"];
-            "4XX": components["responses"]["Unserved"];
-            default: components["responses"]["Unserved"];
+            /** @description The file has not changed. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getDocs: {
@@ -13926,48 +3568,62 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/html": string;
                 };
             };
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-Overloaded"];
-            "4XX": components["responses"]["Unserved"];
-            default: components["responses"]["Unserved"];
+            /** @description The file has not changed. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            default: components["responses"]["OtherProblem"];
         };
     };
-    getDocsFile: {
+    getDocsPage: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description The name of the file. */
-                file: string;
+                /**
+                 * @description The `operationId` of the operation; `operators` for the list of theirs.
+                 * @example createPayment
+                 */
+                page: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The file. */
+            /** @description The page. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "text/css": string;
-                    "text/javascript": string;
+                    "text/html": string;
                 };
             };
-            404: components["responses"]["Open-ResourceNotFoundOrRouteNotFound"];
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-Overloaded"];
-            default: components["responses"]["Unserved"];
+            /** @description The file has not changed. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
     getProblem: {
@@ -13975,7 +3631,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The name of the problem type. */
+                /**
+                 * @description The name of the problem type.
+                 * @example payment-declined
+                 */
                 type: string;
             };
             cookie?: never;
@@ -13985,8 +3644,6 @@ export interface operations {
             /** @description The explanation of the problem type. */
             200: {
                 headers: {
-                    "Request-Id": components["headers"]["Request-Id"];
-                    "Stripe-Should-Retry": components["headers"]["Stripe-Should-Retry"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13994,508 +3651,30 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            404: components["responses"]["Open-ResourceNotFoundOrRouteNotFound"];
-            500: components["responses"]["Open-InternalError"];
-            503: components["responses"]["Open-Overloaded"];
-            default: components["responses"]["Unserved"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["OtherProblem"];
         };
     };
-    onPaymentCreated: {
+    onEvent: {
         parameters: {
             query?: never;
             header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
                 /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.created",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
+                 * @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries.
+                 * @example evt_01k9zq4s5tfexbgc1m6v8w2d3h
                  */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentProcessing: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
+                "webhook-id": string;
                 /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.processing",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
+                 * @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago.
+                 * @example 1769860800
                  */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentRequiresAction: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
+                "webhook-timestamp": string;
                 /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.requires_action",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
+                 * @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches.
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                  */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentRequiresCapture: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.requires_capture",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentUnknown: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.unknown",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentFailed: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.failed",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentSucceeded: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -14520,13 +3699,11 @@ export interface operations {
                  *           "payment_method": "pm_card_visa",
                  *           "customer": null,
                  *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
+                 *           "reference": null,
+                 *           "metadata": {},
                  *           "failure": null,
                  *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
+                 *           "capture_before": "2026-02-07T12:00:00.000Z",
                  *           "provider": {
                  *             "name": "stripe",
                  *             "payment_id": "pi_3SZ0001"
@@ -14537,1458 +3714,11 @@ export interface operations {
                  *       "request": {
                  *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
                  *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
+                 *       "created_at": "2026-01-31T12:00:00.000Z",
+                 *       "timestamp": "2026-01-31T12:00:00.000Z"
                  *     }
                  */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentDeclined: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.declined",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentCanceled: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.canceled",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentAuthorizationExpiring: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.authorization_expiring",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onPaymentEarlyFraudWarning: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "payment.early_fraud_warning",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "payment",
-                 *           "amount": 1999,
-                 *           "amount_captured": 1999,
-                 *           "amount_refunded": 0,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "capture_method": "automatic",
-                 *           "payment_method": "pm_card_visa",
-                 *           "customer": null,
-                 *           "description": null,
-                 *           "reference": "order-1042",
-                 *           "metadata": {
-                 *             "order": "1042"
-                 *           },
-                 *           "failure": null,
-                 *           "cancellation_reason": null,
-                 *           "capture_before": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "name": "stripe",
-                 *             "payment_id": "pi_3SZ0001"
-                 *           },
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PaymentEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundCreated: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.created",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundProcessing: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.processing",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundUnknown: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.unknown",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundPending: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.pending",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundRequiresAction: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.requires_action",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundSucceeded: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.succeeded",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundFailed: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.failed",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundDeclined: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.declined",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundCanceled: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "refund.canceled",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "re_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "refund",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 500,
-                 *           "currency": "usd",
-                 *           "status": "succeeded",
-                 *           "reason": "requested_by_customer",
-                 *           "reference": "return-77",
-                 *           "metadata": {},
-                 *           "failure": null,
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": "6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10"
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefundEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onDisputeCreated: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "dispute.created",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "dispute",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 1999,
-                 *           "amount_withdrawn": 1999,
-                 *           "amount_reinstated": 0,
-                 *           "currency": "usd",
-                 *           "fee": 1500,
-                 *           "fee_currency": "usd",
-                 *           "reason": "fraudulent",
-                 *           "status": "needs_response",
-                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-                 *           },
-                 *           "opened_at": "2026-01-31T12:00:00.000Z",
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DisputeEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onDisputeUpdated: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "dispute.updated",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "dispute",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 1999,
-                 *           "amount_withdrawn": 1999,
-                 *           "amount_reinstated": 0,
-                 *           "currency": "usd",
-                 *           "fee": 1500,
-                 *           "fee_currency": "usd",
-                 *           "reason": "fraudulent",
-                 *           "status": "needs_response",
-                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-                 *           },
-                 *           "opened_at": "2026-01-31T12:00:00.000Z",
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DisputeEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onDisputeFundsWithdrawn: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "dispute.funds_withdrawn",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "dispute",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 1999,
-                 *           "amount_withdrawn": 1999,
-                 *           "amount_reinstated": 0,
-                 *           "currency": "usd",
-                 *           "fee": 1500,
-                 *           "fee_currency": "usd",
-                 *           "reason": "fraudulent",
-                 *           "status": "needs_response",
-                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-                 *           },
-                 *           "opened_at": "2026-01-31T12:00:00.000Z",
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DisputeEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onDisputeFundsReinstated: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "dispute.funds_reinstated",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "dispute",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 1999,
-                 *           "amount_withdrawn": 1999,
-                 *           "amount_reinstated": 0,
-                 *           "currency": "usd",
-                 *           "fee": 1500,
-                 *           "fee_currency": "usd",
-                 *           "reason": "fraudulent",
-                 *           "status": "needs_response",
-                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-                 *           },
-                 *           "opened_at": "2026-01-31T12:00:00.000Z",
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DisputeEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onDisputeClosed: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "dispute.closed",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "dp_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "dispute",
-                 *           "payment": "pay_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "amount": 1999,
-                 *           "amount_withdrawn": 1999,
-                 *           "amount_reinstated": 0,
-                 *           "currency": "usd",
-                 *           "fee": 1500,
-                 *           "fee_currency": "usd",
-                 *           "reason": "fraudulent",
-                 *           "status": "needs_response",
-                 *           "evidence_due_at": "2026-01-31T12:00:00.000Z",
-                 *           "provider": {
-                 *             "dispute_id": "du_1QXyZ2CZ6qsJgndJ"
-                 *           },
-                 *           "opened_at": "2026-01-31T12:00:00.000Z",
-                 *           "created_at": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DisputeEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onWebhookEndpointDisabled: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "webhook_endpoint.disabled",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "webhook_endpoint",
-                 *           "description": null,
-                 *           "status": "disabled",
-                 *           "disabled_reason": "failing",
-                 *           "failing_since": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookEndpointEvent"];
-            };
-        };
-        responses: {
-            /** @description The endpoint is gone. The service disables it and sends no more events to it. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The event was received. The body of the response is ignored. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Any other response, or none within 10 seconds, counts as a failure. The service makes up to 10 attempts within about three days. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onWebhookEndpointTest: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event. It is the same for every attempt; use it to ignore repeated deliveries. */
-                "webhook-id": components["parameters"]["WebhookId"];
-                /** @description When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago. */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
-                /** @description The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches. */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "evt_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *       "object": "event",
-                 *       "type": "webhook_endpoint.test",
-                 *       "data": {
-                 *         "object": {
-                 *           "id": "we_01k9zq4s5tfexbgc1m6v8w2d3h",
-                 *           "object": "webhook_endpoint",
-                 *           "description": null,
-                 *           "status": "disabled",
-                 *           "disabled_reason": "failing",
-                 *           "failing_since": "2026-01-31T12:00:00.000Z"
-                 *         }
-                 *       },
-                 *       "request": {
-                 *         "idempotency_key": null
-                 *       },
-                 *       "created_at": "2026-01-31T12:00:00.000Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookEndpointEvent"];
+                "application/json": components["schemas"]["Event"];
             };
         };
         responses: {

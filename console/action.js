@@ -1,9 +1,8 @@
 // A button that changes something. It first opens a dialog that says what will happen. A viewer does
 // not see it.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { textsOf } from './form.js'
+import { Form, FormProblem, textsOf, useField } from './form.js'
 import { html } from './html.js'
-import { ProblemNote } from './parts.js'
 import { useMayChange } from './session.js'
 
 /**
@@ -71,16 +70,16 @@ function ActionDialog({ title, confirm, label, danger, children, run, done, show
     <h2 id="dialog-title">${title}</h2>
     ${
       state.result === undefined
-        ? html`<form onSubmit=${submit}>
+        ? html`<${Form} onSubmit=${submit} problem=${state.problem}>
             ${children}
-            <${ProblemNote} problem=${state.problem} />
+            <${FormProblem} />
             <p class="buttons">
               <button type="button" onClick=${cancel}>Cancel</button>
               <button type="submit" class=${danger ? 'danger' : 'primary'} disabled=${state.busy}>
                 ${confirm ?? label}
               </button>
             </p>
-          </form>`
+          <//>`
         : html`<div role="status">${state.result}</div>
             <p class="buttons"><button type="button" autofocus onClick=${cancel}>Close</button></p>`
     }
@@ -88,19 +87,21 @@ function ActionDialog({ title, confirm, label, danger, children, run, done, show
 }
 
 /** @param {{ label: string, name: string, type?: string, hint?: unknown, [attribute: string]: unknown }} props */
-export function Field({ label, name, hint, ...attributes }) {
+export function Field({ label, name, hint, ...more }) {
+  const { attributes, error } = useField(name)
   return html`<label class="field">
     <span>${label}</span>
-    <input name=${name} autocomplete="off" ...${attributes} />
-    ${hint !== undefined && html`<small>${hint}</small>`}
+    <input autocomplete="off" ...${attributes} ...${more} />
+    ${error} ${hint !== undefined && html`<small>${hint}</small>`}
   </label>`
 }
 
 /** @param {{ label: string, name: string, hint?: unknown, [attribute: string]: unknown }} props */
-export function LongField({ label, name, hint, ...attributes }) {
+export function LongField({ label, name, hint, ...more }) {
+  const { attributes, error } = useField(name)
   return html`<label class="field">
     <span>${label}</span>
-    <textarea name=${name} rows="3" ...${attributes}></textarea>
-    ${hint !== undefined && html`<small>${hint}</small>`}
+    <textarea rows="3" ...${attributes} ...${more}></textarea>
+    ${error} ${hint !== undefined && html`<small>${hint}</small>`}
   </label>`
 }

@@ -16,7 +16,7 @@ export function Audit({ route }) {
   return html`
     <h1>Audit</h1>
     <p>What operators did, and what they were refused. Entries cannot be changed.</p>
-    <${Filters} route=${route}>
+    <${Filters} ...${{ route, problem: list.problem }}>
       <${TextFilter} label="Operator" name="actor" value=${query['actor']} hint="alice" />
       <${TextFilter} label="About" name="subject" value=${query['subject']} hint="op_..." />
     <//>
@@ -29,7 +29,7 @@ export function Audit({ route }) {
   `
 }
 
-/** @param {import('../client/schema.ts').components['schemas']['AdminAction']} action */
+/** @param {import('../client/operators-schema.ts').components['schemas']['AdminAction']} action */
 function cells({ id, actor, action, subject, details, happened_at: at }) {
   const { result, refused, ...more } = details
   return [

@@ -1,12 +1,14 @@
 // What an operator can claim about an unknown outcome: that it happened, or that it did not.
+import { useState } from 'preact/hooks'
 import { Action, Field, LongField } from './action.js'
 import { change } from './api.js'
+import { Consequences } from './consequences.js'
 import { html } from './html.js'
 import { AmountOf, Status, Tenant } from './parts.js'
-import { useSession } from './session.js'
 
 /**
- * @typedef {import('../client/schema.ts').components['schemas']} Schemas
+ * @typedef {import('../client/operators-schema.ts').components['schemas']} Schemas
+ * @typedef {NonNullable<Schemas['OperationWithTimeline']['claims']>[number]} Claim
  * @typedef {object} ChangeProps
  * @property {Schemas['OperationWithTimeline']} operation
  * @property {string} path
@@ -18,30 +20,47 @@ import { useSession } from './session.js'
 export function showResult(result) {
   if (result?.object === 'resolution_proposal') {
     return html`<p>
-      <strong>Proposed.</strong> Another operator must confirm it on this page within 24 hours. The
-      overview and the list of operations show that it waits.
-    </p>`
+        <strong>Proposed.</strong> Nothing changes until another operator confirms it on this page,
+        within 24 hours. The overview and the list of operations show that it waits.
+      </p>
+      <${Consequences} of=${result.consequences} />`
   }
-  const { verdict, shown } = result.resolution ?? {}
+  const { verdict, shown, effect } = result.resolution ?? {}
   return html`<p>
     ${
       verdict === null || verdict === undefined
         ? 'Claimed. The look-up is not finished: its verdict will be on the page.'
-        : html`The look-up says: <${Status} status=${verdict} />. ${shown}`
+        : html`The verdict of the look-up is <${Status} status=${verdict} />: ${shown}. ${effect}`
     }
   </p>`
 }
 
-/** What a claim is about, and what follows. @param {{ operation: Schemas['OperationWithTimeline'] }} props */
-function Steps({ operation }) {
-  const { session } = useSession()
+/**
+ * What a claim is about, and what follows.
+ *
+ * @param {{ operation: Schemas['OperationWithTimeline'], of: Claim }} props
+ */
+function Steps({ operation, of }) {
   return html`
     <${Subject} operation=${operation} />
-    <p>
-      A worker looks at the provider, and what it finds is recorded, even if it contradicts you.
-      ${session?.dual_control && ' First another operator must confirm what you state.'}
-    </p>
+    ${
+      of.needs_second_operator &&
+      of.consequences.refused === null &&
+      html`<p>Nothing follows until another operator confirms what you state.</p>`
+    }
+    <${Consequences} of=${of.consequences} />
   `
+}
+
+/**
+ * @param {Schemas['OperationWithTimeline']} operation whose outcome is unknown.
+ * @param {Claim['outcome']} outcome
+ * @param {boolean} [unverified]
+ */
+function claimOf({ claims }, outcome, unverified = false) {
+  return /** @type {Claim} */ (
+    claims?.find((claim) => claim.outcome === outcome && claim.unverified === unverified)
+  )
 }
 
 /** @param {{ operation: Schemas['OperationWithTimeline'] }} props */
@@ -75,11 +94,7 @@ export function Happened({ operation, path, done, onToggle }) {
     run=${(/** @type {any} */ { provider_id, note }) =>
       change('POST', `${path}/resolve`, { outcome: 'happened', provider_id, note })}
   >
-    <${Steps} operation=${operation} />
-    <p>
-      If the provider shows this ${isRefund ? 'refund' : 'payment'}, the operation is completed with
-      it.
-    </p>
+    <${Steps} operation=${operation} of=${claimOf(operation, 'happened')} />
     <${Field}
       label="Provider id"
       name="provider_id"
@@ -100,27 +115,26 @@ export function Happened({ operation, path, done, onToggle }) {
 
 /** @param {ChangeProps} props */
 export function DidNotHappen({ operation, path, done, onToggle }) {
-  const isRefund = operation.refund !== null
+  const [unverified, setUnverified] = useState(false)
   return html`<${Action}
     label="It did not happen"
     title="State that it did not happen?"
     danger=${true}
     confirm="State that it did not happen"
     done=${done}
-    onToggle=${onToggle}
+    onToggle=${(/** @type {boolean} */ isOpen) => {
+      setUnverified(false)
+      onToggle(isOpen)
+    }}
     show=${showResult}
-    run=${(/** @type {any} */ { proof, unverified }) =>
+    run=${(/** @type {any} */ { proof }) =>
       change('POST', `${path}/resolve`, {
         outcome: 'did_not_happen',
         proof,
-        ...(unverified === 'on' ? { unverified: true } : {}),
+        ...(unverified ? { unverified } : {}),
       })}
   >
-    <${Steps} operation=${operation} />
-    <p>
-      If the look-up finds nothing, the client may retry, and then
-      ${isRefund ? 'money is returned' : 'the card may be charged'}.
-    </p>
+    <${Steps} operation=${operation} of=${claimOf(operation, 'did_not_happen', unverified)} />
     <${LongField}
       label="What proves it?"
       name="proof"
@@ -130,11 +144,13 @@ export function DidNotHappen({ operation, path, done, onToggle }) {
       hint="It is stored in the audit trail."
     />
     <label class="check">
-      <input type="checkbox" name="unverified" />
-      <span>
-        Act on it even if the look-up fails. If you are wrong, a retry${' '}
-        ${isRefund ? 'returns the money' : 'charges'} a second time. This needs a second operator.
-      </span>
+      <input
+        type="checkbox"
+        name="unverified"
+        onInput=${(/** @type {Event} */ { currentTarget }) =>
+          setUnverified(/** @type {HTMLInputElement} */ (currentTarget).checked)}
+      />
+      <span>Act on it even if the look-up is not answered. This needs a second operator.</span>
     </label>
   <//>`
 }

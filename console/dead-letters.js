@@ -45,7 +45,7 @@ export function DeadLetters({ route }) {
       been executed is looked up first. The doubt about an operation ends on the page of the
       operation, to which its dead letter leads.
     </p>
-    <${Filters} route=${route}>
+    <${Filters} ...${{ route, problem: list.problem }}>
       <${ChoiceFilter} label="Queue" name="queue" value=${queue} options=${options} />
     <//>
     <p class="buttons">
@@ -83,7 +83,7 @@ const cellsWith = (unknown, done) => (/** @type {any} */ letter) => [
     <p>It goes back to its queue with all its retries. If nothing is left to do, it is removed.</p>
     <${MovesMoney} queue=${letter.queue} />
   <//>`,
-  html`<${Foreign} text=${letter.last_error} />
+  html`<${Foreign} text=${letter.last_error} />${' '}
     <span class="quiet">after ${plural(letter.retries ?? 0, 'retry', 'retries')}</span>`,
   html`<${Time} at=${letter.died_at} />`,
   html`<${Members} value=${letter.job} label=${`The job ${letter.id}`} />`,
@@ -113,7 +113,7 @@ const MovesMoney = ({ queue }) => queue === 'operations.dead' && html`<p>${MOVES
 /** @param {{ queue: string, ids?: string[] }} body */
 const redrive = (body) => change('POST', '/admin/dead-letters/redrive', body)
 
-/** @param {import('../client/schema.ts').components['schemas']['Redrive']} result */
+/** @param {import('../client/operators-schema.ts').components['schemas']['Redrive']} result */
 function showRedrive({ redriven, needless, kept }) {
   return html`
     <p>

@@ -32,7 +32,7 @@ export function DeliveryList({ route, endpoint, keep = {} }) {
   })
   const cells = cellsWith(list.reload)
   return html`
-    <${Filters} route=${route} keep=${keep}>
+    <${Filters} ...${{ route, problem: list.problem }} keep=${keep}>
       <${ChoiceFilter} label="Status" name="status" value=${query['status']} options=${STATUSES} />
       ${
         endpoint === undefined &&

@@ -8,7 +8,7 @@ import { useResource } from './resource.js'
 import { Sides } from './sides.js'
 import { ChoiceFilter, Filters, listQuery, Pager, TextFilter } from './table.js'
 
-/** @typedef {import('../client/schema.ts').components['schemas']['Finding']} FindingBody */
+/** @typedef {import('../client/operators-schema.ts').components['schemas']['Finding']} FindingBody */
 
 const STATUSES = [
   ['', 'any'],
@@ -29,7 +29,7 @@ export function Findings({ route }) {
   return html`
     <h1>Findings</h1>
     <p>What the service could not repair by itself. Each needs a person.</p>
-    <${Filters} route=${route}>
+    <${Filters} ...${{ route, problem: list.problem }}>
       <${ChoiceFilter} label="Status" name="status" value=${query['status']} options=${STATUSES} />
       <${TextFilter}
         label="Reconciliation"

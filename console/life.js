@@ -2,7 +2,7 @@
 // the ledger. Waits are apart from work, because they have different causes.
 
 /**
- * @typedef {import('../client/schema.ts').components['schemas']} Schemas
+ * @typedef {import('../client/operators-schema.ts').components['schemas']} Schemas
  * @typedef {Schemas['PhaseRun'] & { operation_id?: string }} Run
  * @typedef {{ operations?: any[], runs?: Run[], events?: any[], deliveries?: any[], ledger?: any[] }} Life
  *
@@ -83,7 +83,9 @@ function workOf(run) {
   const call =
     run.provider === null ? '' : run.provider.kind === 'look' ? ', a look-up' : ', a call'
   const what = `${run.phase}${call}${outcome === undefined ? '' : `: ${outcome.replace('_', ' ')}`}`
-  return { kind: 'work', what, from: ms(run.started_at), to: ms(run.recorded_at), tone, of: run }
+  // Tries are recorded together, when the last of them has ended.
+  const to = ms(run.ended_at ?? run.recorded_at)
+  return { kind: 'work', what, from: ms(run.started_at), to, tone, of: run }
 }
 
 /** @param {any} delivery @returns {Line[]} */

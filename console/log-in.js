@@ -34,7 +34,7 @@ export function LogIn({ ended }) {
         Your session has ended. Log in again, and you come back to the same page.
       </p>`
     }
-    <form onSubmit=${logIn}>
+    <form onSubmit=${logIn} onInput=${() => setProblem(undefined)}>
       <label class="field">
         <span>Operator key</span>
         <input ref=${field} type="password" name="key" required autocomplete="current-password" />

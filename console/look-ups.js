@@ -1,6 +1,6 @@
 // What look-ups at the provider found, in words.
 
-/** @typedef {import('../client/schema.ts').components['schemas']['PhaseRun']} Run */
+/** @typedef {import('../client/operators-schema.ts').components['schemas']['PhaseRun']} Run */
 
 /** @param {Run} run */
 export const isLookUp = ({ provider }) => provider?.kind === 'look'

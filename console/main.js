@@ -4,7 +4,6 @@ import { render } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { read } from './api.js'
 import { Audit } from './audit.js'
-import { Break } from './break.js'
 import { DeadLetters } from './dead-letters.js'
 import { Findings } from './findings.js'
 import { html } from './html.js'
@@ -30,7 +29,6 @@ import { Webhooks } from './webhooks.js'
  * @property {string} title
  * @property {Function} list
  * @property {Function} [one] for a URL with an id.
- * @property {boolean} [breaks] only for an operator who may break the stack.
  */
 
 /** The pages, in the order of the navigation. @type {Page[]} */
@@ -44,15 +42,16 @@ const PAGES = [
   { name: 'webhooks', title: 'Webhooks', list: Webhooks, one: WebhookEndpoint },
   { name: 'tenants', title: 'Tenants', list: Tenants, one: Tenant },
   { name: 'audit', title: 'Audit', list: Audit },
-  { name: 'break', title: 'Break it', list: Break, breaks: true },
 ]
 
 function Console() {
   const [isKnown, setKnown] = useState(false)
   const { session, ended } = useSession()
   useEffect(() => {
-    void read('/console/session')
-      .then(beginSession, () => {})
+    const asked = place?.dataset['session'] === 'none' ? undefined : read('/console/session')
+    void Promise.resolve(asked)
+      .then((found) => found && beginSession(found))
+      .catch(() => {})
       .then(() => setKnown(true))
   }, [])
   if (!isKnown) return null
@@ -64,8 +63,7 @@ function Console() {
 /** @param {{ session: import('./session.js').Session }} props */
 function Frame({ session }) {
   const route = useRoute()
-  const pages = PAGES.filter(({ breaks = false }) => !breaks || session.may_break)
-  const found = pages.find(({ name }) => name === (route.page || 'overview'))
+  const found = PAGES.find(({ name }) => name === (route.page || 'overview'))
   const main = useRef(/** @type {HTMLElement | null} */ (null))
   const isFirst = useRef(true)
   const title = found?.title ?? 'No such page'
@@ -89,7 +87,7 @@ function Frame({ session }) {
       <p class="brand">Atomic Payments</p>
       <nav aria-label="Console">
         <ul>
-          ${pages.map(
+          ${PAGES.map(
             (page) =>
               html`<li key=${page.name}>
                 <a href=${`#/${page.name}`} aria-current=${page === found ? 'page' : undefined}>

@@ -25,13 +25,17 @@ export function Members({ value, label, withJson = false }) {
   `
 }
 
+/** Of a job's member such as `tenantId`, too. @param {string} name */
+const wordsOfMember = (name) =>
+  words(name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`))
+
 /** @param {{ of: Record<string, any>, label?: string }} props */
 function Pairs({ of, label }) {
   return html`<dl class="members" aria-label=${label}>
     ${Object.entries(of).map(
       ([name, value]) =>
         html`<div key=${name}>
-          <dt>${words(name)}</dt>
+          <dt>${wordsOfMember(name)}</dt>
           <dd><${Value} ...${{ name, value, currency: of['currency'] }} /></dd>
         </div>`,
     )}

@@ -49,7 +49,7 @@ export function Operations({ route }) {
         >those that were resolved in the last 24 hours</a
       >.
     </p>
-    <${Filters} route=${route}>
+    <${Filters} ...${{ route, problem: list.problem }}>
       <${ChoiceFilter} label="Status" name="status" value=${query['status']} options=${VIEWS} />
       <${TextFilter} label="Tenant" name="tenant" value=${query['tenant']} hint="tnt_..." />
       <${TextFilter} label="Payment" name="payment" value=${query['payment']} hint="pay_..." />
@@ -74,7 +74,7 @@ export function Operations({ route }) {
   `
 }
 
-/** @param {import('../client/schema.ts').components['schemas']['OperationWithProposal']} operation */
+/** @param {import('../client/operators-schema.ts').components['schemas']['OperationWithProposal']} operation */
 function cells(operation) {
   return [
     html`<${Id} id=${operation.id} /><br /><span class="quiet">${operation.operation}</span>`,
@@ -91,7 +91,7 @@ function cells(operation) {
   ]
 }
 
-/** @param {{ operation: import('../client/schema.ts').components['schemas']['OperationWithProposal'] }} props */
+/** @param {{ operation: import('../client/operators-schema.ts').components['schemas']['OperationWithProposal'] }} props */
 function StatusOf({ operation: { status, proposal, unknown_at: since } }) {
   const isUnknown = status === 'unknown' && since !== null
   return html`

@@ -76,7 +76,10 @@ function Operations({ operations }) {
         cells: [
           html`<${Id} id=${operation.id} />`,
           operation.operation,
-          html`<${Status} status=${operation.status} />`,
+          html`<${Status} status=${operation.status} />${
+              operation.resume_would !== 'nothing' &&
+              html`<br /><span class="quiet">To resume: ${operation.resume_effect}</span>`
+            }`,
           operation.recovery_point,
           html`<${Foreign} text=${operation.idempotency_key} />
             <${Replays} of=${operation.request_replays} />`,

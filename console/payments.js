@@ -31,7 +31,7 @@ export function Payments({ route }) {
   const { items, newer, showNewer } = useSteadyRows(list.value?.data, route)
   return html`
     <h1>Payments</h1>
-    <${PaymentFilters} route=${route} />
+    <${PaymentFilters} route=${route} problem=${list.problem} />
     <p class="news" role="status">
       ${
         newer > 0 &&
@@ -71,15 +71,15 @@ function cells({ id, status, amount, currency, tenant, description, operation, c
   ]
 }
 
-/** @param {{ route: import('./route.js').Route }} props */
-function PaymentFilters({ route }) {
+/** @param {{ route: import('./route.js').Route, problem: Error | undefined }} props */
+function PaymentFilters({ route, problem }) {
   const { query } = route
   const options = [['', 'any'], ...STATUSES.map((status) => [status, words(status)])]
   const yes = [
     ['', 'any'],
     ['true', 'stuck only'],
   ]
-  return html`<${Filters} route=${route} check=${checkAmount}>
+  return html`<${Filters} ...${{ route, problem }} check=${checkAmount}>
     <${ChoiceFilter} label="Status" name="status" value=${query['status']} options=${options} />
     <${ChoiceFilter} label="Progress" name="stuck" value=${query['stuck']} options=${yes} />
     <${TextFilter} label="Tenant" name="tenant" value=${query['tenant']} hint="tnt_..." />
@@ -101,13 +101,13 @@ function PaymentFilters({ route }) {
   <//>`
 }
 
-/** @param {Record<string, string>} filters */
+/** @param {Record<string, string>} filters @returns {Record<string, string>} */
 function checkAmount({ amount, currency = '' }) {
-  if (amount === undefined) return undefined
-  if (currency === '') return 'An amount needs a currency.'
+  if (amount === undefined) return {}
+  if (currency === '') return { currency: 'An amount needs a currency.' }
   return parseAmount(amount, currency.toLowerCase()) === undefined
-    ? `Not an amount in ${currency.toUpperCase()}.`
-    : undefined
+    ? { amount: `Not an amount in ${currency.toUpperCase()}.` }
+    : {}
 }
 
 /** The URL has the amount as a person writes it. @param {import('./api.js').Query} query */

@@ -40,7 +40,7 @@ export function Reconciliations({ route }) {
   `
 }
 
-/** @param {import('../client/schema.ts').components['schemas']['Reconciliation']} run */
+/** @param {import('../client/operators-schema.ts').components['schemas']['Reconciliation']} run */
 function cells(run) {
   return [
     html`<${Id} id=${run.id} />`,

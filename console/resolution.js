@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { Action } from './action.js'
 import { change } from './api.js'
 import { DidNotHappen, Happened, showResult, Subject } from './claims.js'
+import { Consequences } from './consequences.js'
 import { html } from './html.js'
 import { findResolving } from './look-ups.js'
 import { Members } from './members.js'
@@ -14,7 +15,7 @@ import { Sides } from './sides.js'
 import { LastClaim, Resolved } from './resolved.js'
 
 /**
- * @typedef {import('../client/schema.ts').components['schemas']['OperationWithTimeline']} Operation
+ * @typedef {import('../client/operators-schema.ts').components['schemas']['OperationWithTimeline']} Operation
  * @typedef {{ operation: Operation, path: string, done: () => void }} Props
  * @typedef {Props & { onToggle: (isOpen: boolean) => void }} ChangeProps
  */
@@ -88,7 +89,7 @@ function NextLookUp({ at }) {
 /** @param {ChangeProps & { proposal: NonNullable<Operation['proposal']> }} props */
 function Proposal({ proposal, operation, path, done, onToggle }) {
   const { session } = useSession()
-  const { proposed_by: proposer, proposed } = proposal
+  const { proposed_by: proposer, proposed, consequences } = proposal
   const isOwn = session?.operator === proposer
   return html`<section class="note" aria-label="Open proposal">
     <p>
@@ -102,8 +103,10 @@ function Proposal({ proposal, operation, path, done, onToggle }) {
       ${' '}until <${Time} at=${proposal.expires_at} />.
     </p>
     <${Members} value=${proposed} label="The proposed resolution" />
+    <${Consequences} of=${consequences} />
     ${
       !isOwn &&
+      consequences.refused === null &&
       html`<p class="buttons">
         <${Action}
           label="Confirm the proposal"
@@ -115,10 +118,8 @@ function Proposal({ proposal, operation, path, done, onToggle }) {
           onToggle=${onToggle}
         >
           <${Subject} operation=${operation} />
-          <p>
-            You state the same as ${proposer}. A worker looks at the provider, and acts on its
-            answer. If the provider does not answer, the proposal waits on.
-          </p>
+          <p>You state the same as <bdi>${proposer}</bdi>.</p>
+          <${Consequences} of=${consequences} />
           <${Members} value=${proposed} label="What you confirm" />
         <//>
       </p>`

@@ -5,13 +5,13 @@ import { Members } from './members.js'
 import { Facts, Status, Time } from './parts.js'
 
 /**
- * @typedef {import('../client/schema.ts').components['schemas']} Schemas
+ * @typedef {import('../client/operators-schema.ts').components['schemas']} Schemas
  * @typedef {NonNullable<Schemas['OperationWithTimeline']['resolution']>} Claim
  */
 
 /** @param {{ operation: Schemas['OperationWithTimeline'] }} props */
 export function Resolved({ operation: { resolution, status, timeline } }) {
-  const lookUp = findResolving(timeline)
+  const lookUp = resolvingLookUp(timeline, resolution)
   const isLater = lookUp?.provider?.outcome === 'not_executed' && status === 'completed'
   return html`
     <p class="note">
@@ -22,6 +22,19 @@ export function Resolved({ operation: { resolution, status, timeline } }) {
     </p>
     ${resolution !== null && html`<${LastClaim} resolution=${resolution} />`}
   `
+}
+
+/**
+ * None when a claim took effect without an answer: what an earlier look-up found ended nothing.
+ *
+ * @param {Schemas['OperationWithTimeline']['timeline']} timeline @param {Claim | null} claim
+ */
+function resolvingLookUp(timeline, claim) {
+  const lookUp = findResolving(timeline)
+  const isUnseen = claim?.taken === true && claim.verdict === 'unverifiable'
+  return isUnseen && lookUp !== undefined && lookUp.recorded_at < claim.claimed_at
+    ? undefined
+    : lookUp
 }
 
 /** @param {Claim} claim */
@@ -35,23 +48,20 @@ const withoutClaim = (claim) =>
 /** @param {Claim} claim */
 function byClaim(claim) {
   const what = claim.claimed['outcome'] === 'happened' ? 'it happened' : 'it did not happen'
-  const verdict =
-    claim.verdict === 'verified'
-      ? 'a look-up verified it'
-      : 'it counted although no look-up could verify it'
-  return html`<bdi>${authorsOf(claim)}</bdi> stated that ${what}, and ${verdict}.`
+  return html`<bdi>${authorsOf(claim)}</bdi> stated that ${what}. ${claim.effect}`
 }
 
 /** @param {{ resolution: Claim }} props */
 export function LastClaim({ resolution }) {
-  const { verdict, taken, claimed, claimed_at: at, shown } = resolution
+  const { verdict, taken, claimed, claimed_at: at, shown, effect } = resolution
   /** @type {[string, unknown][]} */
   const facts = [
     ['Claimed by', html`<bdi>${authorsOf(resolution)}</bdi>`],
     ['Claimed at', html`<${Time} at=${at} />`],
     ['Verdict of the look-up', html`<${Status} status=${verdict ?? 'pending'} />`],
     ['Acted on', taken === null ? 'not yet' : taken ? 'yes' : 'no'],
-    ['The provider showed', shown ?? html`<span class="quiet">nothing yet</span>`],
+    ['The look-up', shown ?? html`<span class="quiet">not yet made</span>`],
+    ['What followed', effect ?? html`<span class="quiet">nothing yet</span>`],
     ['Claim', html`<${Members} value=${claimed} label="The claim" />`],
   ]
   return html`<h3>Last claim</h3>

@@ -4,41 +4,20 @@ import { useEffect, useState } from 'preact/hooks'
 import { Action } from './action.js'
 import { change } from './api.js'
 import { Subject } from './claims.js'
-import { words } from './format.js'
 import { html } from './html.js'
 import { foundBy, isLookUp } from './look-ups.js'
 import { Time } from './parts.js'
 
-/** @typedef {import('../client/schema.ts').components['schemas']['OperationWithTimeline']} Operation */
+/** @typedef {import('../client/operators-schema.ts').components['schemas']['OperationWithTimeline']} Operation */
 
-/** What each kind of resume is called, and does. @type {Record<string, { label: string, effect: string }>} */
-const RESUMES = {
-  look_up: {
-    label: 'Look up now',
-    effect: 'It looks up the outcome at the provider. It executes nothing.',
-  },
-  repeat_call: {
-    label: 'Repeat the call now',
-    effect:
-      'It repeats the provider call with the same provider key. The provider still remembers the key, so that nothing is executed twice.',
-  },
-  run: {
-    label: 'Run the step now',
-    effect: 'It runs the current step, which cannot have run before.',
-  },
-  park: {
-    label: 'Look up now',
-    effect:
-      'It marks the outcome as unknown and looks it up, because the call may have run and the provider may have forgotten its key.',
-  },
-  reopen: {
-    label: 'Run it again',
-    effect:
-      'It runs the operation again, as a retry of its client would. The provider showed that nothing had happened.',
-  },
+/** What each kind of resume is called. The service says what it does. @type {Record<string, string>} */
+const LABELS = {
+  look_up: 'Look up now',
+  repeat_call: 'Repeat the call now',
+  run: 'Run the step now',
+  park: 'Look up now',
+  reopen: 'Run it again',
 }
-
-const NOTHING = 'Nothing: the operation is completed, or a worker works on it.'
 
 /** A look-up that leaves the outcome unknown is no event of the service, so the page asks. */
 const ASK_EVERY_MS = 1_000
@@ -52,8 +31,8 @@ export const MOVES_MONEY =
 export function Resume({ operation, path, done }) {
   /** How many lines the timeline had when the operator requested it. */
   const [since, setSince] = useState(/** @type {number | undefined} */ (undefined))
-  const known = RESUMES[operation.resume_would]
-  const { label = words(operation.resume_would), effect = NOTHING } = known ?? {}
+  const { resume_would: would, resume_effect: effect } = operation
+  const label = LABELS[would]
   const request = async () => {
     await change('POST', `${path}/resume`)
     setSince(operation.timeline.length)
@@ -61,13 +40,13 @@ export function Resume({ operation, path, done }) {
   return html`<h2>What you can do now</h2>
     <p>${effect}</p>
     ${
-      known !== undefined &&
+      label !== undefined &&
       html`<${Action} ...${{ label, done, run: request }} title=${`${label}?`}>
         <${Subject} operation=${operation} />
         <p>${effect}</p>
         <p>
           ${
-            operation.resume_would === 'reopen'
+            would === 'reopen'
               ? MOVES_MONEY
               : 'A charge that may have been made is never made a second time.'
           }
@@ -95,7 +74,7 @@ function Result({ operation, since, ask }) {
       ? html`<p>Requested. A worker looks at the provider.</p>`
       : html`<p>${seen} The outcome stays unknown.</p>
           <p>
-            ${last?.provider?.outcome === 'not_executed' && NO_PROOF} It is looked up again
+            ${last?.provider?.outcome === 'not_executed' && NO_PROOF} It is looked up again${' '}
             ${next === null ? 'only on request' : html`<${Time} at=${next} />`}.
           </p>`
   }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /**
- * @typedef {import('../client/schema.ts').components['schemas']['ConsoleSession']} Session
+ * @typedef {import('../client/operators-schema.ts').components['schemas']['ConsoleSession']} Session
  * @typedef {{ session: Session | undefined, ended: boolean }} State `ended`: there was one before.
  */
 

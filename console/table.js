@@ -1,5 +1,6 @@
 // Tables, their pages, and the filters above them.
-import { textsOf } from './form.js'
+import { useState } from 'preact/hooks'
+import { Form, textsOf, useField } from './form.js'
 import { html } from './html.js'
 import { ProblemNote } from './parts.js'
 import { go, hrefOf } from './route.js'
@@ -110,22 +111,19 @@ export function Pager({ route: { page, id, query }, items, hasMore, searchedTo =
 /** The query of a list at the service. @param {import('./route.js').Route} route */
 export const listQuery = ({ query }) => ({ limit: PAGE_ROWS, ...query })
 
-/** What was wrong with a field is not, once it is edited. @param {InputEvent} event */
-function forgetProblem({ target }) {
-  if (target instanceof HTMLInputElement) target.setCustomValidity('')
-}
-
 /**
  * The filters of a list. They are in the URL, so that it can be sent to somebody else.
  *
  * @param {object} props
  * @param {import('./route.js').Route} props.route
  * @param {unknown} props.children fields with the names of the query.
- * @param {(query: Record<string, string>) => string | undefined} [props.check] says what is wrong.
+ * @param {(query: Record<string, string>) => import('./form.js').Errors} [props.check]
+ * @param {Error} [props.problem] of the list with these filters.
  * @param {Record<string, string>} [props.keep] what is in the URL for the page, not for the service.
  */
-export function Filters({ route, children, check = () => undefined, keep = {} }) {
+export function Filters({ route, children, problem, check = () => ({}), keep = {} }) {
   const { page, id, query } = route
+  const [errors, setErrors] = useState(/** @type {import('./form.js').Errors} */ ({}))
   const submit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault()
     const form = /** @type {HTMLFormElement} */ (event.currentTarget)
@@ -135,18 +133,15 @@ export function Filters({ route, children, check = () => undefined, keep = {} })
       if (text !== '') filters[name] = text
     }
     const wrong = check(filters)
-    const field = form.querySelector('input')
-    field?.setCustomValidity(wrong ?? '')
-    if (wrong === undefined) go(hrefOf(page, filters, id))
-    else field?.reportValidity()
+    setErrors(wrong)
+    if (Object.keys(wrong).length === 0) go(hrefOf(page, filters, id))
   }
   const key = JSON.stringify(query)
-  return html`<form
+  return html`<${Form}
     class="filters"
     role="search"
-    key=${key}
+    ...${{ key, problem, errors }}
     onSubmit=${submit}
-    onInput=${forgetProblem}
   >
     ${children}
     <button type="submit">Filter</button>
@@ -154,28 +149,38 @@ export function Filters({ route, children, check = () => undefined, keep = {} })
       Object.keys(query).length > Object.keys(keep).length &&
       html`<a class="clear" href=${hrefOf(page, keep, id)}>Clear</a>`
     }
-  </form>`
+  <//>`
 }
 
 /**
  * @param {{ label: string, name: string, value?: string | undefined, hint?: string, size?: number }} props
  */
 export function TextFilter({ label, name, value = '', hint = '', size = 18 }) {
+  const { attributes, error } = useField(name)
   return html`<label>
     <span>${label}</span>
-    <input name=${name} defaultValue=${value} placeholder=${hint} size=${size} autocomplete="off" />
+    <input
+      ...${attributes}
+      defaultValue=${value}
+      placeholder=${hint}
+      size=${size}
+      autocomplete="off"
+    />
+    ${error}
   </label>`
 }
 
 /** @param {{ label: string, name: string, value?: string | undefined, options: [string, string][] }} props */
 export function ChoiceFilter({ label, name, value = '', options }) {
+  const { attributes, error } = useField(name)
   return html`<label>
     <span>${label}</span>
-    <select name=${name}>
+    <select ...${attributes}>
       ${options.map(
         ([option, text]) =>
           html`<option value=${option} selected=${option === value}>${text}</option>`,
       )}
     </select>
+    ${error}
   </label>`
 }

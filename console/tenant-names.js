@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { read } from './api.js'
 
-/** @typedef {import('../client/schema.ts').components['schemas']['Tenant']} Tenant */
+/** @typedef {import('../client/operators-schema.ts').components['schemas']['Tenant']} Tenant */
 
 /** The newest tenants; the others are shown by their ids. */
 const NAMED_MAX = 100

@@ -10,7 +10,7 @@ import { Secret } from './secret.js'
 import { List, listQuery, Table } from './table.js'
 
 /**
- * @typedef {import('../client/schema.ts').components['schemas']} Schemas
+ * @typedef {import('../client/operators-schema.ts').components['schemas']} Schemas
  * @typedef {{ secret: string }} WithSecret
  */
 

@@ -10,7 +10,7 @@ import { Secret } from './secret.js'
 import { List, listQuery } from './table.js'
 import { forgetTenantNames } from './tenant-names.js'
 
-/** @typedef {import('../client/schema.ts').components['schemas']['Tenant']} TenantBody */
+/** @typedef {import('../client/operators-schema.ts').components['schemas']['Tenant']} TenantBody */
 
 /** @param {{ route: import('./route.js').Route }} props */
 export function Tenants({ route }) {

@@ -31,7 +31,7 @@ function Endpoints({ route }) {
   return html`
     <h1>Webhook endpoints</h1>
     <p><a href=${hrefOf('webhooks', { show: 'deliveries' })}>Deliveries to all endpoints</a></p>
-    <${Filters} route=${route}>
+    <${Filters} ...${{ route, problem: list.problem }}>
       <${ChoiceFilter} label="Status" name="status" value=${query['status']} options=${STATUSES} />
       <${TextFilter} label="Tenant" name="tenant" value=${query['tenant']} hint="tnt_..." />
     <//>

@@ -25,4 +25,4 @@ export const paymentIdField = z
   .regex(/^pay_[0-9a-z]{26}$/)
   .describe('The id of the payment: pay_...')
 
-export const amountField = z.int().min(1).max(99_999_999)
+export const amountField = z.int().min(1).max(999_999_999_999)

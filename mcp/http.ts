@@ -14,6 +14,8 @@ import { createServer } from './server.ts'
 import type { HttpSettings } from './settings.ts'
 
 const PATH = '/mcp'
+/** The name of the scheme is case-insensitive, and spaces follow it (RFC 9110 section 11.4). */
+const BEARER = /^Bearer +(\S+)$/i
 /** Far more than the arguments of a tool. */
 const BODY_BYTES_MAX = 100_000
 const REQUEST_TIMEOUT_MS = 30_000
@@ -56,7 +58,7 @@ function findRefusal(
   // A page of another site that a browser resolves to this address has its own name here.
   if (!hosts.includes(URL.parse(`http://${host}`)?.hostname ?? '')) return 403
   if (origin !== undefined && !origins.includes(origin)) return 403
-  if (!isSame(authorization, `Bearer ${token}`)) return 401
+  if (!isSame(BEARER.exec(authorization)?.[1] ?? '', token)) return 401
   if (url !== PATH) return 404
   // Without sessions there is no stream to open, and none to end.
   return method === 'POST' ? undefined : 405

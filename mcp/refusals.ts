@@ -1,5 +1,5 @@
 // Tells an agent why the API refused a call, or that no answer came.
-import { ApiError, NoAnswerError } from '../client/errors.ts'
+import { ApiError } from '../client/errors.ts'
 import type { Payment, Refund } from '../client/index.ts'
 import { nothingHappened, notKnownYet, type Subject, type Told } from './told.ts'
 
@@ -15,14 +15,9 @@ const OPEN = [
 /** The API key of this server, not the arguments of the agent. */
 const OF_THE_SERVER = ['api-key-missing', 'api-key-invalid', 'scope-missing']
 
-/**
- * Whatever is not proved to have had no effect is not known yet.
- *
- * @throws the error when it is none of a call.
- */
+/** What is not proved to have had no effect is not known yet, a fault of this server included. */
 export function tellError(error: unknown, subject: Subject): Told {
-  if (error instanceof NoAnswerError) return notKnownYet(subject)
-  if (!(error instanceof ApiError)) throw error
+  if (!(error instanceof ApiError)) return notKnownYet(subject)
   const { problem, status } = error
   if (problem === undefined || OPEN.includes(problem)) return notKnownYet(subject)
   if (problem === 'provider-unavailable') return nothingHappened(subject)
@@ -34,6 +29,11 @@ export function tellError(error: unknown, subject: Subject): Told {
   const message = `Refused (${problem}): ${reasonOf(error)} This call executed nothing.`
   return { outcome: 'refused', message }
 }
+
+/** Whether an earlier request has the idempotency key or the reference. */
+export const isTaken = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  (error.problem === 'idempotency-key-reused' || problemOf(error).earlier !== undefined)
 
 interface ProblemBody {
   readonly title?: string
@@ -57,5 +57,7 @@ export function problemOf(error: unknown): ProblemBody {
 function reasonOf(error: ApiError): string {
   const { title = '', detail, errors = [] } = problemOf(error)
   const places = errors.map(({ pointer, detail: what }) => `${pointer}: ${what}.`)
-  return [`${title}.`, ...(detail === undefined ? [] : [detail]), ...places].join(' ')
+  // `detail` repeats the first of the errors.
+  const reasons = places.length === 0 && detail !== undefined ? [detail] : places
+  return [`${title}.`, ...reasons].join(' ')
 }

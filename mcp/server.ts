@@ -1,8 +1,8 @@
 // The MCP server: registers the tools, and gives their results to the client of the protocol.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { Client } from '../client/index.ts'
-import type { Told } from './told.ts'
-import type { Tool } from './tool.ts'
+import { toldShape, type Told } from './told.ts'
+import { inputSchemaOf, type Tool } from './tool.ts'
 import { cancelTool, captureTool } from './tools/capture.ts'
 import { explainTool, lookUpTool } from './tools/look-up.ts'
 import { payTool } from './tools/pay.ts'
@@ -23,23 +23,27 @@ const INSTRUCTIONS =
 export function createServer(client: Client): McpServer {
   const info = { name: 'atomic-payments', version: '1.0.0' }
   const server = new McpServer(info, { instructions: INSTRUCTIONS })
-  for (const { name, description, annotations, input, run } of tools) {
+  for (const tool of tools) {
+    const { name, description, annotations, run } = tool
+    const schemas = { inputSchema: inputSchemaOf(tool), outputSchema: toldShape }
     server.registerTool(
       name,
-      { title: annotations.title, description, annotations, inputSchema: input },
+      { title: annotations.title, description, annotations, ...schemas },
       async (given) => showTold(await run(client, given)),
     )
   }
   return server
 }
 
-function showTold({ message, ...told }: Told) {
+function showTold(all: Told) {
+  const { message, ...told } = all
   return {
     content: [
       { type: 'text' as const, text: message },
       { type: 'text' as const, text: JSON.stringify(told) },
     ],
+    structuredContent: { ...all },
     // What is not known yet is no error: an agent would simply repeat the call.
-    isError: told.outcome === 'refused',
+    isError: told.outcome === 'refused' || told.differences !== undefined,
   }
 }

@@ -1,25 +1,69 @@
 // What a tool tells an agent: one word, sentences that cannot be misread, and the resource.
+import { z } from 'zod'
 import type { Payment, Refund } from '../client/index.ts'
 
 /** What is known about the call. */
-type OutcomeWord =
-  | 'succeeded'
-  | 'held'
-  | 'action_required'
-  | 'declined'
-  | 'canceled'
-  | 'nothing_happened'
-  | 'not_known_yet'
-  | 'refused'
-  | 'found'
+const OUTCOMES = [
+  'succeeded',
+  'held',
+  'action_required',
+  'declined',
+  'canceled',
+  'nothing_happened',
+  'not_known_yet',
+  'refused',
+  'found',
+  'not_found',
+] as const
 
 export interface Told {
-  readonly outcome: OutcomeWord
+  readonly outcome: (typeof OUTCOMES)[number]
   readonly message: string
   readonly payment?: Payment
   readonly refund?: Refund
+  /** What was asked and is not so of the payment or refund that stands. */
+  readonly differences?: readonly Difference[]
   /** Anything else that a reading tool has found. */
   readonly found?: unknown
+}
+
+interface Difference {
+  readonly field: string
+  readonly asked: unknown
+  readonly stands: unknown
+}
+
+/** A resource is not described further: an answer that this schema refused would hide a charge. */
+const resource = z.record(z.string(), z.unknown())
+
+/** The schema of what each tool answers. */
+export const toldShape = {
+  outcome: z.enum(OUTCOMES),
+  message: z.string().describe('What it means, and what to do next.'),
+  payment: resource.optional().describe('The payment as it stands, as the API shows it.'),
+  refund: resource.optional().describe('The refund as it stands, as the API shows it.'),
+  differences: z
+    .array(z.object({ field: z.string(), asked: z.unknown(), stands: z.unknown() }))
+    .optional()
+    .describe('What was asked and is not so of the payment or refund that stands.'),
+  found: z.unknown().optional().describe('The steps of a payment, oldest first.'),
+}
+
+/**
+ * Says when what stands is not what was asked: the reference belongs to another amount, for example.
+ *
+ * @param asked members of the payment or refund. Those that are undefined were left open.
+ */
+export function tellDifferences(told: Told, asked: Partial<Payment> | Partial<Refund>): Told {
+  const stands: Partial<Record<string, unknown>> = { ...(told.payment ?? told.refund) }
+  const differences = Object.entries(asked)
+    .filter(([field, value]) => value !== undefined && value !== stands[field])
+    .map(([field, value]) => ({ field, asked: value, stands: stands[field] }))
+  if (differences.length === 0) return told
+  const show = (of: 'asked' | 'stands') =>
+    differences.map((difference) => `${difference.field} ${String(difference[of])}`).join(', ')
+  const message = `Refused: what stands differs from what you asked for. Asked: ${show('asked')}. Stands: ${show('stands')}. This call executed nothing. Another order needs a reference of its own. Of what stands: ${told.message}`
+  return { ...told, message, differences }
 }
 
 /** How an agent names the payment or refund in its next call. */
@@ -63,8 +107,8 @@ export function tellPayment(payment: Payment, subject: Subject): Told {
       return { outcome: 'canceled', message: ended('canceled', payment, subject), payment }
     case 'failed':
       return { ...nothingHappened(subject), payment }
-    case 'processing':
-    case 'unknown':
+    // `processing`, `unknown`, and what a later version of the API may add.
+    default:
       return { ...notKnownYet(subject), payment }
   }
 }
@@ -91,15 +135,14 @@ export function tellRefund(refund: Refund, subject: Subject): Told {
       return refund.failure === null
         ? { ...nothingHappened(subject), refund }
         : { outcome: 'declined', message: ended('declined', refund, subject), refund }
-    case 'processing':
-    case 'unknown':
+    default:
       return { ...notKnownYet(subject), refund }
   }
 }
 
-/** It is proved that nothing was executed, and the same call goes on. */
+/** It is proved, or stated by operators, that nothing was executed, and the same call goes on. */
 export function nothingHappened({ verb }: Subject): Told {
-  const message = `Nothing was executed: no money moved. The provider was not available. Call ${verb} again with exactly the same arguments.`
+  const message = `Nothing was executed, by the provider's answer or by the word of an operator. Call ${verb} again with exactly the same arguments, and not with others.`
   return { outcome: 'nothing_happened', message }
 }
 

@@ -29,7 +29,6 @@ export const answerSettings = {
   ANSWER_CACHE_SECONDS: z.coerce.number().min(0).max(3_600).default(0),
   REDIS_URL: redisUrl.optional(),
   REDIS_KEY_PREFIX: z.string().max(100).default('atomic-payments:'),
-  REDIS_TIMEOUT_MS: z.coerce.number().int().min(1).max(1_000).default(50),
 }
 
 interface RedisSettings {

@@ -1,5 +1,5 @@
 // The formats of settings with parts: operators and their keys, encryption keys, name servers,
-// proxies, delays, some of several names, the launcher of `npm start`.
+// proxies, delays, some of several names.
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -72,15 +72,6 @@ function isProxy(text: string): boolean {
   return PROXY_NETWORKS.includes(text) || (most > 0 && fits && others.length === 0)
 }
 
-/** An ascending list of seconds, for example `5,60,600`. */
-export const delaysSeconds = z
-  .string()
-  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be a list of seconds with commas: 5,60,600')
-  .transform((text) => text.split(',').map(Number))
-  .refine((delays) => delays.every((delay, index) => delay > (delays[index - 1] ?? 0)), {
-    error: 'must be above zero and in ascending order',
-  })
-
 const OPERATOR = /^(?:([a-z][a-z0-9._-]{0,49})(?::(operator|viewer))?=)?(adm_[A-Za-z0-9_]{24,200})$/
 
 /**
@@ -114,7 +105,41 @@ export const operatorKeys = z
   .refine((operators) => !operators.some((one) => hasOtherRole(operators, one)), {
     error: 'must have the same role for each key of an operator',
   })
+  .refine((operators) => operators.every(({ key }) => entropyBits(key) >= ENTROPY_BITS_MIN), {
+    error:
+      'must have keys that cannot be guessed, as `openssl rand -hex 20` prints them, after adm_',
+  })
   .transform((operators) => operators.map(({ name, role, key }) => ({ name, role, key })))
+
+/** OWASP's minimum for session ids, which are guessed the same way. */
+const ENTROPY_BITS_MIN = 64
+
+/**
+ * Estimates how hard an operator key is to guess. What repeats three or more earlier characters counts
+ * as one character; letters of one case without digits count as words of a language.
+ */
+function entropyBits(key: string): number {
+  const text = key.replace(/^adm_/, '')
+  let characters = 0
+  for (let at = 0; at < text.length; characters += 1) {
+    let length = 0
+    while (at + length < text.length && isRepeated(text, at, length + 1)) length += 1
+    at += length >= 3 ? length : 1
+  }
+  return characters * bitsPerCharacter(text)
+}
+
+/** Whether the text has the same characters earlier; they may overlap. */
+function isRepeated(text: string, at: number, length: number): boolean {
+  return text.slice(0, at + length - 1).includes(text.slice(at, at + length))
+}
+
+function bitsPerCharacter(text: string): number {
+  if (/^\d+$/.test(text)) return Math.log2(10)
+  if (/^[a-z_]+$|^[A-Z_]+$/.test(text)) return 2
+  if (/^[\da-f]+$|^[\dA-F]+$/.test(text)) return 4
+  return Math.log2(/^[\da-z_]+$|^[\dA-Z_]+$/.test(text) ? 36 : 62)
+}
 
 interface NamedRole {
   readonly name: string
@@ -193,44 +218,4 @@ function isKeyName(name: string): boolean {
 function isKey(base64: string): boolean {
   const bytes = Buffer.from(base64, 'base64')
   return bytes.length === KEY_BYTES && bytes.toString('base64') === base64
-}
-
-/** The launcher of `npm start`, which can break the stack that it runs. */
-interface Launcher {
-  readonly url: string
-  readonly secret: string
-}
-
-/** `http://launcher:<secret>@127.0.0.1:<port>`. */
-export const launcherUrl = z
-  .string()
-  .transform(readLauncher)
-  .refine((launcher) => launcher !== undefined, {
-    error: 'must be http://launcher:<secret>@127.0.0.1:<port>; only `npm start` sets it',
-  })
-
-function readLauncher(text: string): Launcher | undefined {
-  const { origin, password: secret } = URL.canParse(text) ? new URL(text) : new URL('about:blank')
-  return isLoopback(origin) && secret.length >= 20 ? { url: origin, secret } : undefined
-}
-
-function isLoopback(url: string): boolean {
-  return /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d+)?\/?$/.test(url)
-}
-
-interface LauncherSettings {
-  readonly CONSOLE: 'on' | 'off'
-  readonly CONSOLE_LAUNCHER_URL?: Launcher | undefined
-  readonly STRIPE_API_BASE?: string | undefined
-}
-
-/** What the launcher breaks must be a stand-in on this machine, never the provider. */
-export function isBesideStandIn(env: LauncherSettings): boolean {
-  if (env.CONSOLE_LAUNCHER_URL === undefined) return true
-  return env.CONSOLE === 'on' && isLoopback(env.STRIPE_API_BASE ?? '')
-}
-
-export const besideStandIn = {
-  path: ['CONSOLE_LAUNCHER_URL'],
-  error: 'needs CONSOLE=on, and a stand-in on this machine as STRIPE_API_BASE',
 }

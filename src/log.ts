@@ -2,6 +2,7 @@
 // that is added to a log line carelessly (a body, a header, a row) is left out until someone adds
 // it to the list.
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { maskCardNumbers } from './domain/payments/card-number.ts'
 import { showId, type IdPrefix } from './domain/resource-id.ts'
 
 /** Ids that this service creates, words from its own code, and numbers. */
@@ -10,8 +11,8 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set(
     'request trace span method route tenant operator status ms aborted',
     // The id of an API key, not its secret.
     'key',
-    'operation name phase attempt leaseEpoch outcome task result day run',
-    'event provider type repeated delivery httpStatus error latencyMs retryInSeconds',
+    'operation phase attempt leaseEpoch outcome task result day run',
+    'event provider type repeated delivery httpStatus error because latencyMs retryInSeconds',
     'host port concurrency inDoubt cancellation',
   ].flatMap((names) => names.split(' ')),
 )
@@ -24,6 +25,9 @@ const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
   run: 'rec',
   delivery: 'wd',
 }
+
+/** Fields of the logger itself: a second one of the same name would hide the first one. */
+const OWN_FIELDS: ReadonlySet<string> = new Set('level time pid hostname name msg'.split(' '))
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 
@@ -73,7 +77,8 @@ function keepNamed(fields: Record<string, unknown>): Record<string, unknown> {
   const unlisted: string[] = []
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined || value === null) continue
-    if (name === 'err') kept[name] = value
+    if (OWN_FIELDS.has(name)) unlisted.push(name)
+    else if (name === 'err') kept[name] = value
     else if (FREE_TEXT_FIELDS.has(name)) kept[name] = withoutSecrets(textOf(value))
     else if (mayLeave(name, value)) kept[name] = shownAs(ID_PREFIXES[name], value)
     else unlisted.push(name)
@@ -131,12 +136,14 @@ function isLikeAnError(error: unknown): error is ErrorLike {
 const SECRET = /\b(sk|rk|pk|adm|whsec)_[A-Za-z0-9_+/=-]{6,}/g
 const CLIENT_SECRET = /_secret_[A-Za-z0-9]+/g
 const PASSWORD_IN_URL = /:\/\/[^\s/@]+@/g
-const CARD_NUMBER = /\b\d(?:[ -]?\d){12,18}\b/g
+/** An encryption key: 32 bytes in base64. */
+const KEY_TEXT = /(?<![\w+/])[\w+/-]{43}=/g
+const LONG_NUMBER = /\b\d(?:[ -]?\d){12,18}\b/g
 
 function withoutSecrets(text: string): string {
-  return text
+  return maskCardNumbers(text.replace(LONG_NUMBER, '...'))
     .replace(SECRET, '$1_...')
     .replace(CLIENT_SECRET, '_secret_...')
     .replace(PASSWORD_IN_URL, '://...@')
-    .replace(CARD_NUMBER, '...')
+    .replace(KEY_TEXT, '...')
 }

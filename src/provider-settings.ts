@@ -37,6 +37,7 @@ export const providerSettings = {
   BRAINTREE_PUBLIC_KEY: braintreeId.optional(),
   BRAINTREE_PRIVATE_KEY: braintreeId.optional(),
   BRAINTREE_MERCHANT_ACCOUNTS: merchantAccounts.optional(),
+  BRAINTREE_REQUEST_KEYS: z.stringbool().default(false),
   BRAINTREE_API_BASE: httpUrl.optional(),
 }
 

@@ -42,13 +42,11 @@ function readEntry(text: string): { operation: string; seconds: string } {
 export const retentionSettings = {
   KEY_RETENTION_SECONDS: keySeconds.default(DAY_SECONDS),
   KEY_RETENTION_SECONDS_BY_OPERATION: keySecondsByOperation.optional(),
-  TOMBSTONE_RETENTION_SECONDS: keySeconds.default(365 * DAY_SECONDS),
   DELIVERY_RETENTION_DAYS: days.default(30),
   TIMELINE_RETENTION_DAYS: days.default(180),
   EVENT_RETENTION_DAYS: days.default(0),
   AUDIT_RETENTION_DAYS: days.default(0),
   PAYMENT_RETENTION_DAYS: daysFrom(400).default(0),
-  INBOX_RETENTION_DAYS: daysFrom(31).default(90),
 }
 
 interface KeysAndPayments extends KeyRetention {

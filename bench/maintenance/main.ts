@@ -71,7 +71,7 @@ async function measureStatements(
   shown: Progress,
 ): Promise<{ plans: Plan[]; ticks: Times[] }> {
   const config = benchConfig(stack.databaseUrl)
-  const engine = benchEngine(stack.databaseUrl)
+  const engine = await benchEngine(stack.databaseUrl)
   try {
     // So that the plans have something to delete.
     await insertTombstones(engine.store.sql, { limit: config.REAP_BATCH_SIZE })

@@ -23,7 +23,7 @@ export interface ReaperReport {
 }
 
 const [databaseUrl = ''] = process.argv.slice(2)
-const { store } = benchEngine(databaseUrl)
+const { store } = await benchEngine(databaseUrl)
 const parts = { store, log: createLog('reaper', 'silent') }
 const settings = { ...benchConfig(databaseUrl), STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS }
 

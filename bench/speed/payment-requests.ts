@@ -44,6 +44,7 @@ const INTENT = new URLSearchParams({
   payment_method: 'pm_card_visa',
   capture_method: 'manual',
   confirm: 'true',
+  return_url: 'https://example.com/',
 }).toString()
 
 export function authorize(): LoadRequest {

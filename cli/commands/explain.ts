@@ -1,11 +1,10 @@
 // `atomic explain`: the life of a payment, which its id, an idempotency key or an operation names.
-import type { Client } from '../../client/index.ts'
 import { unwrap } from '../../client/errors.ts'
-import type { Command, PaymentWithLife } from '../command.ts'
+import type { Command, OperationWithTimeline, OperatorClient, PaymentWithLife } from '../command.ts'
 import { NotFoundError } from '../errors.ts'
 import { whatNext } from '../next.ts'
 import { getOperation } from '../operations.ts'
-import { claimLines, waterfall } from '../waterfall.ts'
+import { claimLines, proposalLines, waterfall } from '../waterfall.ts'
 
 const LIMIT = 20
 
@@ -20,32 +19,45 @@ export const explain: Command = async ({ client, output, subject }) => {
   for (const id of ids) {
     const params = { path: { id } }
     const payment = unwrap(await client.GET('/admin/payments/{id}', { params }))
-    payments.push({ payment, claims: await findClaims(client, payment) })
+    payments.push({ payment, operations: await findClaimed(client, payment) })
   }
   if (output.isJson) {
-    const data = payments.map(({ payment, claims }) => ({
+    const data = payments.map(({ payment, operations }) => ({
       ...payment,
       next: nextOf(payment.life.operations),
-      resolutions: Object.fromEntries(claims),
+      resolutions: membersOf(operations, 'resolution'),
+      proposals: membersOf(operations, 'proposal'),
     }))
     return output.json({ object: 'explanation', payments: data, has_more: hasMore })
   }
   output.lines(
-    payments.flatMap(({ payment, claims }, at) => [
+    payments.flatMap(({ payment, operations }, at) => [
       ...(at > 0 ? [''] : []),
       ...waterfall(payment),
-      ...claims.flatMap(([id, claim]) => ['', id, ...claimLines(claim)]),
+      ...operations.flatMap(({ id, resolution, proposal }) => [
+        '',
+        id,
+        ...(resolution === null ? [] : claimLines(resolution)),
+        ...(proposal === null ? [] : proposalLines(proposal)),
+      ]),
     ]),
   )
   if (hasMore) output.lines(['', `Only the newest ${LIMIT} payments with this key are shown.`])
 }
 
-/** Finds what operators last said about each operation of the payment, and the verdict. */
-async function findClaims(client: Client, { life }: PaymentWithLife) {
+/** Finds the operations about which operators claimed or proposed something. */
+async function findClaimed(client: OperatorClient, { life }: PaymentWithLife) {
   const operations = await Promise.all(life.operations.map(({ id }) => getOperation(client, id)))
-  return operations.flatMap(({ id, resolution }) =>
-    resolution === null ? [] : [[id, resolution] as const],
-  )
+  return operations.filter(({ resolution, proposal }) => resolution !== null || proposal !== null)
+}
+
+/** A member of each operation that has it, by the operation's id. */
+function membersOf(
+  operations: readonly OperationWithTimeline[],
+  member: 'resolution' | 'proposal',
+) {
+  const entries = operations.map((operation) => [operation.id, operation[member]] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== null))
 }
 
 /** What happens next to each operation, by its id. */
@@ -54,7 +66,7 @@ function nextOf(operations: readonly Parameters<typeof whatNext>[0][]) {
 }
 
 /** Finds the payments, oldest first. Several tenants can use the same idempotency key. */
-async function findPayments(client: Client, subject: string): Promise<Found> {
+async function findPayments(client: OperatorClient, subject: string): Promise<Found> {
   if (isId('pay', subject)) return { ids: [subject], hasMore: false }
   if (isId('op', subject)) return await findByOperation(client, subject)
   const query = { key: subject, limit: LIMIT }
@@ -66,7 +78,7 @@ async function findPayments(client: Client, subject: string): Promise<Found> {
   throw new NotFoundError('No payment has this idempotency key.')
 }
 
-async function findByOperation(client: Client, id: string): Promise<Found> {
+async function findByOperation(client: OperatorClient, id: string): Promise<Found> {
   const operation = await getOperation(client, id)
   if (operation.payment === null) throw new NotFoundError('The operation has no payment.')
   return { ids: [operation.payment], hasMore: false }

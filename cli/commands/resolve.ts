@@ -1,9 +1,9 @@
 // `atomic resolve`: states what happened to an operation with an unknown outcome.
 import { unwrap } from '../../client/errors.ts'
-import type { components } from '../../client/schema.ts'
+import type { components } from '../../client/operators-schema.ts'
 import type { Command, Options } from '../command.ts'
 import { UsageError } from '../errors.ts'
-import { claimLines } from '../waterfall.ts'
+import { claimLines, consequenceLines } from '../waterfall.ts'
 
 export const resolve: Command = async ({ client, output, subject: id, options }) => {
   const body = claimOf(options)
@@ -14,6 +14,7 @@ export const resolve: Command = async ({ client, output, subject: id, options })
     return output.lines([
       `${answer.operation}: ${answer.proposed_by} proposed ${JSON.stringify(answer.proposed)}`,
       answer.needed,
+      ...consequenceLines(answer.consequences),
     ])
   }
   const { resolution } = answer

@@ -1,7 +1,6 @@
 // `atomic unknown`: the operations with an unknown outcome.
 import type { Command, Operation } from '../command.ts'
 import { between, formatTime } from '../format.ts'
-import { resumeWould } from '../next.ts'
 import { listOperations } from '../operations.ts'
 
 const LIMIT = 1_000
@@ -28,7 +27,7 @@ function show(operation: Operation, now: Date): string[] {
     next === null
       ? '  the service no longer looks it up by itself'
       : `  next look ${formatTime(next)}`,
-    `  resume would ${operation.resume_would}: ${resumeWould(operation)}`,
+    `  resume would ${operation.resume_would}: ${operation.resume_effect}`,
     ...(finding === null ? [] : [`  open finding ${finding.id}: ${finding.kind}`]),
   ]
 }

@@ -1,5 +1,6 @@
 // The routes of Braintree's API that the stand-in answers, below the merchant. Any other is a 404.
 import type { Endpoint } from './requests/endpoint.ts'
+import { onceByKey } from './requests/request-keys.ts'
 import { refusedWith, XML } from './requests/refusals.ts'
 import { searchDisputes, searchTransactionIds, searchTransactions } from './requests/searches.ts'
 import { renderXml } from './requests/xml.ts'
@@ -29,14 +30,14 @@ const retrieveMerchantAccount: Endpoint = ({ id }) => {
 }
 
 export const apiRoutes: readonly (readonly ['get' | 'post' | 'put', path: string, Endpoint])[] = [
-  ['post', '/transactions', createSale],
+  ['post', '/transactions', onceByKey(createSale)],
   ['post', '/transactions/advanced_search_ids', searchTransactionIds],
   ['post', '/transactions/advanced_search', searchTransactions],
   ['get', '/transactions/:id', retrieveTransaction],
-  ['put', '/transactions/:id/submit_for_settlement', submitForSettlement],
+  ['put', '/transactions/:id/submit_for_settlement', onceByKey(submitForSettlement)],
   ['put', '/transactions/:id/adjust_authorization', adjustAuthorization],
-  ['put', '/transactions/:id/void', voidTransaction],
-  ['post', '/transactions/:id/refund', refundTransaction],
+  ['put', '/transactions/:id/void', onceByKey(voidTransaction)],
+  ['post', '/transactions/:id/refund', onceByKey(refundTransaction)],
   ['put', '/transactions/:id/settle', settleTransaction],
   ['post', '/disputes/advanced_search', searchDisputes],
   ['get', '/disputes/:id', retrieveDispute],

@@ -64,6 +64,7 @@ function serve(parts: Parts, endpoint: Endpoint): RequestHandler {
   return async (req, res) => {
     // An open connection must not work while new connections are refused.
     if (listener.isRefusing()) return resetConnection(res)
+    res.setHeader('Date', new Date(clock.now()).toUTCString())
     try {
       requireKeys(req)
       const request = readRequest(req, clock.now())
@@ -114,7 +115,7 @@ function answerOf(execute: () => WireAnswer): WireAnswer {
 
 /** @throws Refusal 401 without keys, or with the private key `wrong`. */
 function requireKeys({ headers }: Request): void {
-  const [, encoded = ''] = /^Basic (\S+)$/.exec(headers.authorization ?? '') ?? []
+  const [, encoded = ''] = /^Basic +(\S+)$/i.exec(headers.authorization ?? '') ?? []
   const [publicKey, privateKey] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
   if (!publicKey || !privateKey || privateKey === 'wrong') throw refusedWith(401)
 }

@@ -29,6 +29,7 @@ const faultRule = z.strictObject({
 })
 
 const settings = z.strictObject({
+  request_keys: z.boolean().exactOptional(),
   duplicate_seconds: z.int().min(0).exactOptional(),
   search_lag_seconds: z.int().min(0).exactOptional(),
 })

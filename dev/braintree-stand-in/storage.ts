@@ -2,6 +2,7 @@
 // which all guarantees are counted. A refused request has no entry.
 import { randomBytes } from 'node:crypto'
 import type { Dispute } from './disputes/dispute.ts'
+import { showAmount } from './transactions/amounts.ts'
 import type { Transaction } from './transactions/transaction.ts'
 
 type ExecutedKind =
@@ -21,36 +22,55 @@ interface ExecutedEntry {
 }
 
 interface Settings {
+  /** Whether the account has at-most-once processing. A call with a key is not checked for duplicates. */
+  request_keys: boolean
   /** A sale like one within this time is refused as a duplicate. 0: never. */
   duplicate_seconds: number
   /** How long a search does not show a new transaction. */
   search_lag_seconds: number
 }
 
+/** What a request key was used for. */
+export interface KeyUse {
+  readonly request: string
+  readonly usedAtMs: number
+  /** Null if the call made and changed nothing. */
+  transactionId: string | null
+}
+
 export interface Storage {
   readonly transactions: Map<string, Transaction>
   readonly disputes: Map<string, Dispute>
-  readonly executed: (ExecutedEntry & { seq: number; at: string })[]
+  readonly keys: Map<string, KeyUse>
+  /** With `value`, the amount in the main unit of the currency: what a card statement shows. */
+  readonly executed: (ExecutedEntry & { seq: number; at: string; value: string })[]
   settings: Settings
   append(entry: ExecutedEntry, nowMs: number): void
   reset(): void
 }
 
-const settingsDefault: Settings = { duplicate_seconds: 30, search_lag_seconds: 0 }
+const settingsDefault: Settings = {
+  request_keys: false,
+  duplicate_seconds: 30,
+  search_lag_seconds: 0,
+}
 
 export function createStorage(): Storage {
   const storage: Storage = {
     transactions: new Map(),
     disputes: new Map(),
+    keys: new Map(),
     executed: [],
     settings: settingsDefault,
     append: (entry, nowMs) => {
       const seq = storage.executed.length + 1
-      storage.executed.push({ seq, at: new Date(nowMs).toISOString(), ...entry })
+      const value = showAmount(entry.amount, entry.currency)
+      storage.executed.push({ seq, at: new Date(nowMs).toISOString(), ...entry, value })
     },
     reset: () => {
       storage.transactions.clear()
       storage.disputes.clear()
+      storage.keys.clear()
       storage.executed.length = 0
       storage.settings = settingsDefault
     },

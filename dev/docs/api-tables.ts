@@ -1,5 +1,6 @@
 // Renders the tables of docs/api.md and docs/flavours.md: routes, problems, and how the flavours differ.
 import { differences, flavors, type Flavor } from '../../src/domain/problems/flavor.ts'
+import { storedProblems, type StoredProblem } from '../../src/domain/operations/stored-response.ts'
 import { mayRetry, problems, type ProblemType } from '../../src/domain/problems/problems.ts'
 import { tags, type Contract } from '../../src/http/contracts/contract.ts'
 import type { Endpoint, Route } from '../../src/http/server/route.ts'
@@ -54,6 +55,14 @@ export function renderProblems(): string {
     return [code(type), String(status), title, mayRetry(type) ? 'yes' : 'no', meaning]
   })
   return renderTable(['type', 'status', 'title', 'retry', 'what it means and what to do'], rows)
+}
+
+/** The errors that are stored and replayed, by status. */
+export function renderStoredProblems(): string {
+  const rows = Object.entries(storedProblems)
+    .map(([type, when]) => [String(problems[type as StoredProblem].status), code(type), when])
+    .toSorted(([one = ''], [other = '']) => one.localeCompare(other))
+  return renderTable(['status', 'type', 'when it is final'], rows)
 }
 
 export function renderFlavours(): string {

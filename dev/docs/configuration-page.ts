@@ -8,8 +8,9 @@ const INTRODUCTION = `# Configuration
 Every setting is an environment variable. The npm scripts also read \`.env\`; variables of the
 environment take precedence over it. An empty value counts as unset. A process with an invalid
 value exits at its start and names the variable, but not the value. \`npm run docs\`
-generates this page from [.env.example](../.env.example) and \`src/config.ts\`. The gate refuses a
-stale page.
+generates this page from [.env.example](../.env.example) and \`src/config.ts\`. What no operator
+has to choose, such as the length of a lease, is in [src/constants.ts](../src/constants.ts), each value
+with its reason.
 `
 
 /** The schema of the settings, and their values when no variable is set. */
@@ -70,7 +71,7 @@ function showValues(name: string, { shape, defaults }: Settings): string {
   const schema = z.toJSONSchema(shape[name] ?? z.never(), UNREPRESENTED)
   if (schema.enum !== undefined) return schema.enum.map((word) => `\`${String(word)}\``).join(', ')
   if (typeof defaults[name] === 'boolean') return '`true`, `false`'
-  if (Array.isArray(defaults[name])) return `ascending, comma-separated, in ${unitOf(name)}`
+  if (Array.isArray(defaults[name])) return 'comma-separated'
   if (schema.minimum !== undefined) return showRange(name, schema.minimum, schema.maximum)
   return schema.format === 'uri' ? 'URL' : 'text'
 }

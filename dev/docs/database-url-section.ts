@@ -11,7 +11,6 @@ what the table says. They hold for every connection: those of the API, the worke
 the migration, the dashboard and all commands. An unknown or contradictory one stops the process at
 its start. Certificates are read at the start: restart to use new ones. In all parts of the URL, write
 \`: / ? # @ %\` as \`%3A %2F %3F %23 %40 %25\`.
-[0049](decisions/0049-one-reading-of-the-database-url.md) says why some differ.
 `
 
 const MEANINGS: Readonly<Record<DatabaseUrlParameter, string>> = {
@@ -29,7 +28,8 @@ const MEANINGS: Readonly<Record<DatabaseUrlParameter, string>> = {
   target_session_attrs:
     '`any` (the default): the only host, without asking; of several hosts, the primary. `primary` or `read-write`: the primary. All hosts are asked at once. A standby is never used, and a former primary not after the promotion of a later one. Other values are refused, because the service writes.',
   connect_timeout: 'Seconds for each host. By default `STORE_TIMEOUT_MS`, 10 s at most.',
-  options: 'Settings for the session, percent-encoded: `-c%20search_path%3Dpayments`.',
+  options:
+    'Settings for the session, percent-encoded: `-c%20work_mem%3D8MB`. Those that change what is read or written, and timeouts, are fixed by the service.',
   host: 'Replaces the hosts of the URL, for example by the folder of a Unix socket: `host=/cloudsql/project:region:instance`.',
   port: 'One port, or one for each host. The default is 5432.',
   user: 'As in the URL.',

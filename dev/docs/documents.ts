@@ -1,8 +1,9 @@
 // The documents that are derived from code, as a whole or in sections. Writes them, or tells which of them
 // the code would write differently.
 import { readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
-import { renderFlavours, renderProblems, renderRoutes } from './api-tables.ts'
+import { renderFlavours, renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
 import { renderConfigurationPage, type Settings } from './configuration-page.ts'
+import { renderCurrencies } from './currencies-table.ts'
 import { renderLayers } from './layers-table.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
@@ -34,6 +35,8 @@ export const plainSections: Readonly<Record<string, () => string>> = {
   'operation-states': renderOperationStates,
   flavours: renderFlavours,
   problems: renderProblems,
+  currencies: renderCurrencies,
+  'stored-problems': renderStoredProblems,
   routes: renderRoutes,
   layers: renderLayers,
   'stand-in-routes': renderStandInRoutes,

@@ -80,7 +80,10 @@ export const forwarders: Readonly<Record<string, string>> = {
   requireReserved: '`findEach`, if the reservation did not see the key, then `findTombstone`',
   reserveIntent: '`reserveEach`',
   reserveWithResource: '`reserveEach`',
-  requireSafeDatabase: '`readDatabaseFacts`',
+  refuseDevelopmentDatabase: '`readMigrationState`',
+  requireSafeDatabase:
+    '`readMigrationState` and `readDatabaseFacts`, then `readNeededKeys` and `sealKeys`',
+  requireStoredKeys: '`readNeededKeys` and `sealKeys`',
   jobBackend: '`isDistributed`',
   withFragments: 'the statements of its callers',
 }

@@ -3,30 +3,39 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { namesOf, NameError } from './names.ts'
-import { addToList, filesOf, nextSteps } from './templates.ts'
+import { parseArgs } from 'node:util'
+import { namesOf, NameError, newEvent } from './names.ts'
+import { addToEvents, addToList, filesOf, nextSteps } from './templates.ts'
 
 const LIST = 'src/operations/index.ts'
+const EVENTS = 'src/domain/events/event-types.ts'
 
-const HELP = `Usage: npm run new-operation -- payment.<verb>
+const HELP = `Usage: npm run new-operation -- payment.<verb> [--keeps-status payment.<event>]
 
 Writes src/operations/<verb>-payment/ (phases, endpoint, contract) and the fixture of its tests, and adds the
 operation to ${LIST}. What it writes works: it cancels the payment at the provider,
 until you name another provider call. Then it says what is left to do.
 
-Example: npm run new-operation -- payment.release
+With --keeps-status, the operation leaves the status of the payment as it is, calls no provider, and
+announces this event, which is added to ${EVENTS}.
+
+Examples: npm run new-operation -- payment.release
+          npm run new-operation -- payment.send-receipt
+          npm run new-operation -- payment.flag --keeps-status payment.flagged
 `
 
 process.exitCode = main(process.argv.slice(2))
 
-function main([name, ...others]: string[]): number {
-  if (name === '--help') {
+function main(args: string[]): number {
+  if (args[0] === '--help') {
     process.stdout.write(HELP)
     return 0
   }
   try {
+    const { positionals, values } = parse(args)
+    const [name, ...others] = positionals
     if (name === undefined || others.length > 0) throw new NameError('one name is required')
-    write(name)
+    write(name, values['keeps-status'])
     return 0
   } catch (error) {
     if (!(error instanceof NameError)) throw error
@@ -35,9 +44,19 @@ function main([name, ...others]: string[]): number {
   }
 }
 
-function write(operation: string): void {
+function parse(args: string[]) {
+  try {
+    const options = { 'keeps-status': { type: 'string' } } as const
+    return parseArgs({ args, allowPositionals: true, options })
+  } catch (error) {
+    throw new NameError((error as Error).message)
+  }
+}
+
+function write(operation: string, keepsStatus: string | undefined): void {
   const names = namesOf(operation)
-  const files = filesOf(names)
+  const event = keepsStatus === undefined ? undefined : newEvent(keepsStatus)
+  const files = filesOf(names, event)
   const existingPath = Object.keys(files).find((path) => existsSync(path))
   if (existingPath !== undefined) throw new NameError(`${existingPath} is there already`)
   for (const [path, text] of Object.entries(files)) {
@@ -47,7 +66,13 @@ function write(operation: string): void {
   }
   writeFileSync(LIST, addToList(readFileSync(LIST, 'utf8'), names))
   process.stdout.write(`changed ${LIST}\n`)
+  if (event !== undefined) {
+    writeFileSync(EVENTS, addToEvents(readFileSync(EVENTS, 'utf8'), event))
+    process.stdout.write(`changed ${EVENTS}\n`)
+  }
+  // A long name breaks lines that a short one does not.
+  execFileSync('npm', ['run', '--silent', 'format', '--', LIST, EVENTS, ...Object.keys(files)])
   // The tests hold every answer of the API to openapi.yaml.
   execFileSync('npm', ['run', '--silent', 'openapi'], { stdio: 'inherit' })
-  process.stdout.write(`changed openapi.yaml\n\n${nextSteps(names)}`)
+  process.stdout.write(`changed openapi.yaml\n\n${nextSteps(names, event)}`)
 }

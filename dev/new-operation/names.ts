@@ -1,4 +1,5 @@
 // The names of a new operation's folder, files and exports, from the name of the operation.
+import { eventTypes } from '../../src/domain/events/event-types.ts'
 
 /** The name is none that an operation can have. */
 export class NameError extends Error {
@@ -8,7 +9,7 @@ export class NameError extends Error {
 export interface OperationNames {
   /** `payment.release` */
   readonly operation: string
-  /** `release` */
+  /** `release`, or `send-receipt` */
   readonly verb: string
   /** `release-payment` */
   readonly folder: string
@@ -20,10 +21,25 @@ export interface OperationNames {
 
 /** @throws NameError for a name that is not `payment.<verb>`. */
 export function namesOf(operation: string): OperationNames {
-  const verb = /^payment\.([a-z]+)$/.exec(operation)?.[1]
+  const verb = /^payment\.([a-z]+(?:-[a-z]+)*)$/.exec(operation)?.[1]
   if (verb === undefined) {
-    throw new NameError(`"${operation}" is not payment.<verb>, with a verb of lower-case letters`)
+    throw new NameError(
+      `"${operation}" is not payment.<verb>, with a verb of lower-case letters and single hyphens`,
+    )
   }
-  const pascal = `${verb.charAt(0).toUpperCase()}${verb.slice(1)}Payment`
-  return { operation, verb, folder: `${verb}-payment`, camel: `${verb}Payment`, pascal }
+  const words = [...verb.split('-'), 'payment']
+  const pascal = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`).join('')
+  const camel = `${pascal.charAt(0).toLowerCase()}${pascal.slice(1)}`
+  return { operation, verb, folder: `${verb}-payment`, camel, pascal }
+}
+
+/** @throws NameError for an event that exists, or is not `payment.<what happened>`. */
+export function newEvent(type: string): string {
+  if (!/^payment\.[a-z]+(?:_[a-z]+)*$/.test(type)) {
+    throw new NameError(
+      `"${type}" is not payment.<event>, of lower-case letters and single underscores`,
+    )
+  }
+  if (eventTypes.includes(type)) throw new NameError(`the event ${type} is there already`)
+  return type
 }

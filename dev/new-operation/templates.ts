@@ -1,19 +1,20 @@
 // The files of a new operation. They compile and pass the tests of every operation as they are: until its
-// author names another provider call, the operation cancels the payment.
+// author names another provider call, the operation cancels the payment. One that keeps the status of the
+// payment calls no provider, and announces an event.
 import type { OperationNames } from './names.ts'
 
-/** The texts by their paths from the root. */
-export function filesOf(names: OperationNames): Record<string, string> {
+/** The texts by their paths from the root. With an event, of an operation that keeps the status. */
+export function filesOf(names: OperationNames, event?: string): Record<string, string> {
   const folder = `src/operations/${names.folder}`
   return {
-    [`${folder}/phases.ts`]: phases(names),
+    [`${folder}/phases.ts`]: event === undefined ? phases(names) : keepingPhases(names, event),
     [`${folder}/endpoint.ts`]: endpoint(names),
-    [`${folder}/contract.ts`]: contract(names),
-    [`test/operations/${names.folder}/fixture.ts`]: fixture(names),
+    [`${folder}/contract.ts`]: contract(names, event),
+    [`test/operations/${names.folder}/fixture.ts`]: fixture(names, event),
   }
 }
 
-function phases({ operation, camel, verb }: OperationNames): string {
+function phases({ operation, camel }: OperationNames): string {
   return `// The operation \`${operation}\`: says here in one sentence what it does to a payment.
 import type { FinalOutcome } from '../../domain/operations/outcome.ts'
 import {
@@ -50,15 +51,34 @@ function record({ payment }: Subject, outcome: FinalOutcome<Cancellation>): Step
     const unchanged = paymentAfter(payment, { status: 'requires_capture' })
     return finishWithRefusal(unchanged, outcome.failure, { payment: unchanged })
   }
-  const ${pastOf(verb)} = paymentAfter(payment, { status: 'canceled' })
-  return finishWithPayment(200, ${pastOf(verb)}, { payment: ${pastOf(verb)} })
+  const changed = paymentAfter(payment, { status: 'canceled' })
+  return finishWithPayment(200, changed, { payment: changed })
 }
 `
 }
 
-/** The name of the payment after the operation. */
-function pastOf(verb: string): string {
-  return verb.endsWith('e') ? `${verb}d` : `${verb}ed`
+function keepingPhases({ operation, camel }: OperationNames, event: string): string {
+  return `// The operation \`${operation}\`: says here in one sentence what it does to a payment.
+import { defineOperation, type OperationInput, type Step } from '../../engine/define-operation.ts'
+import { keepsStatus, type PaymentSubject } from '../on-payment.ts'
+import { finishWithPayment } from '../payment-answers.ts'
+
+// prettier-ignore
+// recovery point  provider call      its transaction: record, then advance
+export const ${camel} = defineOperation('${operation}', {
+  started:    {                    record: record },              // -> finished (200)
+}, { startsFrom: ['requires_capture', 'succeeded'], subject, ...keepsStatus })
+
+/** What \`record\` needs. The endpoint stores more of the request: see \`parameters\`. */
+function subject({ payment }: OperationInput): PaymentSubject {
+  return { payment }
+}
+
+/** The answer, and the event that is announced with it. It reads and writes nothing itself. */
+function record({ payment }: PaymentSubject): Step<never, never> {
+  return finishWithPayment(200, payment, { announces: '${event}' })
+}
+`
 }
 
 function endpoint({ camel, verb }: OperationNames): string {
@@ -77,7 +97,11 @@ export const ${camel}Endpoint = paymentEndpoint({
 `
 }
 
-function contract({ camel, pascal, verb }: OperationNames): string {
+function contract({ camel, pascal, verb }: OperationNames, event?: string): string {
+  const [why, problems] =
+    event === undefined
+      ? ['Why, for the provider.', "'payment-declined', 'invalid-state'"]
+      : ['Why.', "'invalid-state'"]
   return `// The contract of POST /v1/payments/:id/${verb}, and the schema of its body.
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
@@ -85,7 +109,7 @@ import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
 
 export const ${camel}Body = z.strictObject({
-  reason: z.enum(cancelReasons).nullish().describe('Why, for the provider.'),
+  reason: z.enum(cancelReasons).nullish().describe('${why}'),
 })
 
 export const ${camel}Contract: KeyedContract = {
@@ -96,12 +120,21 @@ export const ${camel}Contract: KeyedContract = {
   keyed: 'foreign',
   body: { schema: ${camel}Body.meta({ id: '${pascal}' }), mayOmit: true },
   answers: { 200: paymentAnswer('The payment.'), 202: acceptedPayment },
-  problems: ['payment-declined', 'invalid-state'],
+  problems: [${problems}],
 }
 `
 }
 
-function fixture({ operation }: OperationNames): string {
+function fixture({ operation }: OperationNames, event?: string): string {
+  const result =
+    event === undefined
+      ? `executed: 'payment_intent.cancel',
+  path: '/v1/payment_intents/*/cancel',
+  status: 200,
+  payment: { status: 'canceled', amountCapturedMinor: 0 },`
+      : `announces: ['${event}'],
+  status: 200,
+  payment: { status: 'requires_capture' },`
   return `// ${operation}, for the tests of every operation.
 import type { OperationFixture } from '../fixture.ts'
 
@@ -109,10 +142,7 @@ export const fixture: OperationFixture = {
   startsWith: 'held',
   body: {},
   otherBody: { reason: 'duplicate' },
-  executed: 'payment_intent.cancel',
-  path: '/v1/payment_intents/*/cancel',
-  status: 200,
-  payment: { status: 'canceled', amountCapturedMinor: 0 },
+  ${result}
   postings: 0,
 }
 `
@@ -130,17 +160,33 @@ export function addToList(list: string, { camel, folder }: OperationNames): stri
     .replace('  { operation: followPayment },\n', `${entry}  { operation: followPayment },\n`)
 }
 
-/** What the author does next. */
-export function nextSteps({ folder, operation }: OperationNames): string {
-  return `${operation} works now, and cancels the payment at the provider. What is left to do:
+/** The list of events that change no status, with the new one. */
+export function addToEvents(events: string, event: string): string {
+  return events.replace(/(announcedEvents = \[[^\]]*?),?\s*\]/, `$1, '${event}']`)
+}
 
-1. src/operations/${folder}/phases.ts: name the provider call, and say what is recorded. The calls are the
+/** What the author does next. */
+export function nextSteps({ folder, operation }: OperationNames, event?: string): string {
+  const [does, left] =
+    event === undefined
+      ? [
+          'cancels the payment at the provider',
+          `name the provider call, and say what is recorded. The calls are the
    members of ProviderCalls in src/provider/payment-provider.ts. A new one is a member there, in the Stripe
-   adapter (src/provider/stripe/stripe-provider.ts) and in the stand-in (dev/stripe-stand-in/app.ts).
-   If it changes no status, read "Change no status" in docs/fork-this.md first.
+   adapter (src/provider/stripe/stripe-provider.ts) and in the stand-in (dev/stripe-stand-in/api-routes.ts).
+   If it changes no status, begin again with --keeps-status.`,
+        ]
+      : [
+          `announces ${event}`,
+          `say from which statuses it starts. Read "Change no status" and
+   "Two operations on one payment" in docs/fork-this.md before you add a provider call.`,
+        ]
+  return `${operation} works now, and ${does}. What is left to do:
+
+1. src/operations/${folder}/phases.ts: ${left}
 2. src/operations/${folder}/contract.ts and endpoint.ts: the body, and what the operation stores of it.
 3. test/operations/${folder}/fixture.ts: a body, the call in the log of the stand-in, the payment afterwards.
-4. npm run openapi && npm run docs && npm run types, then
+4. npm run openapi && npm run docs && npm run format && npm run types && npm run lint && npm run unused, then
    npm test -- test/operations test/verify/every-operation test/structure test/openapi test/docs test/dev/docs
    and with a new provider call, also
    npm test -- test/provider/stripe test/dev/stripe-stand-in test/verify/faults/provider-proxy

@@ -7,6 +7,7 @@ import type { RunningStack } from './stack.ts'
 export function describeFirstPayment({
   apiUrl,
   standInUrl,
+  breakItUrl,
   apiKey,
   adminKey,
 }: RunningStack): string {
@@ -32,7 +33,7 @@ These URLs open in a browser:
 
   all charges            ${charges}
   the API reference      ${apiUrl}/docs
-  the console            ${apiUrl}/console
+  the console            ${apiUrl}/console${breakItUrl ? `\n  break it               ${breakItUrl}` : ''}
 
 API key of the demo tenant: ${apiKey}
 Operator key for the console and ${apiUrl}/admin/operations: ${adminKey ?? 'see ADMIN_API_KEY'}

@@ -3,16 +3,17 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Config } from '../../src/config.ts'
+import { ConfigError, type Config } from '../../src/config.ts'
 import { ensureDemoTenant } from '../../src/db/tenants/demo-tenant.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
 import { readAdminApiKey } from './admin-api-key.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import { leaveDatabaseUrl, removeDatabaseUrl } from '../../src/start/stack-database-url.ts'
+import { leaveStackSettings, removeStackSettings } from '../../src/start/stack-settings.ts'
 import { readDemoApiKey } from './demo-api-key.ts'
 import { ensureDatabase } from '../embedded-postgres/ensure-database.ts'
 import { lockFolder } from '../embedded-postgres/folder-lock.ts'
-import { startControlServer, type ControlOptions, type ControlServer } from './control-server.ts'
+import { startBreakItServer, type BreakItServer } from '../break-it/server.ts'
 import { startNodeProcess } from './node-process.ts'
 import { claimPort } from '../ports.ts'
 import { postgresPart } from './postgres-part.ts'
@@ -43,6 +44,8 @@ export interface RunningStack {
   readonly apiUrl: string
   /** Undefined when the provider is Stripe. */
   readonly standInUrl: string | undefined
+  /** Where a browser breaks the stack. Undefined when the provider is Stripe. */
+  readonly breakItUrl: string | undefined
   readonly apiKey: string
   /** Undefined when ADMIN_API_KEY is set. */
   readonly adminKey: string | undefined
@@ -55,7 +58,7 @@ export class Stack {
   /** In start order: a part may depend on earlier ones. */
   readonly #parts: SupervisedPart<unknown>[] = []
   readonly #processes = new Map<string, SupervisedPart<unknown>>()
-  #control: ControlServer | undefined
+  #breakIt: BreakItServer | undefined
   #unlock = () => {}
 
   constructor(config: Config) {
@@ -71,10 +74,10 @@ export class Stack {
     await this.#claimDataFolder()
     const apiKey = await readDemoApiKey(this.#config)
     const adminKey = await readAdminApiKey(this.#config)
-    const encryption = await readEncryptionKeys(this.#config)
     const port = await this.#claimPort('PORT', this.#config.HOST)
     const databaseUrl = this.#config.DATABASE_URL ?? (await this.#startPostgres())
     await this.#prepareDatabase(databaseUrl, apiKey)
+    const encryption = await readEncryptionKeys(this.#config, databaseUrl)
     const apiUrl = `http://${reachableHost(this.#config.HOST)}:${port}`
     const webhooks = this.#webhookSettings(apiUrl)
     const { STRIPE_SECRET_KEY } = this.#config
@@ -82,23 +85,35 @@ export class Stack {
     const provider = providerSettings(standInUrl, webhooks)
     const settings = { ...encryption, ...RECEIVERS, DATABASE_URL: databaseUrl }
     const admin = adminKey && { ADMIN_API_KEY: adminKey }
-    const launcher = standInUrl && (await this.#startControl({ apiUrl, standInUrl, apiKey }))
-    await this.#startServices(
-      { ...settings, ...provider, ...admin },
-      { PORT: String(port), CONSOLE_LAUNCHER_URL: launcher ?? '' },
-    )
+    await this.#startServices({ ...settings, ...provider, ...admin }, { PORT: String(port) })
+    const ofCommands = { ATOMIC_URL: apiUrl, ...settings, ...provider, ...admin }
+    await leaveStackSettings(this.#config.DATA_DIR, ofCommands)
     await waitForOk(`${apiUrl}/readyz`, this.#stopping.signal)
     this.#startWebhookWorker(settings)
-    return { apiUrl, standInUrl, apiKey, adminKey }
+    // Only beside the stand-in: it breaks no real provider.
+    if (standInUrl !== undefined) {
+      this.#breakIt = await startBreakItServer({
+        apiUrl,
+        standInUrl,
+        databaseUrl,
+        apiKey,
+        adminKey: adminKey ?? this.#ownOperatorKey(),
+        crash: (name) => this.#processes.get(name)?.crash(),
+      })
+    }
+    return { apiUrl, standInUrl, breakItUrl: this.#breakIt?.url, apiKey, adminKey }
   }
 
   /** Shuts the parts down gracefully, one after the other, in reverse start order. */
   async stop(): Promise<void> {
     this.#stopping.abort(new StartError('stopped during the start'))
     if (this.#parts.length > 0) this.#log('stopping')
-    this.#control?.stop()
+    await this.#breakIt?.stop()
     for (const part of this.#parts.toReversed()) await part.stop()
-    if (this.#parts.length > 0) await removeDatabaseUrl(this.#config.DATA_DIR)
+    if (this.#parts.length > 0) {
+      await removeStackSettings(this.#config.DATA_DIR)
+      await removeDatabaseUrl(this.#config.DATA_DIR)
+    }
     this.#unlock()
     if (this.#parts.length > 0) this.#log('stopped')
   }
@@ -122,6 +137,10 @@ export class Stack {
           'MOCK_PROVIDER_PORT to other values for this one.',
       )
     }
+  }
+
+  #ownOperatorKey(): string {
+    return this.#config.ADMIN_API_KEY?.[0]?.key ?? ''
   }
 
   async #claimPort(variable: 'PORT' | 'MOCK_PROVIDER_PORT', host: string): Promise<number> {
@@ -151,6 +170,7 @@ export class Stack {
       await migrateDatabase(databaseUrl)
       await ensureDemoTenant(databaseUrl, apiKey)
     } catch (cause) {
+      if (cause instanceof ConfigError) throw cause
       const hint = this.#config.DATABASE_URL === undefined ? '' : '. Check DATABASE_URL'
       throw new StartError(`the database could not be migrated${hint}`, { cause })
     }
@@ -174,13 +194,6 @@ export class Stack {
     const url = `http://${LOOPBACK}:${port}`
     await waitForOk(`${url}/_control/health`, this.#stopping.signal)
     return url
-  }
-
-  /** Only beside the stand-in: the console breaks no real provider. */
-  async #startControl(options: Omit<ControlOptions, 'crash'>): Promise<string> {
-    const crash = (name: string) => this.#processes.get(name)?.crash()
-    this.#control = await startControlServer({ ...options, crash })
-    return this.#control.url
   }
 
   /**

@@ -18,5 +18,4 @@ export const WEBHOOKS_SETTINGS = {
   // They would need the operators of ADMIN_API_KEY.
   ADMIN_DUAL_CONTROL: '',
   CONSOLE: '',
-  CONSOLE_LAUNCHER_URL: '',
 }

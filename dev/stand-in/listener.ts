@@ -24,7 +24,11 @@ const REOPEN_RETRY_MS = 20
 /** After this time, a client that is slow to send its request no longer delays the close. */
 const CLOSE_GRACE_MS = 500
 
+/** Longer than Node's five seconds, which a client on a busy machine meets with its next request. */
+const KEEP_ALIVE_MS = 75_000
+
 export function createListener(server: Server): Listener {
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   let reopenTimer: NodeJS.Timeout | undefined
 
   const listen = async ({ host, port }: Address) => {

@@ -10,6 +10,9 @@ import { createFaultRules } from './faults/fault-rules.ts'
 import { createHangingConnections } from '../stand-in/hanging-connections.ts'
 import { createListener, type Address } from '../stand-in/listener.ts'
 import { createIdempotency } from './requests/idempotency.ts'
+import type { Endpoint } from './requests/endpoint.ts'
+import { expanding } from './requests/expand.ts'
+import { knownParameters, refuseUnknown } from './requests/known-parameters.ts'
 import { createLateRequests } from './requests/late-requests.ts'
 import { createPipeline, type PipelineParts } from './requests/pipeline.ts'
 import { createRateLimits } from './requests/rate-limits.ts'
@@ -93,7 +96,14 @@ function addRoutes(app: Express, parts: PipelineParts): void {
   app.use('/_control', createControlRoutes(parts))
   app.use(express.urlencoded({ extended: true }))
 
-  for (const [method, path, endpoint] of apiRoutes) app[method](path, serve(endpoint))
+  for (const [method, path, endpoint] of apiRoutes) {
+    const known = knownParameters(method, path)
+    const checked: Endpoint = (request, records) => {
+      refuseUnknown(request.params, known)
+      return endpoint(request, records)
+    }
+    app[method](path, serve(expanding(method, path, checked)))
+  }
 
   app.use(
     serve(({ method, path }) => {

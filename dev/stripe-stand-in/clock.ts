@@ -1,4 +1,4 @@
-// Implements the clock of the stand-in: the machine's clock plus an offset that tests increase. All
+// Implements the clock of the stand-in: the machine's clock plus an offset that tests set. All
 // ages are measured with it, above all those of idempotency keys.
 import type { Settings } from './settings.ts'
 
@@ -8,6 +8,8 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
   advance(seconds: number): void
+  /** Sets how far it is ahead of the machine's clock; behind it, if negative. */
+  setAhead(seconds: number): void
   /** Returns to the machine's time. */
   reset(): void
 }
@@ -22,6 +24,7 @@ export function createClock(settings: Settings, systemNow: () => number): Clock 
   return {
     now: () => systemNow() + offsetMs,
     advance: (seconds) => moveTo(offsetMs + seconds * 1000),
+    setAhead: (seconds) => moveTo(seconds * 1000),
     reset: () => moveTo(0),
   }
 }

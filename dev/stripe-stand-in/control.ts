@@ -38,7 +38,10 @@ const faultRule = z
   })
   .transform((rule) => ({ ...rule, delay_ms: rule.delay_ms ?? delayDefaultMs(rule.fault) }))
 
-const clockMove = z.strictObject({ advance_seconds: z.int().min(0) })
+const clockMove = z.union([
+  z.strictObject({ advance_seconds: z.int().min(0) }),
+  z.strictObject({ ahead_seconds: z.int() }),
+])
 
 const idempotencyChange = z.strictObject({ mode: z.enum(idempotencyModes) })
 
@@ -115,6 +118,16 @@ const closeConnection: RequestHandler = (_req, res, next) => {
   next()
 }
 
+/** A page in a browser must not control the stand-in; a program sends neither header. */
+const refuseOtherSites: RequestHandler = (req, res, next) => {
+  const site = req.get('sec-fetch-site') ?? 'none'
+  const origin = req.get('origin')
+  const isOwn =
+    origin === undefined || (URL.canParse(origin) && new URL(origin).host === req.get('host'))
+  if (isOwn && ['none', 'same-origin'].includes(site)) return next()
+  res.status(403).json(controlError('Requests of other sites are refused.'))
+}
+
 type ControlParts = Omit<PipelineParts, 'listener' | 'logger'>
 
 /** Creates the routes under /_control. They answer an invalid request with 400 and the reason. */
@@ -122,6 +135,7 @@ export function createControlRoutes(parts: ControlParts): Router {
   const { storage, clock, idempotency, faultRules, hanging, lateRequests, rateLimits } = parts
   return Router()
     .use(closeConnection)
+    .use(refuseOtherSites)
     .use(json({ type: () => true }))
     .get('/health', (_req, res) => void res.json({ status: 'ok' }))
     .get('/executed', (_req, res) => void res.json({ data: storage.executed.list() }))
@@ -136,7 +150,9 @@ export function createControlRoutes(parts: ControlParts): Router {
       res.json({ data: [] })
     })
     .post('/clock', (req, res) => {
-      clock.advance(clockMove.parse(req.body).advance_seconds)
+      const move = clockMove.parse(req.body)
+      if ('ahead_seconds' in move) clock.setAhead(move.ahead_seconds)
+      else clock.advance(move.advance_seconds)
       settleDue(parts, clock.now())
       res.json({ now: new Date(clock.now()).toISOString() })
     })
@@ -220,11 +236,21 @@ const refuseInvalidBody: ErrorRequestHandler = (error: unknown, _req, res, next)
     res.status(400).json(controlError(describeIssues(error)))
   } else if (error instanceof StripeError) {
     res.status(error.status).json(error.body)
-  } else if (error instanceof SyntaxError) {
+  } else if (isParseFailure(error)) {
     res.status(400).json(controlError(`The body is not JSON: ${error.message}`))
   } else {
     next(error)
   }
+}
+
+/** The error of `express.json` for a body that is not JSON, by its documented type. */
+function isParseFailure(error: unknown): error is { message: string } {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'type' in error &&
+    error.type === 'entity.parse.failed'
+  )
 }
 
 function describeIssues({ issues }: z.ZodError): string {

@@ -42,6 +42,8 @@ export interface Objects {
   /** Inserts the object, or replaces the object with the same id. */
   save(object: ApiObjects[ObjectKind]): void
   find<Kind extends ObjectKind>(kind: Kind, id: string): ApiObjects[Kind] | undefined
+  /** Finds an object of any kind. */
+  findAny(id: string): ApiObjects[ObjectKind] | undefined
   findPaymentIntentOfCharge(charge: string): PaymentIntent | undefined
   refundedAmount(paymentIntent: string): number
   /** Returns a page of objects, newest first. The object of the cursor must exist. */
@@ -54,8 +56,6 @@ export interface AllObjects extends Objects {
   of(account: string): Objects
   /** The objects of the account to which the object with this id belongs. */
   besides(id: string): Objects
-  /** Finds an object of any kind. */
-  findAny(id: string): ApiObjects[ObjectKind] | undefined
   remove(id: string): void
 }
 
@@ -84,7 +84,9 @@ const SCHEMA = `
   create index if not exists objects_created on objects (kind, created);
   create index if not exists objects_customer on objects (kind, customer, created);
   create index if not exists objects_payment_intent on objects (kind, payment_intent, created);
-  create index if not exists objects_charge on objects (kind, charge, created)`
+  create index if not exists objects_charge on objects (kind, charge, created);
+  create index if not exists objects_source
+    on objects (kind, json_extract(body, '$.source'), created)`
 
 /** Opens the objects, and creates their table if necessary. */
 export function openObjects(database: DatabaseSync): AllObjects {
@@ -98,7 +100,9 @@ export function openObjects(database: DatabaseSync): AllObjects {
       payment_intent = excluded.payment_intent, charge = excluded.charge, body = excluded.body`)
   const byId = database.prepare(`
     select body from objects where owner = coalesce(?, owner) and id = ? and kind = ?`)
-  const ofAnyKind = database.prepare('select body from objects where id = ?')
+  const ofAnyKind = database.prepare(
+    'select body from objects where owner = coalesce(?, owner) and id = ?',
+  )
   const ownerOf = database.prepare('select owner from objects where id = ?')
   const remove = database.prepare('delete from objects where id = ?')
   const byCharge = database.prepare(`
@@ -114,6 +118,7 @@ export function openObjects(database: DatabaseSync): AllObjects {
     save: (object) => void upsert.run(owner, ...toRow(object)),
     find: <Kind extends ObjectKind>(kind: Kind, id: string) =>
       parseBody(byId.get(owner, id, kind)) as ApiObjects[Kind] | undefined,
+    findAny: (id) => parseBody(ofAnyKind.get(owner, id)) as ApiObjects[ObjectKind] | undefined,
     findPaymentIntentOfCharge: (charge) =>
       parseBody(byCharge.get(owner, charge)) as PaymentIntent | undefined,
     refundedAmount: (paymentIntent) => refunded.get(paymentIntent)?.['amount'] as number,
@@ -124,7 +129,6 @@ export function openObjects(database: DatabaseSync): AllObjects {
     ...objectsOf(null),
     of: objectsOf,
     besides: (id) => objectsOf((ownerOf.get(id)?.['owner'] as string | undefined) ?? null),
-    findAny: (id) => parseBody(ofAnyKind.get(id)) as ApiObjects[ObjectKind] | undefined,
     remove: (id) => void remove.run(id),
   }
 }

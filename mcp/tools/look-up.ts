@@ -1,6 +1,6 @@
 // The tools `look_up` and `explain`: read what became of a payment or refund.
 import { z } from 'zod'
-import { unwrap } from '../../client/errors.ts'
+import { ApiError, unwrap } from '../../client/errors.ts'
 import type { Client } from '../../client/index.ts'
 import { paymentIdField, referenceField, refundReferenceField } from '../fields.ts'
 import { tellError } from '../refusals.ts'
@@ -40,6 +40,10 @@ export const lookUpTool = defineTool({
 })
 
 async function lookUp(client: Client, asked: LookUpInput): Promise<Told> {
+  if (Object.values(asked).filter((name) => name !== undefined).length !== 1) {
+    const message = `Refused: name exactly one of ${Object.keys(lookUpInput).join(', ')}.`
+    return { outcome: 'refused', message }
+  }
   const { reference, payment_id: paymentId, refund_reference: refund, refund_id: id } = asked
   if (id !== undefined) {
     const found = unwrap(await client.GET('/v1/refunds/{id}', { params: { path: { id } } }))
@@ -52,21 +56,17 @@ async function lookUp(client: Client, asked: LookUpInput): Promise<Told> {
   if (paymentId !== undefined) {
     return tellPayment(await readPayment(client, paymentId), subjectOfPayment(paymentId))
   }
-  if (reference === undefined) {
-    const message = 'Name a reference, a payment_id, a refund_reference or a refund_id.'
-    return { outcome: 'refused', message }
-  }
-  const payments = await paymentsOf(client, reference)
+  const payments = await paymentsOf(client, reference ?? '')
   const last = payments.at(-1)
   if (last === undefined) return nothingFound('payment')
-  return standingOf(payments) ?? tellPayment(last, subjectOf(reference, payments.length))
+  return standingOf(payments) ?? tellPayment(last, subjectOf(last.reference ?? '', payments.length))
 }
 
 /** A call that is under way may still make one: the same call again makes no second one. */
 function nothingFound(kind: 'payment' | 'refund'): Told {
   const verb = kind === 'payment' ? 'pay' : 'refund'
   const message = `No ${kind} has this reference yet. If you called ${verb} for it, call ${verb} again with exactly the same arguments: together they ${verb} once.`
-  return { outcome: 'found', message }
+  return { outcome: 'not_found', message }
 }
 
 const explainInput = { payment_id: paymentIdField }
@@ -94,6 +94,9 @@ export const explainTool = defineTool({
 
 /** A read that failed says nothing about what it was to read. */
 function tellReadError(error: unknown): Told {
+  if (error instanceof ApiError && error.problem === 'resource-not-found') {
+    return { outcome: 'not_found', message: 'Nothing has this id. Nothing was executed.' }
+  }
   const told = tellError(error, { verb: 'pay', lookUp: 'the same arguments', attempt: 1 })
   return told.outcome === 'refused' ? told : { ...told, outcome: 'not_known_yet' }
 }

@@ -4,8 +4,8 @@ import { unwrap } from '../../client/errors.ts'
 import type { Client, Payment } from '../../client/index.ts'
 import { amountField, attemptField, referenceField } from '../fields.ts'
 import { keyOfPayment } from '../keys.ts'
-import { problemOf, tellError } from '../refusals.ts'
-import { tellPayment, type Subject, type Told } from '../told.ts'
+import { isTaken, problemOf, tellError } from '../refusals.ts'
+import { tellDifferences, tellPayment, type Subject, type Told } from '../told.ts'
 import { defineTool, moves } from '../tool.ts'
 
 const input = {
@@ -22,10 +22,21 @@ const input = {
     .describe("The provider's id of the payment method. Never a card number."),
   customer: z.string().min(1).max(255).optional().describe("The provider's id of the customer."),
   description: z.string().max(1000).optional(),
-  capture: z
+  capture_method: z
     .enum(['automatic', 'manual'])
     .default('automatic')
     .describe('manual: only hold the money, and call capture later.'),
+  off_session: z
+    .boolean()
+    .optional()
+    .describe(
+      'true if the customer is absent, as for a renewal. A payment that needs authentication is then declined.',
+    ),
+  return_url: z
+    .string()
+    .max(2_048)
+    .optional()
+    .describe('Where the provider sends a customer back who had to leave to authenticate.'),
   attempt: attemptField,
 }
 
@@ -42,10 +53,10 @@ export const payTool = defineTool({
     try {
       return (await findMade(client, asked)) ?? tellPayment(await create(client, asked), subject)
     } catch (error) {
-      const { payment, earlier } = problemOf(error)
+      const { payment } = problemOf(error)
       if (payment !== undefined) return tellPayment(payment, subject)
-      if (earlier === undefined) return tellError(error, subject)
-      return await findStanding(client, asked.reference, subject)
+      if (!isTaken(error)) return tellError(error, subject)
+      return await findStanding(client, asked, error, subject)
     }
   },
 })
@@ -76,39 +87,41 @@ export function standingOf(payments: readonly Payment[]): Told | undefined {
  * What earlier calls have made. A key is forgotten after a day, a payment never: so the same call does
  * nothing more, even later.
  */
-async function findMade(
-  client: Client,
-  { reference, attempt }: PayInput,
-): Promise<Told | undefined> {
+async function findMade(client: Client, asked: PayInput): Promise<Told | undefined> {
+  const { reference, attempt, amount, currency, capture_method } = asked
+  const terms = { amount, currency, capture_method }
   const payments = await paymentsOf(client, reference)
   const standing = standingOf(payments)
-  if (standing !== undefined) return standing
+  if (standing !== undefined) return tellDifferences(standing, terms)
   const made = payments[attempt - 1]
+  if (made === undefined) return undefined
+  const told = tellDifferences(tellPayment(made, subjectOf(reference, attempt)), terms)
   // A failed payment goes on with the same call.
-  if (made === undefined || made.status === 'failed') return undefined
-  return tellPayment(made, subjectOf(reference, attempt))
+  return made.status === 'failed' && told.differences === undefined ? undefined : told
 }
 
 async function create(client: Client, asked: PayInput): Promise<Payment> {
-  const { reference, attempt, capture, customer, description, ...others } = asked
+  const { attempt, customer, description, off_session, return_url, ...others } = asked
   const body = {
     ...others,
-    reference,
-    capture_method: capture,
     ...(customer === undefined ? {} : { customer }),
     ...(description === undefined ? {} : { description }),
+    ...(off_session === undefined ? {} : { off_session }),
+    ...(return_url === undefined ? {} : { return_url }),
   }
-  const idempotencyKey = keyOfPayment(reference, attempt)
+  const idempotencyKey = keyOfPayment(asked.reference, attempt)
   return unwrap(await client.POST('/v1/payments', { idempotencyKey, body }))
 }
 
 /** Another call was faster: its payment is the one of the reference. */
-async function findStanding(client: Client, reference: string, subject: Subject): Promise<Told> {
+async function findStanding(
+  client: Client,
+  asked: PayInput,
+  refusal: unknown,
+  subject: Subject,
+): Promise<Told> {
   try {
-    const standing = standingOf(await paymentsOf(client, reference))
-    if (standing !== undefined) return standing
-    const message = `Another payment of this reference has just ended without a charge. Call look_up with ${subject.lookUp}.`
-    return { outcome: 'refused', message }
+    return (await findMade(client, asked)) ?? tellError(refusal, subject)
   } catch (error) {
     return tellError(error, subject)
   }

@@ -4,8 +4,8 @@ import { unwrap } from '../../client/errors.ts'
 import type { Client, Refund } from '../../client/index.ts'
 import { amountField, attemptField, paymentIdField, refundReferenceField } from '../fields.ts'
 import { keyOfRefund } from '../keys.ts'
-import { problemOf, tellError } from '../refusals.ts'
-import { tellRefund, type Subject, type Told } from '../told.ts'
+import { isTaken, problemOf, tellError } from '../refusals.ts'
+import { tellDifferences, tellRefund, type Subject, type Told } from '../told.ts'
 import { defineTool, moves } from '../tool.ts'
 
 const input = {
@@ -29,10 +29,10 @@ export const refundTool = defineTool({
     try {
       return (await findMade(client, asked)) ?? tellRefund(await create(client, asked), subject)
     } catch (error) {
-      const { refund, earlier } = problemOf(error)
+      const { refund } = problemOf(error)
       if (refund !== undefined) return tellRefund(refund, subject)
-      if (earlier === undefined) return tellError(error, subject)
-      return await readEarlier(client, earlier, subject)
+      if (!isTaken(error)) return tellError(error, subject)
+      return await readEarlier(client, asked, error, subject)
     }
   },
 })
@@ -61,12 +61,19 @@ export async function toldRefunds(
 async function findMade(client: Client, asked: RefundInput): Promise<Told | undefined> {
   const made = await toldRefunds(client, asked.reference)
   const standing = made.find(({ refund }) => !ENDED.includes(refund.status))
-  if (standing !== undefined) return standing.told
+  if (standing !== undefined) return tellDifferences(standing.told, termsOf(asked))
   const same = made[asked.attempt - 1]
+  if (same === undefined) return undefined
+  const told = tellDifferences(same.told, termsOf(asked))
   // One that the service gave up goes on with the same call.
-  const goesOn = same?.refund.status === 'failed' && same.refund.failure === null
-  return goesOn ? undefined : same?.told
+  const goesOn = same.refund.status === 'failed' && same.refund.failure === null
+  return goesOn && told.differences === undefined ? undefined : told
 }
+
+const termsOf = ({ payment_id: payment, amount }: RefundInput) => ({
+  payment,
+  ...(amount === undefined ? {} : { amount }),
+})
 
 async function create(client: Client, asked: RefundInput): Promise<Refund> {
   const { payment_id: id, reference, attempt, amount, reason } = asked
@@ -80,11 +87,19 @@ async function create(client: Client, asked: RefundInput): Promise<Refund> {
   return unwrap(await client.POST('/v1/payments/{id}/refunds', { idempotencyKey, params, body }))
 }
 
-/** The refund that uses the reference, perhaps one of another payment. */
-async function readEarlier(client: Client, id: string, subject: Subject): Promise<Told> {
+/** The refund that uses the key or the reference, perhaps one of another payment. */
+async function readEarlier(
+  client: Client,
+  asked: RefundInput,
+  refusal: unknown,
+  subject: Subject,
+): Promise<Told> {
   try {
+    const { earlier: id } = problemOf(refusal)
+    if (id === undefined) return (await findMade(client, asked)) ?? tellError(refusal, subject)
     const refund = unwrap(await client.GET('/v1/refunds/{id}', { params: { path: { id } } }))
-    return tellRefund(refund, { ...subject, lookUp: `refund_id ${id}` })
+    const told = tellRefund(refund, { ...subject, lookUp: `refund_id ${id}` })
+    return tellDifferences(told, termsOf(asked))
   } catch (error) {
     return tellError(error, subject)
   }

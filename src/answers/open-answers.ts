@@ -7,7 +7,6 @@ import { createAnswers, noAnswers, type Answers } from './answers.ts'
 import { createMemoryAnswers } from './memory-answers.ts'
 import type { AnswersObserver } from './observer.ts'
 import { createRedisAnswers } from './redis-answers.ts'
-import { connectRedis } from './redis-link.ts'
 
 /** An answer takes about 3 KB, so that both are reached at about the same time. */
 const MEMORY_ANSWERS = 10_000
@@ -18,19 +17,19 @@ type Settings = Pick<
   'ANSWER_CACHE_SECONDS' | 'REDIS_URL' | 'REDIS_KEY_PREFIX' | 'REDIS_TIMEOUT_MS'
 >
 
-/** Neither layer is on by default. */
-export function openAnswers(
+/** Neither layer is on by default. Redis's client is loaded only when it is used. */
+export async function openAnswers(
   { ANSWER_CACHE_SECONDS, REDIS_URL, REDIS_KEY_PREFIX, REDIS_TIMEOUT_MS }: Settings,
   store: Pick<Store, 'sql' | 'listen'>,
   log: Logger,
   observe: AnswersObserver,
-): Answers {
+): Promise<Answers> {
   if (ANSWER_CACHE_SECONDS === 0 && REDIS_URL === undefined) return noAnswers
   const bounds = { answers: MEMORY_ANSWERS, bytes: MEMORY_BYTES, seconds: ANSWER_CACHE_SECONDS }
   const link =
     REDIS_URL === undefined
       ? undefined
-      : connectRedis({
+      : (await import('./redis-link.ts')).connectRedis({
           url: REDIS_URL,
           prefix: REDIS_KEY_PREFIX,
           timeoutMs: REDIS_TIMEOUT_MS,

@@ -61,7 +61,8 @@ async function tryCall(engine: Engine, name: PhaseCall, claimed: Lease): Promise
   for (;;) {
     const startedAt = engine.clock.now()
     const outcome = (await beforeDue(engine.shutdown, neverThrows(engine, call))) ?? interrupted
-    runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt })
+    const endedAt = engine.clock.now()
+    runs.push({ phase: lease.claim.recoveryPoint, reached: null, outcome, startedAt, endedAt })
     if (isFinalOutcome(outcome)) {
       const mayHaveRun = inDoubt || lease.claim.keyGeneration > 0
       if (outcome.outcome === 'declined' && mayHaveRun) {
@@ -158,8 +159,9 @@ async function lookUp(
   }
   const look = () => lookUpCall(engine, claim, name, subject, trace)
   const outcome = (await beforeDue(engine.shutdown, look())) ?? interrupted
-  const looked = [...runs, { phase: claim.recoveryPoint, reached: null, outcome, startedAt }]
-  return { call: callAfter(lease, looked, outcome), outcome }
+  const endedAt = engine.clock.now()
+  const run = { phase: claim.recoveryPoint, reached: null, outcome, startedAt, endedAt }
+  return { call: callAfter(lease, [...runs, run], outcome), outcome }
 }
 
 function callAfter(lease: Lease, runs: readonly PhaseRun[], outcome: Outcome<unknown>): Call {

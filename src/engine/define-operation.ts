@@ -158,7 +158,7 @@ export interface Operation extends OperationResource<unknown> {
 export function defineOperation<
   Subject,
   Point extends string,
-  Resource extends OperationResource<Subject>,
+  const Resource extends OperationResource<Subject>,
 >(
   name: string,
   phases: { readonly [Name in Point | 'started']: Phase<Point, Subject> },

@@ -30,6 +30,10 @@ export interface EngineObserver {
   readonly turnedProvider: (isOpen: boolean) => void
   /** A provider limited the rate of a request, for this reason. */
   readonly limitedByProvider: (provider: string, reason: string) => void
+  /** How far the clock of this process is from the provider's, by the Date of an answer. */
+  readonly comparedClocks: (provider: string, seconds: number) => void
+  /** The schedule requested so many reconciliations. */
+  readonly scheduledReconciliations: (times: number) => void
   /** A maintenance task ran. `did` contains its counts, or is undefined when it failed. */
   readonly ranTask: (
     task: string,
@@ -63,6 +67,8 @@ export const silentObserver: EngineObserver = {
   lostLease: ignore,
   turnedProvider: ignore,
   limitedByProvider: ignore,
+  comparedClocks: ignore,
+  scheduledReconciliations: ignore,
   ranTask: ignore,
   storeFailed: ignore,
 }

@@ -91,7 +91,7 @@ function logPhase({ log }: Engine, { claim }: Lease, { runs }: PhaseRecord): voi
   for (const { phase, reached, outcome } of runs) {
     if (reached === null) continue
     log.info(
-      { operation: id, name: operation, attempt, leaseEpoch, outcome: outcome?.outcome },
+      { operation: id, type: operation, attempt, leaseEpoch, outcome: outcome?.outcome },
       `${phase} -> ${reached}`,
     )
   }

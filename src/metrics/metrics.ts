@@ -13,6 +13,8 @@ import {
 export interface Metrics {
   /** Adds to a counter. */
   count<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by?: number): void
+  /** Ends a series of a counter. When it is counted again, it starts at 0, as after a restart. */
+  remove<Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>): void
   /** Adds a time to a histogram. */
   time<Name extends NameOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, seconds: number): void
   /** Sets the gauge for a state of this process. */
@@ -49,6 +51,7 @@ export function createMetrics(): Metrics {
   let readGauges: (() => Promise<void>) | undefined
   return {
     count: (name, labels, by = 1) => counters[name].inc(labels, by),
+    remove: (name, labels) => counters[name].remove(labels),
     time: (name, labels, seconds) => histograms[name].observe(labels, seconds),
     set: (name, labels, value) => states[name].set(labels, value),
     exportGauges(read) {

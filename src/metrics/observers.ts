@@ -22,11 +22,19 @@ const DUPLICATES: ReadonlySet<ReservationResult> = new Set([
   'expired',
 ])
 
+const TENANT_COUNTERS = [
+  'tenant_requests_total',
+  'tenant_duplicates_total',
+  'tenant_misuse_total',
+] as const
+
 /** The methods that routes have. Others are labelled `other`, to limit the number of series. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'DELETE'])
 
 export function apiObserver(metrics: Metrics, circuits?: ApiCircuits): ApiObserver {
-  const labelOf = createTenantLabels()
+  const labelOf = createTenantLabels((tenant) => {
+    for (const name of TENANT_COUNTERS) metrics.remove(name, { tenant })
+  })
   // A rate needs a zero before the first event.
   for (const result of reservationResults) metrics.count('reservations_total', { result }, 0)
   for (const reason of refusals) metrics.count('refusals_total', { reason }, 0)
@@ -64,11 +72,14 @@ export function engineObserver(metrics: Metrics, circuits?: WorkerCircuits): Eng
   }
   turnedProvider(false)
   for (const type of observedEvents) metrics.count('events_total', { type }, 0)
+  metrics.count('reconciliations_scheduled_total', {}, 0)
   return {
     ...storeObserver(metrics),
     turnedProvider,
     limitedByProvider: (provider, reason) =>
       metrics.count('provider_rate_limited_total', { provider, reason }),
+    comparedClocks: (provider, seconds) =>
+      metrics.set('provider_clock_apart_seconds', { provider }, seconds),
     called: ({ operation, phase, provider }, outcome) =>
       metrics.count('outcomes_total', { operation, phase, provider, outcome }),
     recorded: ({ operation, phase }, seconds) =>
@@ -76,6 +87,8 @@ export function engineObserver(metrics: Metrics, circuits?: WorkerCircuits): Eng
     insertedEvents: (type, times) => metrics.count('events_total', { type }, times),
     gaveBack: (status) => metrics.count('operations_given_back_total', { status }),
     lostLease: () => metrics.count('leases_lost_total', {}),
+    scheduledReconciliations: (times) =>
+      metrics.count('reconciliations_scheduled_total', {}, times),
     ranTask(task, seconds, did) {
       metrics.time('maintenance_duration_seconds', { task }, seconds)
       metrics.count('maintenance_failures_total', { task }, did === undefined ? 1 : 0)

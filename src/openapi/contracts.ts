@@ -1,7 +1,6 @@
 // Collects the contract of every route: what openapi.yaml says about it, and what tests check
 // answers against.
 import { adminContracts } from '../http/admin/contract.ts'
-import { breakContracts } from '../http/break/contract.ts'
 import type { Contract, Contracts } from '../http/contracts/contract.ts'
 import { consoleContracts } from '../http/console/contract.ts'
 import { disputeContracts } from '../http/disputes/contract.ts'
@@ -38,7 +37,6 @@ export const contracts: Contracts = {
   ...adminContracts,
   ...providerContracts,
   ...consoleContracts,
-  ...breakContracts,
   ...operatorPaymentContracts,
   ...operatorWebhookContracts,
   ...serviceContracts,

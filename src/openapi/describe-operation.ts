@@ -4,7 +4,7 @@ import type { ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod
 import type { Contract } from '../http/contracts/contract.ts'
 import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/contracts/parameters.ts'
 import type { Endpoint } from '../http/server/route.ts'
-import { describeResponses, type SharedResponses } from './describe-responses.ts'
+import { describeResponses } from './describe-responses.ts'
 
 export const securitySchemes = {
   tenantKey: {
@@ -37,7 +37,6 @@ export function describeOperation(
   method: string,
   endpoint: Endpoint,
   contract: Contract,
-  shared: SharedResponses,
 ): ZodOpenApiOperationObject {
   const { access } = endpoint
   const isRead = method === 'get'
@@ -50,7 +49,7 @@ export function describeOperation(
     security: securityOf(endpoint),
     requestParams: describeParameters(contract),
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
-    responses: describeResponses({ access, isRead, contract }, shared),
+    ...describeResponses({ access, isRead, contract }),
   }
 }
 

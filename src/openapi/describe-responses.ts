@@ -1,188 +1,143 @@
-// Describes the responses of an endpoint for OpenAPI: its successes, and one response for each
-// status of its problems.
+// Describes responses for OpenAPI: the successes of an endpoint, and one response for each status of
+// a problem, which all endpoints share. `x-problems` of an operation says what it can answer.
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
-import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi'
 import { problems, type ProblemType } from '../domain/problems/problems.ts'
-import { withIdempotencyField } from '../http/contracts/idempotency-field.ts'
-import type { Contract, Success } from '../http/contracts/contract.ts'
-import type { ResponseHeader } from '../http/contracts/response-headers.ts'
+import { tenantTags, type Success } from '../http/contracts/contract.ts'
+import { EARLIER_USE_HEADERS, type ResponseHeader } from '../http/contracts/response-headers.ts'
 import {
   acpErrorSchema,
-  pascalCase,
+  exampleProblem,
   problemSchema,
   stripeErrorSchema,
 } from '../http/contracts/problem-schema.ts'
-import {
-  problemsAnywhere,
-  problemsOf,
-  type Access,
-  type ContractedEndpoint,
-} from './problems-of.ts'
+import { pascalCase } from './openapi-document.ts'
+import { problemNamesOf, problemsOf, type ContractedEndpoint } from './problems-of.ts'
 
-/** The name of the response to requests that reach no endpoint. */
-export const UNSERVED = 'Unserved'
+/** The name of the response with any other status. */
+const DEFAULT = 'OtherProblem'
 
-/** Responses that several endpoints share, by name. */
-export type SharedResponses = Map<string, ZodOpenApiResponseObject>
+/** The statuses of problems that do not depend on the operation: `default` stands for them. */
+const OF_ANY_OPERATION = [401, 403, 405, 413, 415, 417, 429, 431, 500, 503]
 
-/** With these statuses, the request is refused before the idempotency key is read. */
-const BEFORE_THE_KEY = [401, 403, 413, 415, 417, 431, 500]
+/** In the document of all operations. In its own document, a name has no prefix. */
+export const PREFIXES = { tenants: '', operators: 'Operators-' }
 
-const CHALLENGED = [401, 403]
-
-const RETRIED_LATER = [409, 429, 500, 503]
+type Readers = keyof typeof PREFIXES
 
 export function describeResponses(
   endpoint: ContractedEndpoint,
-  shared: SharedResponses,
-): ZodOpenApiResponsesObject {
+): Pick<ZodOpenApiOperationObject, 'responses' | `x-${string}`> {
   const { contract } = endpoint
-  const types = [...problemsOf(endpoint)]
-  const statuses = [...new Set(types.map((type) => problems[type].status))]
-  const failures = statuses.map((status) => {
-    const typesOfStatus = types.filter((type) => problems[type].status === status)
-    return [status, share(shared, endpoint, status, typesOfStatus)] as const
-  })
+  const names = problemNamesOf(endpoint)
+  const readers = Object.hasOwn(tenantTags, contract.tag) ? 'tenants' : 'operators'
+  const refTo = (name: string) => ({ $ref: `#/components/responses/${PREFIXES[readers]}${name}` })
+  const failures = [...problemsOf(endpoint)]
+    .map((type) => problems[type].status)
+    .filter((status) => !OF_ANY_OPERATION.includes(status))
+    .map((status) => [status, refTo(nameOf(status))] as const)
   const successes = Object.entries(contract.answers).map(
-    ([status, success]) => [Number(status), describeSuccess(endpoint, success)] as const,
+    ([status, success]) => [status, describeSuccess(endpoint, success)] as const,
   )
-  const all = [...failures, ...successes].toSorted(([one], [other]) => one - other)
-  const responses = Object.fromEntries(all) as ZodOpenApiResponsesObject
-  const unserved = { $ref: `#/components/responses/${UNSERVED}` }
-  // Documents that a request can fail even when the endpoint itself refuses nothing.
-  const hasRefusals = statuses.some((status) => status < 500)
-  return { ...responses, ...(hasRefusals ? {} : { '4XX': unserved }), default: unserved }
+  return {
+    responses: Object.fromEntries<ZodOpenApiResponseObject>([
+      ...successes,
+      ...failures,
+      ['default', refTo(DEFAULT)],
+    ]),
+    ...(names.length === 0 ? {} : { 'x-problems': names }),
+  }
 }
 
 function describeSuccess(
-  { access, contract }: ContractedEndpoint,
+  { contract }: ContractedEndpoint,
   success: Success,
 ): ZodOpenApiResponseObject {
-  const { description, texts = [], headers = [] } = success
-  const schema =
-    contract.keyed === undefined || success.schema === undefined
-      ? success.schema
-      : withIdempotencyField(success.schema)
+  const { description, schema, texts = [], headers: own = [] } = success
   const waits = contract.keyed === 'foreign' && contract.answers[202] === success
+  const headers = [
+    ...(contract.keyed === undefined ? [] : KEY_HEADERS),
+    ...own,
+    ...(waits ? (['Retry-After'] as const) : []),
+  ]
+  const example = success.example ?? schema?.meta()?.['examples']?.[0]
+  const json = schema && { schema, ...(example === undefined ? {} : { example }) }
   const content = {
-    ...(schema === undefined ? {} : { 'application/json': { schema } }),
+    ...(json === undefined ? {} : { 'application/json': json }),
     ...Object.fromEntries(texts.map((type) => [type, { schema: z.string() }])),
   }
   return {
     description,
-    headers: headerRefs([
-      ...usualHeaders(access, contract),
-      ...keyHeaders(contract),
-      ...headers,
-      ...(waits ? (['Retry-After'] as const) : []),
-    ]),
+    ...(headers.length === 0 ? {} : { headers: headerRefs(headers) }),
     ...(Object.keys(content).length === 0 ? {} : { content }),
   }
 }
 
-/**
- * Adds a response to the shared ones and returns a reference to it; returns it inline if the name
- * is taken.
- */
-function share(
-  shared: SharedResponses,
-  { access, contract }: ContractedEndpoint,
-  status: number,
-  types: readonly ProblemType[],
-): ZodOpenApiResponseObject | { $ref: string } {
-  const response = describeProblems(STATUS_CODES[status] ?? 'Refused', types, [
-    ...usualHeaders(access, contract),
-    ...(BEFORE_THE_KEY.includes(status) ? policyHeaders(contract) : keyHeaders(contract)),
-    ...(CHALLENGED.includes(status) ? (['WWW-Authenticate'] as const) : []),
-    ...(RETRIED_LATER.includes(status) ? (['Retry-After'] as const) : []),
-    ...(types.includes('idempotency-key-expired') && contract.keyed === undefined
-      ? (['Idempotency-Key-Expired', 'Idempotency-Earlier-Resource'] as const)
-      : []),
-    ...(types.includes('response-dropped') ? (['Location'] as const) : []),
+/** The responses that operations refer to: one for each status, and one for those of any. */
+export function describeProblems(readers: Readers): Record<string, ZodOpenApiResponseObject> {
+  const types = Object.keys(problems) as ProblemType[]
+  const own = types.filter((type) => !OF_ANY_OPERATION.includes(problems[type].status))
+  const isTenants = readers === 'tenants'
+  const shared = [...Map.groupBy(own, (type) => problems[type].status)].map(
+    ([status, [example = 'internal-error']]) => {
+      const headers: ResponseHeader[] = [
+        ...(isTenants ? KEY_HEADERS : []),
+        ...(status === problems['operation-in-progress'].status ? (['Retry-After'] as const) : []),
+        ...(status === problems['response-dropped'].status ? (['Location'] as const) : []),
+      ]
+      const shown = isTenants ? example : undefined
+      return [nameOf(status), describeProblem(`${titleOf(status)}.`, headers, shown)] as const
+    },
+  )
+  const others = describeProblem('A problem that does not depend on the operation.', [
+    ...GENERAL_HEADERS,
+    ...(isTenants ? [...LIMIT_HEADERS, ...KEY_HEADERS] : []),
+    'WWW-Authenticate',
+    'Retry-After',
   ])
-  const kind =
-    contract.keyed === undefined ? pascalCase(access) : `${pascalCase(contract.keyed)}Key`
-  const cause = types.length > 2 ? (STATUS_CODES[status] ?? '') : types.map(pascalCase).join('Or')
-  const name = `${kind}-${cause.replaceAll(/[^A-Za-z]/g, '')}`
-  const existing = shared.get(name)
-  if (existing === undefined) shared.set(name, response)
-  else if (JSON.stringify(existing) !== JSON.stringify(response)) return response
-  return { $ref: `#/components/responses/${name}` }
+  return Object.fromEntries(
+    [...shared, [DEFAULT, others] as const].map(([name, one]) => [PREFIXES[readers] + name, one]),
+  )
 }
 
-/** Describes the answers to requests that are refused before they reach an endpoint. */
-export function describeUnserved(): ZodOpenApiResponseObject {
-  const headers: ResponseHeader[] = ['Request-Id', 'Retry-After', 'Stripe-Should-Retry']
-  return describeProblems('The request reached no endpoint', problemsAnywhere, headers)
-}
+const nameOf = (status: number): string => pascalCase(titleOf(status))
 
-/** Describes a response that is one of several problems. */
-function describeProblems(
-  summary: string,
-  types: readonly ProblemType[],
+const titleOf = (status: number): string => STATUS_CODES[status] ?? String(status)
+
+function describeProblem(
+  description: string,
   headers: readonly ResponseHeader[],
+  shown: ProblemType = 'overloaded',
 ): ZodOpenApiResponseObject {
-  const names = types.map((type) => `\`${type}\``).join(', ')
   return {
-    description: `${summary}: ${names}.`,
-    headers: headerRefs(headers),
+    description,
+    ...(headers.length === 0 ? {} : { headers: headerRefs(headers) }),
     content: {
-      'application/problem+json': { schema: oneOfProblems(types) },
+      'application/problem+json': { schema: problemSchema, example: exampleProblem(shown) },
       'application/json': { schema: errorOfFlavor },
     },
   }
 }
 
 /** A service has one flavor. */
-const errorOfFlavor = z.union([stripeErrorSchema, acpErrorSchema])
+const errorOfFlavor = z.union([stripeErrorSchema, acpErrorSchema]).meta({ id: 'ErrorOfFlavor' })
 
-const unions = new Map<string, z.ZodType>()
+/** Any answer can have them. They are described once, with the response for any other status. */
+const GENERAL_HEADERS: readonly ResponseHeader[] = ['Request-Id', 'Stripe-Should-Retry']
 
-/** Returns the same schema object for the same types, so that equal responses compare as equal. */
-function oneOfProblems(types: readonly ProblemType[]): z.ZodType {
-  const schemas = types.map(problemSchema)
-  const [first] = schemas
-  if (first === undefined) throw new Error('a response without problems')
-  if (schemas.length === 1) return first
-  const key = types.join(' ')
-  const union = unions.get(key) ?? z.union(schemas).meta({ override: toOneOf })
-  unions.set(key, union)
-  return union
-}
+/** On answers to requests with an API key. */
+const LIMIT_HEADERS: readonly ResponseHeader[] = ['RateLimit', 'RateLimit-Policy']
 
-/** Problems exclude each other, because each has a different `type`. */
-function toOneOf({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
-  jsonSchema['oneOf'] = jsonSchema['anyOf']
-  delete jsonSchema['anyOf']
-}
-
-function usualHeaders(access: Access, { keyed }: Contract): ResponseHeader[] {
-  return [
-    'Request-Id',
-    ...(access === 'tenant' ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
-    'Stripe-Should-Retry',
-    ...(keyed === undefined ? [] : (['Link'] as const)),
-  ]
-}
-
-function keyHeaders({ keyed }: Contract): ResponseHeader[] {
-  if (keyed === undefined) return []
-  return [
-    'Idempotency-Key',
-    'Idempotency-Key-Expires',
-    'Idempotency-Key-Expired',
-    'Idempotency-Earlier-Resource',
-    'Idempotent-Replayed',
-    'Repeatability-Result',
-    'Preference-Applied',
-  ]
-}
-
-/** Every answer to a keyed request links the idempotency policy. */
-function policyHeaders({ keyed }: Contract): ResponseHeader[] {
-  return keyed === undefined ? [] : ['Link']
-}
+const KEY_HEADERS: readonly ResponseHeader[] = [
+  'Link',
+  'Idempotency-Key',
+  'Idempotency-Key-Expires',
+  ...EARLIER_USE_HEADERS,
+  'Idempotent-Replayed',
+  'Repeatability-Result',
+  'Preference-Applied',
+]
 
 function headerRefs(names: readonly ResponseHeader[]): Record<string, { $ref: string }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

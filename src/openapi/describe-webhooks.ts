@@ -1,22 +1,13 @@
-// Describes webhooks for OpenAPI: the request for each type of event, and the responses of a
+// Describes webhooks for OpenAPI: the request with any event, and the responses of a
 // receiver.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
-import { eventTypes } from '../domain/events/event-types.ts'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
-import {
-  disputeEventSchema,
-  endpointEventSchema,
-  exampleEvent,
-  paymentEventSchema,
-  refundEventSchema,
-} from '../http/events/schema.ts'
+import { anyEventSchema, exampleEvent } from '../http/events/schema.ts'
 import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
-import { pascalCase } from '../http/contracts/problem-schema.ts'
 
 const headers = z.object({
   'webhook-id': z.string().meta({
-    param: { id: 'WebhookId' },
     description:
       'The id of the event. It is the same for every attempt; use it to ignore repeated deliveries.',
     examples: [exampleId('evt')],
@@ -25,13 +16,11 @@ const headers = z.object({
     .string()
     .regex(/^\d+$/)
     .meta({
-      param: { id: 'WebhookTimestamp' },
       description:
         'When this attempt was signed, in Unix seconds. Refuse webhooks that were signed more than five minutes ago.',
       examples: [String(Date.parse(EXAMPLE_TIME) / 1_000)],
     }),
   'webhook-signature': z.string().meta({
-    param: { id: 'WebhookSignature' },
     description:
       'The signatures of the webhook, separated by spaces: one HMAC-SHA-256 for each valid secret of the endpoint, as Standard Webhooks specifies. Accept the webhook if one of them matches.',
     examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
@@ -51,34 +40,20 @@ const responses = {
 }
 
 export function describeWebhooks(): ZodOpenApiPathsObject {
-  return Object.fromEntries(eventTypes.map((type) => [type, { post: describeWebhook(type) }]))
-}
-
-const schemas = {
-  payment: paymentEventSchema,
-  refund: refundEventSchema,
-  dispute: disputeEventSchema,
-  webhook_endpoint: endpointEventSchema,
-}
-
-function describeWebhook(type: string) {
-  const [resource = ''] = type.split('.')
+  const schema = anyEventSchema
+  const body = { schema, example: exampleEvent }
   return {
-    operationId: `on${pascalCase(type.replaceAll(/[._]/g, '-'))}`,
-    tags: ['Webhooks'],
-    summary: type,
-    description: `Sent when the event \`${type}\` happens to a ${resource.replace('_', ' ')}.`,
-    security: [],
-    requestParams: { header: headers },
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: schemas[resource as keyof typeof schemas],
-          example: exampleEvent(type),
-        },
+    event: {
+      post: {
+        operationId: 'onEvent',
+        tags: ['Webhooks'],
+        summary: 'An event',
+        description: 'Sent when an event happens of a type that the endpoint has chosen.',
+        security: [],
+        requestParams: { header: headers },
+        requestBody: { required: true, content: { 'application/json': body } },
+        responses,
       },
     },
-    responses,
   }
 }

@@ -1,26 +1,44 @@
-// Builds the OpenAPI document from the table of routes, the contract of each route, and the schemas
-// that validate requests. No part of the document is written by hand.
+// Builds the OpenAPI documents from the table of routes, the contract of each route, and the schemas
+// that validate requests: one for tenants, and one for operators. No part is written by hand.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
-import { tags } from '../http/contracts/contract.ts'
+import { operatorTags, tenantTags } from '../http/contracts/contract.ts'
 import { contractOf, contracts } from './contracts.ts'
+import { eventBase } from '../http/events/schema.ts'
 import { responseHeaders, type ResponseHeader } from '../http/contracts/response-headers.ts'
 import type { Endpoint } from '../http/server/route.ts'
 import { routes } from '../http/server/routes.ts'
 import { describeOperation, securitySchemes } from './describe-operation.ts'
-import { describeUnserved, UNSERVED, type SharedResponses } from './describe-responses.ts'
+import { describeProblems } from './describe-responses.ts'
 import { describeWebhooks } from './describe-webhooks.ts'
-
-type OpenapiDocument = ReturnType<typeof createDocument>
+import type { OpenapiDocument } from './openapi-document.ts'
+import { partOf } from './part-of.ts'
+import { problemGroups } from './problems-of.ts'
+import { shareParts } from './share-parts.ts'
+import { shortenSchemas } from './shorten-schemas.ts'
 
 const methods = ['get', 'post', 'delete'] as const
 
 /** Headers that are always present on the responses that have them in their description. */
-const ALWAYS: readonly ResponseHeader[] = ['Request-Id', 'WWW-Authenticate']
+const ALWAYS: readonly ResponseHeader[] = ['Request-Id']
 
-/** Markdown. The lines of a paragraph are joined, because openapi.yaml wraps them itself. */
-const description = `A payments API that never charges twice.
+const common = `**Errors.** Errors are problem details as in RFC 9457. The \`type\` of a problem is the
+path of a page that explains what happened and what to do next. \`x-problems\` lists the types that
+an operation can answer with, and groups of them from \`x-problem-groups\`. Those of the group
+\`anywhere\` can come from any path.
+
+**Headers.** Every answer has \`Request-Id\`. Answers to requests with an API key have \`RateLimit\` and
+\`RateLimit-Policy\`.
+
+**Pagination.** Lists return the newest entries first. Use \`limit\`, \`starting_after\` and
+\`ending_before\` to page through them.
+
+**Formats.** Amounts are integers in the smallest unit of the currency, such as cents. Times are in
+ISO 8601 format, in UTC. Later versions may add members to responses: ignore members that you do not
+know.`
+
+const forTenants = `A payments API that never charges twice.
 
 **Authentication.** Send your API key as a bearer token: \`Authorization: Bearer sk_...\`.
 
@@ -30,43 +48,58 @@ operation is executed at most once. A retry returns the stored response, byte fo
 is one, it returns a problem which says that the operation is still in progress or that its outcome
 is not known yet.
 
-**Errors.** Errors are problem details as in RFC 9457. The \`type\` of a problem is the path of a
-page that explains what happened and what to do next.
+${common}`
 
-**Pagination.** Lists return the newest entries first. Use \`limit\`, \`starting_after\` and
-\`ending_before\` to page through them.
+const forOperators = `For the people who run Atomic Payments: its operators' API, its console, what the
+providers call, and health checks.
 
-**Formats.** Amounts are integers in the smallest unit of the currency, such as cents. Times are in
-ISO 8601 format, in UTC. Later versions may add members to responses: ignore members that you do not
-know.`.replaceAll(/(?<!\n)\n(?!\n)/g, ' ')
+**Authentication.** Send your operator key as a bearer token: \`Authorization: Bearer adm_...\`.
 
-export function makeDocument(): OpenapiDocument {
-  const shared: SharedResponses = new Map()
-  const paths = describePaths(shared)
-  return createDocument(
+${common}`
+
+/** The documents by the names of their files. */
+export function makeDocuments(): Record<string, OpenapiDocument> {
+  const whole = makeDocument()
+  return {
+    'openapi.yaml': partOf(whole, {
+      title: 'Atomic Payments',
+      description: forTenants,
+      tags: tenantTags,
+    }),
+    'openapi-operators.yaml': partOf(whole, {
+      title: 'Atomic Payments for operators',
+      description: forOperators,
+      tags: operatorTags,
+      security: [{ operatorKey: [] }, { consoleSession: [] }],
+    }),
+  }
+}
+
+function makeDocument(): OpenapiDocument {
+  const made = createDocument(
     {
       openapi: '3.1.0',
-      info: {
-        title: 'Atomic Payments',
-        version: readVersion(),
-        description,
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
+      info: { title: '', version: readVersion(), license: { name: 'MIT', identifier: 'MIT' } },
       servers: [{ url: '/', description: 'The service that serves this document.' }],
-      tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
-      paths,
+      'x-problem-groups': problemGroups,
+      paths: describePaths(),
       webhooks: describeWebhooks(),
       components: {
         securitySchemes,
+        schemas: { EventBase: eventBase },
         headers: describeHeaders(),
-        responses: { ...Object.fromEntries(shared), [UNSERVED]: describeUnserved() },
+        responses: { ...describeProblems('tenants'), ...describeProblems('operators') },
       },
     },
-    { override: openObjects },
+    { override: adaptSchema },
   )
+  // The same object may be at several places.
+  const document = JSON.parse(JSON.stringify(made)) as OpenapiDocument
+  shareParts(document)
+  return shortenSchemas(document)
 }
 
-function describePaths(shared: SharedResponses): ZodOpenApiPathsObject {
+function describePaths(): ZodOpenApiPathsObject {
   // The contracts are in an order for readers; the routes are in the order in which they are
   // matched.
   const order = Object.keys(contracts)
@@ -81,7 +114,7 @@ function describePaths(shared: SharedResponses): ZodOpenApiPathsObject {
   for (const { method, path, endpoint } of endpoints.toSorted((a, b) => place(a) - place(b))) {
     const contract = contractOf(method.toUpperCase(), path)
     const item = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
-    item[method] = describeOperation(method, endpoint, contract, shared)
+    item[method] = describeOperation(method, endpoint, contract)
   }
   return paths
 }
@@ -103,8 +136,11 @@ function describeHeaders() {
   return Object.fromEntries(headers) as Record<string, Record<string, unknown>>
 }
 
-/** Allows unknown members in responses, which later versions may add, but not in requests. */
-function openObjects({
+/**
+ * Allows unknown members in responses, which later versions may add, but not in requests. States no
+ * defaults: openapi-typescript would require every member that has one.
+ */
+function adaptSchema({
   jsonSchema,
   zodSchema,
   io,
@@ -117,6 +153,7 @@ function openObjects({
   if (io === 'output' && def.type === 'object' && def.catchall === undefined) {
     delete jsonSchema['additionalProperties']
   }
+  if (def.type === 'default') delete jsonSchema['default']
 }
 
 function readVersion(): string {

@@ -4,24 +4,22 @@ import { problems, type ProblemType } from '../domain/problems/problems.ts'
 import type { Contract } from '../http/contracts/contract.ts'
 import type { Endpoint } from '../http/server/route.ts'
 
-export type Access = Endpoint['access']
+type Access = Endpoint['access']
 
-/**
- * Problems of requests that are refused before they reach an endpoint; they can occur with every
- * path.
- */
-export const problemsAnywhere: readonly ProblemType[] = [
-  'malformed-request',
-  'route-not-found',
-  'method-not-allowed',
-  'request-timeout',
-  'expectation-failed',
-  'headers-too-large',
-  'overloaded',
-  'internal-error',
-]
-
-const accessProblems: Record<Access, readonly ProblemType[]> = {
+/** Problems that many endpoints have, by the name under which `x-problems` lists them. */
+export const problemGroups = {
+  /** Of requests that are refused before they reach an endpoint: they can occur with every path. */
+  anywhere: [
+    'malformed-request',
+    'route-not-found',
+    'method-not-allowed',
+    'request-timeout',
+    'expectation-failed',
+    'headers-too-large',
+    'overloaded',
+    'internal-error',
+  ],
+  /** Of requests with the API key of a tenant. */
   tenant: [
     'api-key-missing',
     'api-key-invalid',
@@ -31,70 +29,62 @@ const accessProblems: Record<Access, readonly ProblemType[]> = {
     'too-many-concurrent-requests',
     'store-unavailable',
   ],
-  admin: [
-    'operator-key-invalid',
-    'too-many-invalid-keys',
-    'session-ended',
-    'route-not-found',
-    'store-unavailable',
+  /** Of requests with the key or the session of an operator. */
+  operator: ['operator-key-invalid', 'too-many-invalid-keys', 'session-ended', 'store-unavailable'],
+  /** Of requests with a session of the console. */
+  session: ['session-ended', 'store-unavailable'],
+  /** Of operators' requests that change something. */
+  change: ['operator-role-insufficient', 'csrf-token-invalid'],
+  /** Of requests with a body. */
+  body: [
+    'malformed-json',
+    'duplicate-member',
+    'nesting-too-deep',
+    'forbidden-character',
+    'body-too-large',
+    'unsupported-content-type',
+    'unsupported-content-encoding',
+    'unknown-field',
+    'invalid-field',
+    'card-number-refused',
+    'secret-refused',
   ],
-  session: ['session-ended', 'route-not-found', 'store-unavailable'],
-  console: ['route-not-found'],
-  open: [],
-}
+  /** Of requests with an idempotency key. */
+  key: [
+    'idempotency-key-missing',
+    'idempotency-key-empty',
+    'idempotency-key-too-short',
+    'idempotency-key-too-long',
+    'idempotency-key-malformed',
+    'idempotency-key-repeated',
+    'repeatability-request-id-malformed',
+    'repeatability-first-sent-missing',
+    'repeatability-first-sent-malformed',
+    'repeatability-first-sent-in-future',
+    'repeatability-first-sent-too-old',
+    'repeatability-keys-differ',
+    'repeatability-client-id-unsupported',
+    'request-timestamp-missing',
+    'request-timestamp-invalid',
+    'request-too-old',
+    'idempotency-key-reused',
+    'idempotency-key-expired',
+    'too-many-stored-keys',
+    'response-dropped',
+    'operation-canceled',
+  ],
+  /** Of operations that call the provider. */
+  provider: [
+    'operation-in-progress',
+    'outcome-unknown',
+    'operation-timed-out',
+    'invalid-state',
+    'too-many-active-keys',
+    'provider-unavailable',
+  ],
+} as const satisfies Record<string, readonly ProblemType[]>
 
-/** Problems of requests that change something. */
-const changeProblems: Partial<Record<Access, readonly ProblemType[]>> = {
-  admin: ['operator-role-insufficient', 'csrf-token-invalid'],
-  session: ['csrf-token-invalid'],
-}
-
-const bodyProblems: readonly ProblemType[] = [
-  'malformed-json',
-  'duplicate-member',
-  'nesting-too-deep',
-  'forbidden-character',
-  'body-too-large',
-  'unsupported-content-type',
-  'unsupported-content-encoding',
-  'unknown-field',
-  'invalid-field',
-  'card-number-refused',
-]
-
-const keyProblems: readonly ProblemType[] = [
-  'idempotency-key-missing',
-  'idempotency-key-empty',
-  'idempotency-key-too-short',
-  'idempotency-key-too-long',
-  'idempotency-key-malformed',
-  'idempotency-key-repeated',
-  'repeatability-request-id-malformed',
-  'repeatability-first-sent-missing',
-  'repeatability-first-sent-malformed',
-  'repeatability-first-sent-in-future',
-  'repeatability-first-sent-too-old',
-  'repeatability-keys-differ',
-  'repeatability-client-id-unsupported',
-  'request-timestamp-missing',
-  'request-timestamp-invalid',
-  'request-too-old',
-  'idempotency-key-reused',
-  'idempotency-key-expired',
-  'too-many-stored-keys',
-  'response-dropped',
-  'operation-canceled',
-]
-
-/** Problems of operations that call the provider. */
-const foreignProblems: readonly ProblemType[] = [
-  'operation-in-progress',
-  'outcome-unknown',
-  'operation-timed-out',
-  'invalid-state',
-  'too-many-active-keys',
-  'provider-unavailable',
-]
+type ProblemGroup = keyof typeof problemGroups
 
 /** Health checks are not limited, so they are never answered with `overloaded`. */
 const PROBES = ['getHealth', 'getReadiness']
@@ -106,26 +96,43 @@ export interface ContractedEndpoint {
   readonly contract: Contract
 }
 
+/** Every problem of an endpoint. */
 export function problemsOf(endpoint: ContractedEndpoint): ReadonlySet<ProblemType> {
-  const own = ownProblemsOf(endpoint)
-  const statuses = new Set<number>(own.map((type) => problems[type].status))
-  // A response for a status replaces the default response, so it must list these problems, too.
-  const general = problemsAnywhere.filter((type) => statuses.has(problems[type].status))
-  return new Set([...own, ...general])
+  const { operationId } = endpoint.contract
+  const own = problemNamesOf(endpoint).flatMap((name) =>
+    isGroup(name) ? problemGroups[name] : name,
+  )
+  const all = PROBES.includes(operationId) ? own : [...own, ...ALWAYS]
+  const statuses = new Set<number>([400, ...all.map((type) => problems[type].status)])
+  // A response for a status replaces the default response.
+  const general = problemGroups.anywhere.filter((type) => statuses.has(problems[type].status))
+  return new Set([...all, ...general])
 }
 
-function ownProblemsOf({ access, isRead, contract }: ContractedEndpoint): ProblemType[] {
-  const { keyed, body, path, isList, refusesQuery, operationId, problems: others = [] } = contract
-  const isProbe = PROBES.includes(operationId)
-  return [
-    ...accessProblems[access],
-    ...(isRead ? [] : (changeProblems[access] ?? [])),
-    ...(keyed === undefined ? [] : keyProblems),
-    ...(keyed === 'foreign' ? foreignProblems : []),
-    ...(body === undefined || access === 'open' ? [] : bodyProblems),
-    ...(path === undefined ? [] : (['resource-not-found', 'route-not-found'] as const)),
+const ALWAYS = ['overloaded', 'internal-error'] as const
+
+const isGroup = (name: ProblemType | ProblemGroup): name is ProblemGroup =>
+  Object.hasOwn(problemGroups, name)
+
+/** The problems of an endpoint as `x-problems` lists them, without those that are anywhere. */
+export function problemNamesOf(endpoint: ContractedEndpoint): (ProblemType | ProblemGroup)[] {
+  const { access, isRead, contract } = endpoint
+  const { keyed, body, path, isList, refusesQuery, problems: others = [] } = contract
+  const names = [
+    ...groupsOf(access, isRead),
+    ...(keyed === undefined ? [] : (['key'] as const)),
+    ...(keyed === 'foreign' ? (['provider'] as const) : []),
+    ...(body === undefined || access === 'open' ? [] : (['body'] as const)),
+    ...(path === undefined ? [] : (['resource-not-found'] as const)),
     ...(isList === true || refusesQuery === true ? (['invalid-query'] as const) : []),
     ...others,
-    ...(isProbe ? [] : (['overloaded', 'internal-error'] as const)),
   ]
+  return names
+}
+
+function groupsOf(access: Access, isRead: boolean): (ProblemType | ProblemGroup)[] {
+  if (access === 'tenant') return ['tenant']
+  if (access === 'admin') return isRead ? ['operator'] : ['operator', 'change']
+  if (access === 'session') return isRead ? ['session'] : ['session', 'csrf-token-invalid']
+  return []
 }

@@ -67,14 +67,18 @@ function canceledBeforeCall(
     : withStatus(payment, statusBefore(payment, startsFrom))
 }
 
-/** The marks of an operation that leaves the status of its resource as it is. */
+/**
+ * The marks of an operation that leaves the status of its resource as it is. It does not take its
+ * payment, so it can start from each status: `paymentEndpoint` reads which from `startsFrom`.
+ */
 export const keepsStatus = {
+  changesStatus: false,
   markUnknown: keep,
   markFailed: keep,
   markCanceled: keep,
   markResumed: keep,
   markReopened: keep,
-} satisfies Partial<OperationResource<unknown>>
+} as const satisfies Partial<OperationResource<unknown>> & { changesStatus: false }
 
 function keep(): Promise<void> {
   return Promise.resolve()

@@ -10,8 +10,11 @@ import {
   type Payment,
 } from '../domain/payments/payment.ts'
 import { failureTypeOf } from '../domain/payments/failure-type.ts'
-import type { ProblemType } from '../domain/problems/problems.ts'
-import { resourceResponse, type Refusal } from '../domain/operations/stored-response.ts'
+import {
+  resourceResponse,
+  type Refusal,
+  type StoredProblem,
+} from '../domain/operations/stored-response.ts'
 import { finish, type Step } from '../engine/define-operation.ts'
 
 /** Finishes with the payment as it is after the writes. */
@@ -50,7 +53,7 @@ export function finishWithRefusedHold(
   return finish(refusal(after, failure, type), { payment: after })
 }
 
-function refusal(payment: Payment, failure: Failure, type: ProblemType): Refusal {
+function refusal(payment: Payment, failure: Failure, type: StoredProblem): Refusal {
   const error = { ...stripeError(failure), type: failureTypeOf(failure) }
   const extensions = { payment: presentPayment(payment), error }
   return { type, detail: failure.message, extensions }

@@ -2,6 +2,7 @@
 import type { Done, NotExecuted, Outcome, Unknown } from '../domain/operations/outcome.ts'
 import type { Payment } from '../domain/payments/payment.ts'
 import { fitText } from './provider-text.ts'
+import type { CallTimeoutError } from './time-limit.ts'
 
 /** Describes a call for the timeline. Contains no secrets. */
 export type CallDescription = Readonly<Record<string, unknown>>
@@ -12,6 +13,13 @@ export function unknown(
   reason: string,
 ): Unknown {
   return { outcome: 'unknown', reason: fitText(reason), asked, answered }
+}
+
+/** A call that did not end in time. */
+export function timedOut(error: CallTimeoutError, asked: CallDescription): NotExecuted | Unknown {
+  const answered = { error: 'timeout' }
+  if (!error.neverSent) return unknown(asked, answered, error.message)
+  return { outcome: 'not_executed', reason: error.message, asked, answered }
 }
 
 /** A call that was not made. */

@@ -53,7 +53,7 @@ export const UNDECLARED: Capabilities = {
   everyCurrency: false,
   refundsMayFail: true,
   authentication: false,
-  amounts: { chargeMinimaMinor: new Map(), steps: new Map() },
+  amounts: { currencies: null, chargeMinimaMinor: new Map(), steps: new Map() },
 }
 
 interface KeySettings {

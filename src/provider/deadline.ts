@@ -3,35 +3,35 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Agent } from 'node:http'
 import type { Socket } from 'node:net'
+import { NotConnectedError, TooLateError } from './never-sent.ts'
 
-/** By `performance.now()`. */
-const deadlines = new AsyncLocalStorage<number>()
+/** What a call may still send, and whether it has sent anything. */
+export interface Sending {
+  /** By `performance.now()`. */
+  deadlineMs: number
+  /** `connected`: there was a connection for one of its requests, so that may have been sent. */
+  state?: 'connecting' | 'connected'
+}
+
+const sendings = new AsyncLocalStorage<Sending>()
 
 /** For so long after the deadline, so that the call ends first, by its own time limit. */
 const LINGER_MS = 1_000
 
-/** Nothing was sent, because the deadline had passed. */
-export class TooLateError extends Error {
-  override name = 'TooLateError'
-
-  constructor() {
-    super('the time to send the request had passed')
-  }
-}
-
 /** Makes a call whose requests are sent before the deadline, or not at all. */
-export function before<Value>(deadlineMs: number, call: () => Value): Value {
-  return deadlines.run(deadlineMs, call)
+export function before<Value>(sending: Sending, call: () => Value): Value {
+  return sendings.run(sending, call)
 }
 
 /** @throws TooLateError */
-export function refuseLateRequest(deadlineMs = deadlines.getStore()): void {
-  if (deadlineMs !== undefined && performance.now() >= deadlineMs) throw new TooLateError()
+export function refuseLateRequest(sending = sendings.getStore()): void {
+  if (sending && performance.now() >= sending.deadlineMs) throw new TooLateError()
 }
 
 /**
  * Keeps the requests of an agent back until their connection is there, and looks at the clock then.
- * By default Node buffers a request, and sends it by itself once it is connected.
+ * By default Node buffers a request, and sends it by itself once it is connected. A failure before
+ * that is a NotConnectedError.
  *
  * @param ready the event of a connection on which a request can be sent.
  */
@@ -41,19 +41,24 @@ export function connectBeforeSending<Connecting extends Agent>(
 ): Connecting {
   const connect = agent.createConnection.bind(agent)
   agent.createConnection = (options, callback) => {
-    const deadlineMs = deadlines.getStore()
+    const sending = sendings.getStore()
+    if (sending) sending.state ??= 'connecting'
     const socket = connect(options) as Socket
     const fail = (error: Error) => callback?.(error, undefined as never)
+    const failToConnect = (error: Error) =>
+      fail(error instanceof TooLateError ? error : new NotConnectedError(error))
     const giveUp = () => socket.destroy(new TooLateError())
-    if (deadlineMs !== undefined) {
+    if (sending !== undefined) {
+      const { deadlineMs } = sending
       socket.setTimeout(Math.max(0, deadlineMs - performance.now()) + LINGER_MS, giveUp)
     }
-    socket.once('error', fail)
+    socket.once('error', failToConnect)
     socket.once(ready, () => {
-      socket.off('error', fail)
+      socket.off('error', failToConnect)
       socket.setTimeout(0, giveUp)
       try {
-        refuseLateRequest(deadlineMs)
+        refuseLateRequest(sending)
+        if (sending) sending.state = 'connected'
         callback?.(null, socket)
       } catch (error) {
         socket.destroy()
@@ -61,6 +66,12 @@ export function connectBeforeSending<Connecting extends Agent>(
       }
     })
     return undefined
+  }
+  const reuse = agent.reuseSocket.bind(agent)
+  agent.reuseSocket = (socket, request) => {
+    const sending = sendings.getStore()
+    if (sending) sending.state = 'connected'
+    reuse(socket, request)
   }
   return agent
 }

@@ -2,47 +2,40 @@
 // provider did not execute it.
 
 /**
- * Codes that mean that no connection was made, so no byte of the request was sent. This holds only
- * if a system call of CONNECTING failed: an established connection can fail with the same codes.
+ * No connection was made on which the request could be sent: no name, no route, a refusal, or a TLS
+ * handshake that failed. `connectBeforeSending` throws it, which sends nothing before. An established
+ * connection can fail with the same codes, so a code proves nothing.
  */
-const NOT_CONNECTED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-])
+export class NotConnectedError extends Error {
+  override name = 'NotConnectedError'
+  /** The code of the failure. Other packages write it. */
+  code: string | undefined
 
-/** The system calls that establish a connection. */
-const CONNECTING = new Set(['getaddrinfo', 'connect'])
+  constructor(cause: Error) {
+    const code = failureCode(cause)
+    // Of several addresses, the combined error has no message.
+    super(cause.message || `no connection: ${code}`, { cause })
+    this.code = code
+  }
+}
 
-/** The server did not prove its identity, so the connection was closed before the request. */
-const NOT_TRUSTED = new Set([
-  'CERT_HAS_EXPIRED',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-])
+/** The deadline had passed: the lease had ended, or the time limit of the call. */
+export class TooLateError extends Error {
+  override name = 'TooLateError'
+  readonly code = 'timeout'
 
-/** Whether the request was never sent. Node combines the errors of several addresses into one. */
+  constructor() {
+    super('the time to send the request had passed')
+  }
+}
+
+/** Whether the request was never sent. */
 export function neverSent(failure: unknown): boolean {
-  const bundled = memberOf(failure, 'errors')
-  if (Array.isArray(bundled)) return bundled.every(neverSent)
-  const code = failureCode(failure) ?? ''
-  return NOT_TRUSTED.has(code) || (NOT_CONNECTED.has(code) && CONNECTING.has(syscallOf(failure)))
+  return failure instanceof NotConnectedError || failure instanceof TooLateError
 }
 
 /** The code of the failure, such as ECONNREFUSED. */
 export function failureCode(failure: unknown): string | undefined {
-  const code = memberOf(failure, 'code')
+  const code = (failure as Record<string, unknown> | null | undefined)?.['code']
   return typeof code === 'string' ? code : undefined
-}
-
-function syscallOf(failure: unknown): string {
-  const syscall = memberOf(failure, 'syscall')
-  return typeof syscall === 'string' ? syscall : ''
-}
-
-function memberOf(failure: unknown, name: string): unknown {
-  return (failure as Record<string, unknown> | null | undefined)?.[name]
 }

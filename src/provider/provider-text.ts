@@ -1,16 +1,18 @@
 // Makes text from a provider safe to store and show. Postgres refuses some characters, and a card
 // number in a provider's error message must not reach a table. Stripe's refusal of a payment method
 // names the customer that owns it, which may belong to another tenant.
+import { containsSecret } from '../domain/own-secrets.ts'
 import { containsCardNumber } from '../domain/payments/card-number.ts'
 
 const LENGTH_MAX = 500
 
 const CUSTOMER_ID = /\bcus_\w+/g
 
-/** The text without NUL, lone surrogates, card numbers or ids of customers, cut to 500 characters. */
+/** The text without NUL, lone surrogates, card numbers, secrets or ids of customers, cut to 500 characters. */
 export function fitText(text: string): string {
   const named = text.toWellFormed().replaceAll('\u0000', '\uFFFD')
   const fit = named.replaceAll(CUSTOMER_ID, 'cus_***').slice(0, LENGTH_MAX).toWellFormed()
+  if (containsSecret(fit, [])) return '[a secret was removed]'
   return containsCardNumber(fit) ? '[a card number was removed]' : fit
 }
 

@@ -1,12 +1,16 @@
 // The time limit of a whole call to a provider.
-import { before } from './deadline.ts'
+import { before, type Sending } from './deadline.ts'
 
-/** The time limit has passed. It is not known whether the call was executed. */
+/** The time limit has passed. Unless it was never sent, the call may have been executed. */
 export class CallTimeoutError extends Error {
   override name = 'CallTimeoutError'
 
-  constructor(timeoutMs: number) {
-    super(`no answer in ${timeoutMs} ms`)
+  /** Whether no connection was there in time, so that nothing was sent. */
+  readonly neverSent: boolean
+
+  constructor(timeoutMs: number, neverSent: boolean) {
+    super(`no ${neverSent ? 'connection' : 'answer'} in ${timeoutMs} ms`)
+    this.neverSent = neverSent
   }
 }
 
@@ -27,13 +31,17 @@ export async function withinTimeLimit<Value>(
   { timeoutMs, sendBeforeMs = Number.POSITIVE_INFINITY }: TimeLimits,
   call: () => Promise<Value>,
 ): Promise<Value> {
-  const deadlineMs = Math.min(performance.now() + timeoutMs, sendBeforeMs)
+  const sending: Sending = { deadlineMs: Math.min(performance.now() + timeoutMs, sendBeforeMs) }
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CallTimeoutError(timeoutMs)), timeoutMs)
+    timer = setTimeout(() => {
+      // A timer can be early: what was not sent yet must not be sent now.
+      sending.deadlineMs = Number.NEGATIVE_INFINITY
+      reject(new CallTimeoutError(timeoutMs, sending.state === 'connecting'))
+    }, timeoutMs)
   })
   try {
-    return await Promise.race([timeout, before(deadlineMs, call)])
+    return await Promise.race([timeout, before(sending, call)])
   } finally {
     clearTimeout(timer)
   }

@@ -1,5 +1,6 @@
-// Posts the provider's fees to the ledger. The provider's balance is the only place that tells them,
-// and a reconciliation is what reads it: see docs/decisions/0036-reconciliation-posts-fees.md.
+// Posts the provider's fees to the ledger. Only the provider's balance tells them, which a
+// reconciliation reads: the answer to a capture has no fee, and even the movement of an asynchronous
+// capture can be missing for an hour.
 import { insertProviderFeesIfNew, type NewProviderFee } from '../db/ledger/provider-fees.ts'
 import type { LedgerMovement } from '../db/ledger/ledger-movements.ts'
 import { postingOfProviderFee } from '../domain/ledger/ledger.ts'

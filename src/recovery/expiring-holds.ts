@@ -1,5 +1,6 @@
 // Watches uncaptured holds: announces their end to the tenants in time. After their end it makes a
-// worker look at the provider, in case the provider's events are lost. It calls no provider itself.
+// worker look at the provider, in case the provider's events are lost. It calls no provider itself,
+// and ends no payment by the time alone: the provider may have captured the hold, or extended it.
 import type { Config } from '../config.ts'
 import { announceIfExpiring, lookIfExpired } from '../db/payments/expiring-payments.ts'
 import { AUTHORIZATION_EXPIRING } from '../domain/events/event-types.ts'

@@ -123,7 +123,8 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
   const { log, clock } = engine
   const startedAt = clock.now()
   const outcome = await look(engine, check, trace)
-  const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt }
+  const endedAt = clock.now()
+  const run: PhaseRun = { phase: check.recoveryPoint, reached: null, outcome, startedAt, endedAt }
   if (outcome === undefined || isFinalOutcome(outcome))
     return await recordFound(engine, check, outcome, run)
   if (isPostponed(engine, check, outcome)) {
@@ -132,8 +133,7 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
   }
   const absence = absenceOf(engine, check, outcome)
   if (absence !== undefined) {
-    const isTaken = outcome.outcome === 'unknown'
-    const record = (tx: Transaction) => recordVerdict(tx, check, outcome, isTaken)
+    const record = (tx: Transaction) => recordVerdict(tx, check, outcome, absence)
     const options = { ...absence, runs: [run], record }
     return (await markAbsent(engine, check, absence.reason, options)) ? 'absent' : 'unclear'
   }

@@ -9,27 +9,31 @@ import {
 import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
 import { SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'
+import { effectOf } from '../domain/operations/doubt-sentences.ts'
 import { describeShown, judgeClaim, type Claimed } from '../domain/operations/verdict.ts'
 import { showId } from '../domain/resource-id.ts'
+import type { Absence } from './absence.ts'
 
 /**
  * Does nothing for a check without a claim.
  *
  * @param outcome what the look-up found.
- * @param isTaken whether the claim is acted on although no look-up was answered.
+ * @param absence set when the call counts as not executed.
  */
 export async function recordVerdict(
   tx: Transaction,
   check: Pick<DueCheck, 'tenantId' | 'id' | 'evidence'>,
   outcome: Outcome<unknown> | undefined,
-  isTaken = false,
+  absence?: Pick<Absence, 'keepsDoubt'>,
 ): Promise<void> {
   const { evidence } = check
   if (evidence === null) return
   await dropEvidenceIfSame(tx, check, evidence)
   // A process of an older version wrote no claim that the verdict could name.
   if (evidence.claim === undefined) return
-  const verdict = judgeClaim(claimedBy(evidence), outcome)
+  const claimed = claimedBy(evidence)
+  const verdict = judgeClaim(claimed, outcome)
+  const isActedOnUnseen = absence !== undefined && outcome?.outcome === 'unknown'
   await appendAdminAction(tx, {
     actor: SERVICE_ACTOR,
     action: VERDICT,
@@ -38,8 +42,14 @@ export async function recordVerdict(
       claim: evidence.claim,
       claimed_by: evidence.by,
       verdict,
-      taken: isTaken || verdict === 'verified',
+      taken: isActedOnUnseen || verdict === 'verified',
       shown: describeShown(outcome),
+      effect: effectOf({
+        outcome: claimed === 'did_not_happen' ? claimed : 'happened',
+        verdict,
+        found: outcome,
+        absence,
+      }),
       found: outcome?.answered ?? null,
     },
   })

@@ -5,7 +5,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '../http/server/app.ts'
 import { readConfig, type Config } from '../config.ts'
-import { isStoreUnavailable } from '../db/connection/store-errors.ts'
+import { isStoreUnavailable, isUndefinedTable } from '../db/connection/store-errors.ts'
 import { startReporting } from '../db/operators/process-reporter.ts'
 import { requireSafeDatabase } from '../db/operators/safe-database.ts'
 import { createApiServer } from '../http/limits/api-server.ts'
@@ -35,7 +35,7 @@ await runProcess('api', async () => {
   const circuits = apiCircuits()
   const stopping = new AbortController()
   const observe = apiObserver(metrics, circuits)
-  const parts = { ...wireApi(config, log, observe), stopping: stopping.signal }
+  const parts = { ...(await wireApi(config, log, observe)), stopping: stopping.signal }
   const metricsServer = await serveMetrics(metrics, USUAL_METRICS_PORT, config, log)
   const server = createApiServer(createApp(parts), parts)
   await checkDatabase(config, parts)
@@ -81,17 +81,17 @@ await runProcess('api', async () => {
 const CHECK_AGAIN_MS = 1_000
 
 /**
- * Ends the start when the database cannot keep the guarantees. While it cannot be reached, the
- * process starts, is not ready, and ends when the check fails later.
+ * Ends the start when the database cannot keep the guarantees. While it cannot be reached, or is not
+ * migrated, the process starts, is not ready, and ends when the check fails later.
  */
 async function checkDatabase(
   config: Config,
-  parts: Pick<ReturnType<typeof wireApi>, 'store' | 'log'>,
+  parts: Pick<Awaited<ReturnType<typeof wireApi>>, 'store' | 'log'>,
 ): Promise<void> {
   try {
     await requireSafeDatabase(config, parts.store)
   } catch (error) {
-    if (!isStoreUnavailable(error)) throw error
+    if (!isStoreUnavailable(error) && !isUndefinedTable(error)) throw error
     parts.log.warn({ err: error }, 'not ready: the database cannot be checked')
     const again = () => runProcess('api', () => checkDatabase(config, parts))
     setTimeout(() => void again(), CHECK_AGAIN_MS).unref()

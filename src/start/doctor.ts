@@ -1,10 +1,11 @@
 // `npm run doctor`: checks a deployment with the settings of its processes, and says what to do. It
 // changes nothing.
 import { parseArgs } from 'node:util'
-import { ConfigError, readConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { failure, type Check } from '../domain/deployment/check.ts'
 import { checkDatabase } from './doctor/database.ts'
 import { checkProviders, checkSecrets } from './doctor/provider.ts'
+import { readConfigBesideStack } from './stack-settings.ts'
 
 const HELP = `Usage: npm run doctor -- [--json]
 
@@ -18,6 +19,9 @@ It changes nothing.
 Exit code: 0 no failure, 1 a failure, 2 usage error. A start of the API or of a
 worker refuses a database with a failure.
 `
+
+const NO_DATABASE =
+  'Set it: see docs/configuration.md. Or run "npm start" with the same DATA_DIR at the same time.'
 
 const FAILED = 1
 const USAGE_ERROR = 2
@@ -50,11 +54,11 @@ function readOptions(args: readonly string[]) {
 
 async function runChecks(): Promise<Check[]> {
   try {
-    const config = readConfig()
+    const config = await readConfigBesideStack()
     const { DATABASE_URL: url } = config
     const database =
       url === undefined
-        ? [failure('database', 'DATABASE_URL is not set', 'Set it: see docs/configuration.md.')]
+        ? [failure('database', 'DATABASE_URL is not set', NO_DATABASE)]
         : await checkDatabase(config, url)
     return [...database, ...(await checkProviders(config)), ...checkSecrets(config)]
   } catch (error) {

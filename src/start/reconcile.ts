@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { SingleBar } from 'cli-progress'
 import { z } from 'zod'
-import { ConfigError, readConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import type { Finding } from '../db/reconciliation/findings.ts'
 import { BY_COMMAND, insertRun } from '../db/reconciliation/reconciliation-runs.ts'
 import { createLog } from '../log.ts'
@@ -12,7 +12,9 @@ import { carryOutRun } from '../reconciliation/carry-out-run.ts'
 import { stages, type ComparisonWatcher, type Counts } from '../reconciliation/comparison.ts'
 import { showFindings } from '../reconciliation/show-findings.ts'
 import { windowOf } from '../reconciliation/window.ts'
+import { requireStoredKeys } from '../db/encryption/seals.ts'
 import { wireEngine, wireWorkerBase } from '../wiring.ts'
+import { readConfigBesideStack } from './stack-settings.ts'
 
 const HELP = `Usage: npm run reconcile -- [--from <time>] [--to <time>]
 
@@ -58,10 +60,11 @@ async function reconcile(args: readonly string[]): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  const config = readConfig()
+  const config = await readConfigBesideStack()
   // No log lines on the terminal: it shows the progress and the report.
-  const engine = wireEngine(config, wireWorkerBase(config, createLog('reconcile', 'silent')))
+  const engine = await wireEngine(config, wireWorkerBase(config, createLog('reconcile', 'silent')))
   try {
+    if (config.ENCRYPTION_KEYS) await requireStoredKeys(engine.store.sql, config.ENCRYPTION_KEYS)
     return await compareAll(engine, window)
   } finally {
     await engine.store.close()

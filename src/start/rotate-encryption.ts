@@ -14,6 +14,12 @@ import {
   type RotationCursor,
   type StoredColumn,
 } from '../db/encryption/rotation.ts'
+import {
+  forgetOtherSeals,
+  readNeededKeys,
+  refuseUnopened,
+  sealKeys,
+} from '../db/encryption/seals.ts'
 import { requireDatabaseUrl, wireEncryption } from '../wiring.ts'
 
 const HELP = `Usage: npm run rotate-encryption -- [--check]
@@ -64,11 +70,19 @@ async function main(args: readonly string[]): Promise<number> {
     poolSize: 1,
     timeoutMs: config.STORE_TIMEOUT_MS,
   })
-  const first = config.ENCRYPTION_KEYS?.first?.name
+  const keys = config.ENCRYPTION_KEYS ?? { first: undefined, keys: [] }
+  const first = keys.first?.name
   try {
     const signal = untilInterrupted()
-    if (!check) await rotate(store.sql, signal)
-    return await report(store.sql, first, signal)
+    const needed = await readNeededKeys(store.sql, keys)
+    // Values of a missing key are counted. Those of another key of the same name cannot be told apart.
+    refuseUnopened(needed.filter(({ state }) => state === 'differs'))
+    if (check) return await report(store.sql, first, signal)
+    if (first !== undefined) await sealKeys(store.sql, keys, [first])
+    await rotate(store.sql, signal)
+    const exitCode = await report(store.sql, first, signal)
+    if (exitCode !== SOMETHING_LEFT) await forgetOtherSeals(store.sql, first)
+    return exitCode
   } finally {
     await store.close()
   }

@@ -17,8 +17,12 @@ import {
 import { findDelivery } from '../db/webhooks/webhook-deliveries.ts'
 import { FIRST_PAUSE_SECONDS } from '../domain/webhooks/endpoint-circuit.ts'
 import { presentEvent, showEventId } from '../domain/events/event.ts'
-import { judgeReply, retryDelaySeconds } from '../domain/webhooks/webhook-delivery.ts'
-import type { SendWebhook } from './send-webhook.ts'
+import {
+  judgeReply,
+  readRetryAfter,
+  retryDelaySeconds,
+} from '../domain/webhooks/webhook-delivery.ts'
+import type { SendWebhook, SentReply } from './send-webhook.ts'
 import { signatureHeaders } from './sign-webhook.ts'
 
 /** The parts of the service that deliveries need. */
@@ -86,15 +90,22 @@ async function admits(
   return await claimTestIfHalfOpen(store.sql, job, endpointId, longestAttemptMs / 1_000)
 }
 
-async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAttempt> {
+async function makeAttempt(
+  parts: WebhookParts,
+  due: DueDelivery,
+): Promise<NewAttempt & Pick<SentReply, 'because'>> {
   const { clock, send, settings } = parts
   const startedAt = clock.now()
   const startedMs = clock.monotonicMs()
-  const reply = await send(requestOf(due, startedAt))
-  const latencyMs = Math.round(clock.monotonicMs() - startedMs)
+  const { retryAfter, because, ...reply } = await send(requestOf(due, startedAt))
+  // How long a look-up takes would tell an internal name from one that does not exist.
+  const latencyMs = because === undefined ? Math.round(clock.monotonicMs() - startedMs) : 0
   const verdict = judgeReply(reply)
+  const askedSeconds = retryAfter && readRetryAfter(retryAfter, clock.now())
   const retryInSeconds =
-    verdict === 'failed' ? retryDelaySeconds(due.scheduleStep, parts.random()) : undefined
+    verdict === 'failed'
+      ? retryDelaySeconds(due.scheduleStep, parts.random(), askedSeconds || 0)
+      : undefined
   return {
     id: randomUUIDv7(),
     startedAt,
@@ -104,6 +115,7 @@ async function makeAttempt(parts: WebhookParts, due: DueDelivery): Promise<NewAt
     retryInSeconds: retryInSeconds ?? null,
     failuresBefore: due.consecutiveFailures,
     disableAfterSeconds: settings.WEBHOOK_DISABLE_AFTER_SECONDS,
+    ...(because && { because }),
   }
 }
 
@@ -125,9 +137,13 @@ function resultOf({ verdict, retryInSeconds }: NewAttempt): DeliveryResult {
 }
 
 /** Lists each logged field, so that no URL, header or response body is logged. */
-function logAttempt({ log }: WebhookParts, job: WebhookJob, attempt: NewAttempt): void {
+function logAttempt(
+  { log }: WebhookParts,
+  job: WebhookJob,
+  attempt: NewAttempt & Pick<SentReply, 'because'>,
+): void {
   const { deliveryId, attempt: number } = job
-  const { verdict, latencyMs, reply, retryInSeconds } = attempt
-  const fields = { delivery: deliveryId, attempt: number, ...reply, latencyMs, retryInSeconds }
-  log.info(fields, verdict)
+  const { because, verdict, latencyMs, reply, retryInSeconds } = attempt
+  const fields = { delivery: deliveryId, attempt: number, ...reply, because, latencyMs }
+  log.info({ ...fields, retryInSeconds }, verdict)
 }

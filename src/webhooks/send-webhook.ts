@@ -1,6 +1,6 @@
 // Sends one request to a URL that a tenant chose, without giving it access to our own network: the
 // host name is resolved once, the addresses are checked, and exactly these addresses are dialled.
-// Redirects are not followed, and only the status of the answer is kept.
+// Redirects are not followed. Only the status of the answer is kept, and when to try again.
 import type { LookupAddress } from 'node:dns'
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -16,14 +16,29 @@ const BODY_MAX_BYTES = 128 * 1024
 /** The connection is closed when an answer exceeds this. The answer is not kept. */
 const ANSWER_MAX_BYTES = 64 * 1024
 
+/** There was no answer, or none that HTTP knows. */
+const CONNECTION_FAILED: Reply = { error: 'connection_failed' }
+
+const NO_PUBLIC_ADDRESS: Reply = { error: 'no_public_address' }
+
 interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
+export type SentReply = Reply & {
+  /** The Retry-After header of an answer that asks to try again later. */
+  readonly retryAfter?: string
+  /** For the log only: why no address was dialled. */
+  readonly because?: 'name_not_resolved' | 'address_refused'
+}
+
 /** Sends a request and returns the result. Never throws. */
-export type SendWebhook = (request: WebhookRequest) => Promise<Reply>
+export type SendWebhook = (request: WebhookRequest) => Promise<SentReply>
+
+/** Too many requests, and temporarily unavailable. */
+const STATUSES_WITH_RETRY_AFTER = [429, 503]
 
 export interface SenderOptions {
   /** Limits the whole attempt, from resolving the host name to the status of the answer. */
@@ -34,35 +49,42 @@ export interface SenderOptions {
 }
 
 export function createSender(options: SenderOptions): SendWebhook {
-  const { timeoutMs, allowInsecure, resolve } = options
   return async (request) => {
-    const checked = checkWebhookUrl(request.url, { allowInsecure })
-    if ('refusal' in checked) return { error: 'url_refused' }
-    if (Buffer.byteLength(request.body) > BODY_MAX_BYTES) return { error: 'body_too_large' }
-
-    const limit = AbortSignal.timeout(timeoutMs)
-    const addresses = await resolveWithin(limit, resolve, hostOf(checked.url))
-    if (limit.aborted) return { error: 'timeout' }
-    if (addresses.length === 0) return { error: 'name_not_resolved' }
-    const allDialable = addresses.every(({ address }) =>
-      isDialable(address, { allowLoopback: allowInsecure }),
+    const limit = AbortSignal.timeout(options.timeoutMs)
+    // Not every attempt ends by itself: of some answers, Node announces neither a response nor an error.
+    const timeUp = new Promise<SentReply>((resolve) =>
+      limit.addEventListener('abort', () => resolve({ error: 'timeout' })),
     )
-    // One refused address is enough: a name with public and private addresses is an attack.
-    if (!allDialable) return { error: 'address_refused' }
-    return await post(checked.url, request, addresses, limit)
+    const attempt = attemptWithin(limit, options, request).catch(() => CONNECTION_FAILED)
+    return await Promise.race([attempt, timeUp])
   }
 }
 
-/** Returns no addresses when the name has none, when resolving it fails, or when the time is up. */
-async function resolveWithin(
+async function attemptWithin(
   limit: AbortSignal,
-  resolve: Resolve,
-  host: string,
-): Promise<readonly LookupAddress[]> {
+  { allowInsecure, resolve }: SenderOptions,
+  request: WebhookRequest,
+): Promise<SentReply> {
+  const checked = checkWebhookUrl(request.url, { allowInsecure })
+  if ('refusal' in checked) return { error: 'url_refused' }
+  if (Buffer.byteLength(request.body) > BODY_MAX_BYTES) return { error: 'body_too_large' }
+
+  const addresses = await findAddresses(resolve, hostOf(checked.url))
+  limit.throwIfAborted()
+  if (addresses.length === 0) return { ...NO_PUBLIC_ADDRESS, because: 'name_not_resolved' }
+  const allDialable = addresses.every(({ address }) =>
+    isDialable(address, { allowLoopback: allowInsecure }),
+  )
+  // One refused address is enough: a name with public and private addresses is an attack.
+  if (!allDialable) return { ...NO_PUBLIC_ADDRESS, because: 'address_refused' }
+  return await post(checked.url, request, addresses, limit)
+}
+
+/** Returns no addresses when the name has none, or when resolving it fails. */
+async function findAddresses(resolve: Resolve, host: string): Promise<readonly LookupAddress[]> {
   const family = isIP(host)
   if (family !== 0) return [{ address: host, family }]
-  const timeUp = new Promise<[]>((done) => limit.addEventListener('abort', () => done([])))
-  return await Promise.race([resolve(host).catch(() => []), timeUp])
+  return await resolve(host).catch(() => [])
 }
 
 function post(
@@ -70,7 +92,7 @@ function post(
   { headers, body }: WebhookRequest,
   addresses: readonly LookupAddress[],
   signal: AbortSignal,
-): Promise<Reply> {
+): Promise<SentReply> {
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
     method: 'POST',
     headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
@@ -81,12 +103,28 @@ function post(
   })
   return new Promise((resolve) => {
     request.on('response', (response) => {
-      resolve({ httpStatus: response.statusCode ?? 0 })
+      resolve(readReply(response))
       discard(response)
     })
-    request.on('error', () => resolve({ error: signal.aborted ? 'timeout' : 'connection_failed' }))
+    // A 101 that names a protocol is no response to Node.
+    request.on('upgrade', (response, socket) => {
+      resolve(readReply(response))
+      socket.destroy()
+    })
+    request.on('error', () => resolve(CONNECTION_FAILED))
+    request.on('close', () => resolve(CONNECTION_FAILED))
     request.end(body)
   })
+}
+
+/** A status has three digits, and is no less than 100 (RFC 9110, section 15). Node reads 000, too. */
+function readReply({ statusCode = 0, headers }: IncomingMessage): SentReply {
+  if (statusCode < 100) return CONNECTION_FAILED
+  const retryAfter = headers['retry-after']
+  if (retryAfter === undefined || !STATUSES_WITH_RETRY_AFTER.includes(statusCode)) {
+    return { httpStatus: statusCode }
+  }
+  return { httpStatus: statusCode, retryAfter }
 }
 
 /** Answers every look-up with the checked addresses, even if the name resolves to others by now. */

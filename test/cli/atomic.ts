@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { OPERATORS } from '../support/admin.ts'
+import { compileCache, programOf } from '../support/programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -19,11 +20,17 @@ export async function atomic(
   args: readonly string[],
   settings: Record<string, string> = { ATOMIC_ADMIN_KEY: OPERATORS.alice },
 ): Promise<Run> {
-  const env = { PATH: process.env['PATH'], ATOMIC_URL: url, DATA_DIR: '/nowhere', ...settings }
+  const env = {
+    PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: compileCache(),
+    ATOMIC_URL: url,
+    DATA_DIR: '/nowhere',
+    ...settings,
+  }
   return await new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['cli/main.ts', ...args],
+      [programOf('cli/main.ts'), ...args],
       { cwd: ROOT, env },
       (error, stdout, stderr) => {
         const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : -1

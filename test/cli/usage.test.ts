@@ -32,6 +32,22 @@ afterAll(async () => {
   await api.stop()
 })
 
+const servers: Server[] = []
+
+afterAll(() => {
+  for (const server of servers) server.close()
+})
+
+/** A proxy that answers each request itself. */
+async function startAnswering(status: number): Promise<string> {
+  const server = createServer((_, response) => {
+    response.writeHead(status, { location: '/elsewhere' }).end()
+  }).listen(0, '127.0.0.1')
+  servers.push(server)
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 describe('help', () => {
   test('lists the commands, and says that the key is never an argument', async () => {
     const { code, stdout } = await atomic(api.url, ['--help'])
@@ -128,8 +144,26 @@ describe('a service that does not answer as ours', () => {
     const { code, stderr } = await atomic(otherUrl, ['unknown'])
 
     expect(code).toBe(1)
-    expect(stderr).toBe('The answer is not one of the service.\n')
+    expect(stderr.replaceAll(/\s+/g, ' ')).toBe(
+      `No answer of the service at ${otherUrl}/: the answer is not one of the service: 200, no content type `,
+    )
     expect(seen).toHaveLength(1)
+  })
+
+  test.each([
+    ['resume', ['resume', 'op_1']],
+    ['resolve', ['resolve', 'op_1', '--provider-id', 'pi_1']],
+    ['replay', ['replay', 'we_1', '--since', '2026-01-31T12:00:00Z']],
+  ])('is another one: %s may have taken effect', async (_, args) => {
+    const mayHaveRun = 'The command may have taken effect.'
+    for (const url of [otherUrl, await startAnswering(524), await startAnswering(302)]) {
+      const { code, stderr } = await atomic(url, args)
+      expect(code).toBe(1)
+      expect(stderr.replaceAll(/\s+/g, ' ')).toContain(mayHaveRun)
+    }
+    const { stderr } = await atomic(await urlOfNothing(), args)
+    expect(stderr).toContain('is not reachable: ECONNREFUSED')
+    expect(stderr).not.toContain(mayHaveRun)
   })
 
   test('has no operators', async () => {

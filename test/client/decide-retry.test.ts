@@ -33,6 +33,10 @@ describe('retries after', () => {
     ['502 of a proxy', answer(502)],
     ['503', answer(503)],
     ['504 of a proxy', answer(504)],
+    ['501', answer(501)],
+    ['520 of a proxy', answer(520)],
+    ['529', answer(529)],
+    ['another answer than one of the service', { kind: 'no_answer', retryAfterMs: 1_000 }],
     ['409 with Retry-After, while the operation is running', answer(409, { retryAfterMs: 1_000 })],
     ['409 with Stripe-Should-Retry: true', answer(409, { shouldRetry: true })],
     ['408 for a request that arrived too slowly', answer(408, { problem: 'request-timeout' })],
@@ -97,6 +101,13 @@ test.each([
   expect(decide(NO_ANSWER, { failures }, random)).toEqual({ retry: true, delayMs })
 })
 
+test('respects Retry-After of something else than the service', () => {
+  expect(decide({ kind: 'no_answer', retryAfterMs: 3_000 })).toEqual({
+    retry: true,
+    delayMs: 3_000,
+  })
+})
+
 test('adds the jitter to Retry-After', () => {
   const busy = answer(429, { retryAfterMs: 3_000 })
 
@@ -130,7 +141,6 @@ test('without Retry-After, retries only the problems that are temporary', () => 
 
   expect(retried.toSorted()).toEqual([
     'internal-error',
-    'launcher-unavailable',
     'overloaded',
     'provider-unavailable',
     'rate-limited',

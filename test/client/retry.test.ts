@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { unwrap } from '../../client/errors.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
+import type { paths } from '../../client/operators-schema.ts'
 import { readRetryAfter, type Retry, type RetryOptions } from '../../client/retry.ts'
 import {
   truncateResponse,
@@ -12,8 +13,9 @@ import {
   type ServiceDouble,
 } from './service-double.ts'
 
-const PAYMENT = { id: 'pay_1', status: 'succeeded' }
+const PAYMENT = { id: 'pay_1', object: 'payment', status: 'succeeded' }
 const BODY = { amount: 1999, currency: 'usd', payment_method: 'pm_card_visa' }
+const STRIPE_PROBLEM = { error: { doc_url: '/problems/internal-error' } }
 const SOON = { 'retry-after': '0' }
 
 let double: ServiceDouble
@@ -63,7 +65,7 @@ describe('a call with a key', () => {
     ['503', problem(503, 'store-unavailable', SOON)],
     ['500', problem(500, 'internal-error')],
     ['409 while the operation is running', problem(409, 'operation-in-progress', SOON)],
-    ['409 in the stripe flavour', respond(409, { error: {} }, { 'stripe-should-retry': 'true' })],
+    ['409 in the stripe flavour', respond(409, STRIPE_PROBLEM, { 'stripe-should-retry': 'true' })],
   ])('is retried with the same key and the same bytes after %s', async (_, failure) => {
     const { pay, retries } = await setUp([failure, failure, respond(201, PAYMENT)])
     const key = newIdempotencyKey()
@@ -80,7 +82,10 @@ describe('a call with a key', () => {
     ['402', problem(402, 'payment-declined')],
     ['409 for a state', problem(409, 'invalid-state')],
     ['422', problem(422, 'idempotency-key-reused')],
-    ['500 with Stripe-Should-Retry: false', respond(500, {}, { 'stripe-should-retry': 'false' })],
+    [
+      '500 with Stripe-Should-Retry: false',
+      respond(500, STRIPE_PROBLEM, { 'stripe-should-retry': 'false' }),
+    ],
     ['202', respond(202, { ...PAYMENT, status: 'processing' }, { 'retry-after': '1' })],
   ])('is not retried after the final answer %s', async (_, final) => {
     const { pay } = await setUp([final])
@@ -188,12 +193,11 @@ test('retries a GET without a key', async () => {
 test('sends a POST without a key once, and creates no key for it', async () => {
   const { client } = await setUp([closeConnection])
 
-  const rotating = client.POST('/admin/keys/{id}/rotate', {
-    params: { path: { id: 'key_1' } },
-    body: {},
+  const canceling = client.POST('/v1/idempotency-keys/{key}/cancel', {
+    params: { path: { key: 'key-1' } },
   })
 
-  expect(await failureOf(rotating)).toMatchObject({ name: 'NoAnswerError', tries: 1 })
+  expect(await failureOf(canceling)).toMatchObject({ name: 'NoAnswerError', tries: 1 })
   expect(double.received.map(({ key }) => key)).toEqual([undefined])
 })
 
@@ -224,13 +228,11 @@ test('calls the fetch setting for each try', async () => {
   expect(sent).toBe(2)
 })
 
-test('accepts an answer without a body', async () => {
-  const { client } = await setUp([(response) => void response.writeHead(204).end()])
+test('accepts an answer without a body where the document has one', async () => {
+  double = await startServiceDouble((response) => void response.writeHead(204).end())
+  const client = createClient<paths>({ baseUrl: double.url, apiKey: 'adm_double' })
 
-  const answer = await client.DELETE('/v1/webhook-endpoints/{id}', {
-    idempotencyKey: 'key',
-    params: { path: { id: 'we_1' } },
-  })
+  const answer = await client.DELETE('/admin/keys/{id}', { params: { path: { id: 'key_1' } } })
 
   expect(answer.response.status).toBe(204)
 })

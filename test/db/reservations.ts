@@ -141,7 +141,7 @@ export async function countRows(sql: Sql, table: string, tenantId: string): Prom
 /** The number of jobs of an operation. */
 export async function countJobs(sql: Sql, operationId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from pgboss.job where data ->> 'operationId' = ${operationId}
+    select count(*)::int as count from atomic_jobs.job where data ->> 'operationId' = ${operationId}
   `
   return row?.count ?? 0
 }

@@ -1,8 +1,9 @@
 // Tests the constraints of the schema: each one refuses the rows that it forbids, and no row refers
 // to another tenant's row.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/connection/client.ts'
+import { firstIdAt } from '../../src/db/connection/ids.ts'
 import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
 import { refundTransitions } from '../../src/domain/payments/refund.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -163,7 +164,6 @@ const legalRows = {
     payment_id: paymentId,
     expired_at: INSTANT,
   }),
-  finished_key_burials: () => ({ day: '2026-01-01' }),
   reconciliation_runs: () => ({
     id: randomUUID(),
     provider: 'stripe',
@@ -180,13 +180,15 @@ const legalRows = {
   reconciliation_seen: () => ({ run_id: runId, object_id: randomUUID() }),
   provider_accounts: () => ({ provider: randomUUID(), account: 'acct_1 test' }),
   provider_customers: () => ({ tenant_id: tenantId, provider: 'stripe', id: randomUUID() }),
-  admin_actions: () => ({ id: randomUUID(), actor: 'ada', action: 'resume', details: '{}' }),
+  retention_periods: () => ({ records: randomUUID(), days: 30 }),
+  admin_actions: () => ({ id: randomUUIDv7(), actor: 'ada', action: 'resume', details: '{}' }),
   console_sessions: () => ({
     token_hash: randomBytes(32),
     operator: 'ada',
     key_proof: randomBytes(32),
   }),
   answer_epochs: () => ({ id: 1, epoch: 1 }),
+  encryption_seals: () => ({ name: randomUUID(), sealed: 'enc.v1.a.b.c' }),
   service_processes: () => ({
     id: randomUUID(),
     kind: 'api',
@@ -263,7 +265,7 @@ describe('inserts a valid row:', () => {
   const legal: [string, Table, Row][] = [
     ['a new payment', 'payments', {}],
     ['the smallest amount', 'payments', { amount_minor: 1 }],
-    ['the largest amount', 'payments', { amount_minor: 99_999_999 }],
+    ['the largest amount', 'payments', { amount_minor: 999_999_999_999 }],
     ['a declined payment', 'payments', declined],
     ['a payment with held money', 'payments', held],
     ['a payment that needs an action of the cardholder', 'payments', actionRequired],
@@ -326,8 +328,6 @@ describe('inserts a valid row:', () => {
     ['a completed key', 'idempotency_keys', completed],
     ['a completed key of a decline', 'idempotency_keys', { ...completed, response_status: 402 }],
     ['an unknown key', 'idempotency_keys', unknown],
-    // Workers of the previous version insert this.
-    ['an unknown key without unknown_at', 'idempotency_keys', { ...unknown, unknown_at: null }],
     [
       'a completed key that was unknown before',
       'idempotency_keys',
@@ -346,7 +346,6 @@ describe('inserts a valid row:', () => {
       'key_tombstones',
       { payment_id: null, location: '/v1/webhook-endpoints/we_1' },
     ],
-    ['a buried day', 'finished_key_burials', {}],
     ['a run', 'reconciliation_runs', {}],
     ['a completed run', 'reconciliation_runs', compared],
     ['a failed run', 'reconciliation_runs', { ...compared, status: 'failed' }],
@@ -355,7 +354,11 @@ describe('inserts a valid row:', () => {
     ['a resolved finding', 'reconciliation_findings', resolved],
     ['a movement that is unknown', 'reconciliation_findings', { kind: 'unknown_movement' }],
     ['an action of an operator', 'admin_actions', {}],
+    ['a retention period', 'retention_periods', {}],
+    ['a retention without end', 'retention_periods', { days: 0 }],
     ['a process', 'service_processes', {}],
+    ['a seal of an encryption key', 'encryption_seals', {}],
+    ['a lost encryption key', 'encryption_seals', { sealed: null }],
 
     ['a key that failed', 'idempotency_keys', { status: 'failed_retryable' }],
     ['a phase without a call', 'phase_runs', { reached: 'finished' }],
@@ -429,6 +432,13 @@ describe('a check constraint refuses', () => {
   const illegal: [string, string, Table, Row][] = [
     ['payments_status', 'an invalid status', 'payments', { status: 'paid' }],
     ['answer_epochs_one_row', 'a second epoch', 'answer_epochs', { id: 2 }],
+    [
+      'admin_actions_not_backdated',
+      'an action whose id is of the day before',
+      'admin_actions',
+      { id: `${firstIdAt(Date.now() - 86_400_000).slice(0, 14)}7${randomUUID().slice(15)}` },
+    ],
+    ['retention_periods_days', 'a negative retention', 'retention_periods', { days: -1 }],
     ['service_processes_kind', 'a process of another kind', 'service_processes', { kind: 'cron' }],
     [
       'payments_step',
@@ -444,7 +454,7 @@ describe('a check constraint refuses', () => {
       { capture_method: 'later' },
     ],
     ['payments_amount', 'an amount of zero', 'payments', { amount_minor: 0 }],
-    ['payments_amount', 'nine digits', 'payments', { amount_minor: 100_000_000 }],
+    ['payments_amount', 'thirteen digits', 'payments', { amount_minor: 1_000_000_000_000 }],
     [
       'payments_amounts_nest',
       'more captured than authorized',
@@ -636,6 +646,12 @@ describe('a check constraint refuses', () => {
     ],
     [
       'idempotency_keys_unknown',
+      'an unknown key without unknown_at',
+      'idempotency_keys',
+      { ...unknown, unknown_at: null },
+    ],
+    [
+      'idempotency_keys_unknown',
       'a scheduled check of a pending operation',
       'idempotency_keys',
       { next_check_at: INSTANT },
@@ -711,7 +727,7 @@ describe('a check constraint refuses', () => {
     ],
     ['refunds_reason', 'an invalid reason', 'refunds', { reason: 'abandoned' }],
     ['refunds_amount', 'an amount of zero', 'refunds', { amount_minor: 0 }],
-    ['refunds_amount', 'nine digits', 'refunds', { amount_minor: 100_000_000 }],
+    ['refunds_amount', 'thirteen digits', 'refunds', { amount_minor: 1_000_000_000_000 }],
     [
       'refunds_failure',
       'a decline without a reason',
@@ -854,6 +870,38 @@ describe('a check constraint refuses', () => {
       { ...rotated, ...deleted },
     ],
     [
+      'webhook_endpoints_earlier_secrets',
+      'a second previous secret without an expiry',
+      'webhook_endpoints',
+      { second_previous_secret: 'whsec_0' },
+    ],
+    [
+      'webhook_endpoints_earlier_secrets',
+      'a deleted endpoint with a second previous secret',
+      'webhook_endpoints',
+      {
+        ...deleted,
+        second_previous_secret: 'whsec_0',
+        second_previous_secret_expires_at: INSTANT,
+      },
+    ],
+    [
+      'webhook_endpoints_earlier_secrets',
+      'a third previous secret without an expiry',
+      'webhook_endpoints',
+      { third_previous_secret: 'whsec_0' },
+    ],
+    [
+      'webhook_endpoints_earlier_secrets',
+      'a deleted endpoint with a third previous secret',
+      'webhook_endpoints',
+      {
+        ...deleted,
+        third_previous_secret: 'whsec_0',
+        third_previous_secret_expires_at: INSTANT,
+      },
+    ],
+    [
       'webhook_endpoints_disabled',
       'a disabled endpoint without a reason',
       'webhook_endpoints',
@@ -984,7 +1032,6 @@ describe('a unique constraint refuses', () => {
     ['webhook_endpoints_one_per_slot', 'webhook_endpoints', { slot: 20 }],
     ['webhook_attempts_once', 'webhook_attempts', { number: 3 }],
     ['key_tombstones_tenant_id_key_hash_pk', 'key_tombstones', { key_hash: Buffer.alloc(32) }],
-    ['finished_key_burials_day_pk', 'finished_key_burials', { day: '2026-01-02' }],
     ['reconciliation_findings_once', 'reconciliation_findings', { object_id: 'pi_twice' }],
     ['reconciliation_seen_run_id_object_id_pk', 'reconciliation_seen', { object_id: 'pi_twice' }],
     ['provider_customers_tenant_id_provider_id_pk', 'provider_customers', { id: 'cus_twice' }],
@@ -1139,9 +1186,9 @@ describe('a row of one tenant', () => {
           -- These cover all tenants, and belong to the operators.
           'reconciliation_runs'::regclass, 'reconciliation_seen'::regclass,
           'reconciliation_findings'::regclass, 'admin_actions'::regclass,
-          'finished_key_burials'::regclass, 'provider_accounts'::regclass,
-          'console_sessions'::regclass,
+          'provider_accounts'::regclass, 'console_sessions'::regclass,
           'service_processes'::regclass, 'answer_epochs'::regclass,
+          'encryption_seals'::regclass, 'retention_periods'::regclass,
           -- Counts of requests, in the format of a package; no table refers to them.
           'rate_limits'::regclass
         )

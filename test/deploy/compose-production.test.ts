@@ -18,7 +18,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   ENCRYPTION_KEYS: `test:${Buffer.alloc(32).toString('base64')}`,
   STRIPE_SECRET_KEY: 'rk_live_3',
   STRIPE_WEBHOOK_SECRET: 'whsec_4',
-  ADMIN_API_KEY: `adm_${'5'.repeat(32)}`,
+  ADMIN_API_KEY: 'adm_alice_0123456789abcdef0123',
 }
 
 interface Variable {

@@ -54,16 +54,16 @@ test('the gate runs the production files on the lowest versions', () => {
 
   expect(gate).toMatch(/^step nodes test_lowest_nodes$/m)
   expect(gate).toMatch(/for version in .*package\.json"\)\.engines\.node/)
-  expect(gate).toMatch(/node@\$version.*[^}]*test\/deploy\/image\.test\.ts/)
+  expect(gate).toMatch(/node@\$version.*[^}]*test\/deploy\/image\.system\.test\.ts/)
 })
 
 test('each command without npm is what its npm script runs, without flags', () => {
   const rows = [...page.matchAll(/^\| [\w ]+ \| `npm run ([\w-]+)` \| `(node [^`]+)` \|/gm)]
 
-  expect(rows).toHaveLength(8)
+  expect(rows).toHaveLength(10)
   for (const [, script = '', command] of rows) {
     const npm = manifest.scripts[script]?.replace(/^exec /, '')
-    expect(npm?.replace('--env-file-if-exists=.env ', '')).toBe(command)
+    expect(npm?.replace('--import ./src/start/env-file.ts ', '')).toBe(command)
   }
 })
 

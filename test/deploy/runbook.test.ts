@@ -4,9 +4,12 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { configVariables } from '../../src/config.ts'
+import { CONSTANTS } from '../../src/constants.ts'
 import { deadLetterQueues } from '../../src/db/queue/dead-letters.ts'
 import { findingKinds } from '../../src/domain/operations/finding.ts'
 import { routes } from '../../src/http/server/routes.ts'
+
+const settings = [...configVariables, ...Object.keys(CONSTANTS)]
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 
@@ -34,7 +37,7 @@ test('names only existing settings', () => {
   const named = matchesOf(/`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g)
 
   expect(named.length).toBeGreaterThan(8)
-  for (const name of named) expect(configVariables).toContain(name)
+  for (const name of named) expect(settings).toContain(name)
 })
 
 test('names only existing routes', () => {

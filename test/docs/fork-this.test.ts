@@ -2,7 +2,10 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { configVariables } from '../../src/config.ts'
+import { CONSTANTS } from '../../src/constants.ts'
 import { readPage } from '../support/named-tests.ts'
+
+const settings = [...configVariables, ...Object.keys(CONSTANTS)]
 
 const page = readPage('docs/fork-this.md')
 
@@ -46,7 +49,7 @@ test('names settings and scripts that there are', () => {
   const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
 
   for (const name of found(/`([A-Z]+(?:_[A-Z]+){2,})(?:=\w+)?`/g)) {
-    expect(configVariables).toContain(name)
+    expect(settings).toContain(name)
   }
   for (const name of found(/npm run ([\w:-]+)/g)) expect(Object.keys(scripts)).toContain(name)
 })

@@ -17,9 +17,6 @@ const pages = [
     .map((file) => `docs/${file.replaceAll('\\', '/')}`),
 ]
 
-/** Settings that documents mention although they no longer exist. */
-const REMOVED_SETTINGS = ['KEY_PARTITIONS']
-
 /** The files that the reader of docs/fork-this.md creates. */
 const UNWRITTEN_FILES = ['src/operations/release-payment.ts', 'src/http/release-payment.ts']
 
@@ -32,7 +29,7 @@ const MOVED_FILES = [
   'src/dashboard-main.ts',
 ]
 
-/** The names of the migrations, such as `0000_spine`. */
+/** The names of the migrations, such as `0000_schema`. */
 const migrations = new Set(
   readdirSync(new URL('drizzle/', root))
     .filter((file) => file.endsWith('.sql'))
@@ -55,10 +52,13 @@ function anchorsOf(text: string): string[] {
   )
 }
 
+const decisions = pages.filter((page) => /^docs\/decisions\/\d/.test(page))
+
 test.each([
   ['README.md', 130],
   ['ARCHITECTURE.md', 250],
-  ['CHANGELOG.md', 80],
+  ['CHANGELOG.md', 120],
+  ...decisions.map((page): [string, number] => [page, 45]),
 ])('%s has at most %i lines', (page, most) => {
   expect(readPage(page).trimEnd().split('\n').length).toBeLessThanOrEqual(most)
 })
@@ -70,14 +70,26 @@ test('finds the documents, and what they name', () => {
   expect(matchesOf(texts, LINK).length).toBeGreaterThan(60)
   expect(matchesOf(texts, FILE).length).toBeGreaterThan(100)
   expect(matchesOf(texts, SETTING).length).toBeGreaterThan(40)
-  expect(matchesOf(texts, MIGRATION).length).toBeGreaterThan(3)
+  expect(matchesOf(texts, MIGRATION)).toEqual(['0000_schema'])
   expect(matchesOf(texts, SCRIPT).length).toBeGreaterThan(15)
+})
+
+test('lists every decision, each with the title of its page', () => {
+  const row = (page: string) => {
+    const [, number = '', title = ''] = /^# (\d{4}): (.+)$/m.exec(readPage(page)) ?? []
+    return `| [${number}](${page.slice('docs/decisions/'.length)}) | ${title} |`
+  }
+
+  expect(decisions.length).toBeGreaterThan(20)
+  expect(readPage('docs/decisions/README.md').match(/^\| \[.+$/gm)).toEqual(
+    decisions.toSorted().map(row),
+  )
 })
 
 /** Constants of the code, which a document may name, too. */
 const constants = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
-  .flatMap((file) => matchesOf(readPage(`src/${file}`), /\bconst ([A-Z_]+)\b/g))
+  .flatMap((file) => matchesOf(readPage(`src/${file}`), /(?:\bconst |^  )([A-Z_]+)\b/gm))
 
 const LINK = /\]\((?!https?:)([^)\s]+)\)/g
 const FILE =
@@ -107,7 +119,7 @@ describe.each(pages)('%s', (page) => {
   })
 
   test('names settings that exist', () => {
-    const known = new Set([...configVariables, ...REMOVED_SETTINGS, ...constants])
+    const known = new Set([...configVariables, ...constants])
 
     expect(matchesOf(text, SETTING).filter((name) => !known.has(name))).toEqual([])
   })

@@ -82,6 +82,7 @@ describe('a call of an owner that died', () => {
       amount: 1999,
       currency: 'eur',
       confirm: true,
+      return_url: 'https://example.com/',
       capture_method: 'manual',
       payment_method: 'pm_card_visa',
       allowed_payment_method_types: ['card'],

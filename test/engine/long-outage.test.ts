@@ -135,7 +135,7 @@ test('that continues after a look-up gets a job with the delay of a first retry'
 
   expect(await t.readKey(ref)).toMatchObject({ status: 'pending', recovery_point: 'authorized' })
   const jobs = await t.engine.store.sql`
-    select job.start_after > job.created_on as waits from pgboss.job
+    select job.start_after > job.created_on as waits from atomic_jobs.job
     where id = (select job_id from idempotency_keys where id = ${ref.id})
   `
   expect(jobs).toEqual([{ waits: true }])

@@ -4,6 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Payment, Refund } from '../../client/index.ts'
+import { compileCache, programOf } from '../support/programs.ts'
 import type { Tenant } from '../support/service.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -17,6 +18,8 @@ export interface Answer {
   readonly payment?: Payment
   readonly refund?: Refund
   readonly isError: boolean
+  readonly differences?: readonly unknown[]
+  readonly structured?: Record<string, unknown>
   /** Everything that the agent gets. */
   readonly text: string
 }
@@ -32,10 +35,15 @@ export interface Agent {
 
 /** Starts `npm run mcp` as an MCP client would. */
 export async function connectStdio(apiUrl: string, { apiKey }: Tenant): Promise<Agent> {
-  const env = { PATH: process.env['PATH'] ?? '', ATOMIC_URL: apiUrl, ATOMIC_API_KEY: apiKey }
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    NODE_COMPILE_CACHE: compileCache(),
+    ATOMIC_URL: apiUrl,
+    ATOMIC_API_KEY: apiKey,
+  }
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: ['mcp/main.ts'],
+    args: [programOf('mcp/main.ts')],
     cwd: ROOT,
     env,
   })
@@ -52,6 +60,8 @@ export async function connectHttp(url: string): Promise<Agent> {
 async function connect(transport: Parameters<Client['connect']>[0]): Promise<Agent> {
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport)
+  // The client then checks each answer against the schema of its tool.
+  await client.listTools()
   return {
     client,
     async call(name, input, signal) {
@@ -65,6 +75,7 @@ async function connect(transport: Parameters<Client['connect']>[0]): Promise<Age
         ...(told === undefined ? {} : (JSON.parse(told.text) as object)),
         message: message?.text ?? '',
         isError: result.isError === true,
+        structured: result.structuredContent,
         text: JSON.stringify(result),
       } as Answer
     },

@@ -79,6 +79,10 @@ async function send({ method = 'POST', path = '/mcp', headers = {}, body = PING 
 describe('a request', () => {
   test.each<[string, number, Sent]>([
     ['with the token', 200, {}],
+    ['with the scheme in lower case', 200, { headers: { authorization: `bearer ${TOKEN}` } }],
+    ['with two spaces after the scheme', 200, { headers: { authorization: `BEARER  ${TOKEN}` } }],
+    ['with another scheme', 401, { headers: { authorization: `Basic ${TOKEN}` } }],
+    ['with a token without a scheme', 401, { headers: { authorization: TOKEN } }],
     ['with an allowed host', 200, { headers: { host: 'mcp.example.com' } }],
     ['from an allowed page', 200, { headers: { origin: 'https://app.example.com' } }],
     ['without a token', 401, { headers: { authorization: '' } }],

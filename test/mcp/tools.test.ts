@@ -1,7 +1,9 @@
 // The tools over stdio, as an MCP client starts them: what they do, what they say, and whether their
 // annotations are true.
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { parse } from 'yaml'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import {
@@ -56,7 +58,7 @@ async function executed(): Promise<ExecutedCall[]> {
 const kindsOf = async ({ payment }: Answer) =>
   (await service.executedFor({ id: payment?.id ?? '' })).map(({ kind }) => kind)
 
-const held = () => agent.call('pay', order({ capture: 'manual' }))
+const held = () => agent.call('pay', order({ capture_method: 'manual' }))
 
 const paid = () => agent.call('pay', order())
 
@@ -79,6 +81,176 @@ test('lists six tools with schemas and annotations', async () => {
     ['refund', false, true, true, true],
     ['explain', true, false, true, false],
   ])
+})
+
+test('each tool has a schema of its answers, and gives them in its form', async () => {
+  const { tools } = await agent.client.listTools()
+  const { payment, structured, message } = await paid()
+
+  for (const { outputSchema } of tools) {
+    expect(outputSchema).toMatchObject({ type: 'object', required: ['outcome', 'message'] })
+  }
+  expect(structured).toMatchObject({ outcome: 'succeeded', message, payment })
+})
+
+describe('arguments', () => {
+  const id = 'pay_01k9zq4s5tfexbgc1m6v8w2d3h'
+
+  test.each<[string, Record<string, unknown>, string, string]>([
+    ['pay', { capture: 'manual' }, 'capture', 'capture_method'],
+    ['pay', { captureMethod: 'manual' }, 'captureMethod', 'capture_method'],
+    ['pay', { payment_method_id: 'pm_1' }, 'payment_method_id', 'payment_method'],
+    ['pay', { customer_id: 'cus_1' }, 'customer_id', 'customer'],
+    ['pay', { confirm: false }, 'confirm', ''],
+    ['look_up', { reference: 'order-1', attempt: 2 }, 'attempt', ''],
+    ['look_up', { payment: id }, 'payment', 'payment_id'],
+    ['capture', { payment_id: id, capture_amount: 500 }, 'capture_amount', 'amount'],
+    ['cancel', { payment_id: id, reason: 'fraudulent' }, 'reason', ''],
+    ['refund', { payment_id: id, reference: 'r-1', refund_amount: 5 }, 'refund_amount', 'amount'],
+    ['explain', { payment_id: id, id }, 'id', 'payment_id'],
+  ])('%s with %j is refused', async (name, fields, unknown, right) => {
+    const input = name === 'pay' ? order(fields) : fields
+    const before = await executed()
+    const answer = await agent.call(name, input)
+
+    expect(answer.isError).toBe(true)
+    expect(answer.message).toContain(`${name} has no argument "${unknown}"`)
+    expect(answer.text).toContain('Nothing was executed.')
+    if (right !== '') expect(answer.message).toContain(`: use ${right}.`)
+    expect(await executed()).toEqual(before)
+  })
+
+  test('have the names of the API', async () => {
+    const { components } = parse(await readFile('openapi.yaml', 'utf8')) as {
+      components: { schemas: Record<string, { properties: object }> }
+    }
+    const { tools } = await agent.client.listTools()
+    const bodies = { pay: 'CreatePayment', capture: 'CapturePayment', refund: 'CreateRefund' }
+    for (const [tool, body] of Object.entries(bodies)) {
+      const found = tools.find(({ name }) => name === tool)
+      const own = Object.keys(found?.inputSchema.properties ?? {})
+      const names = Object.keys(components.schemas[body]?.properties ?? {})
+      // The path of the API has the payment, and the server makes the key of the attempt.
+      expect([...names, 'payment_id', 'attempt']).toEqual(expect.arrayContaining(own))
+      expect(found?.inputSchema.additionalProperties).toBe(false)
+    }
+  })
+})
+
+test('pay with an absent customer is declined where it needs authentication', async () => {
+  const input = order({ payment_method: 'pm_card_authenticationRequired' })
+  const absent = await agent.call('pay', { ...input, off_session: true })
+  const present = await agent.call('pay', {
+    ...order({ payment_method: 'pm_card_authenticationRequired' }),
+    return_url: 'https://shop.example/orders/1042',
+  })
+
+  expect(absent.payment).toMatchObject({
+    status: 'declined',
+    failure: { code: 'authentication_required' },
+  })
+  expect(present.payment?.status).toBe('requires_action')
+})
+
+test('pay gives the return_url to the API, which refuses what is no page', async () => {
+  const answer = await agent.call('pay', order({ return_url: 'javascript:alert(1)' }))
+
+  expect(answer.isError).toBe(true)
+  expect(answer.message.match(/Invalid URL/g)).toHaveLength(1)
+  expect(answer.message).toContain('/return_url: Invalid URL')
+  expect(answer.message).toContain('This call executed nothing.')
+})
+
+describe('what stands is not what was asked', () => {
+  test.each<[string, Record<string, unknown>, string, string]>([
+    ['amount', { amount: 2500 }, 'amount 2500', 'amount 1999'],
+    ['currency', { currency: 'eur' }, 'currency eur', 'currency usd'],
+    ['both', { amount: 1, currency: 'eur' }, 'amount 1, currency eur', 'amount 1999, currency usd'],
+    ['capture_method', { capture_method: 'manual' }, 'method manual', 'method automatic'],
+  ])('pay with another %s', async (_, fields, asked, stands) => {
+    const first = order()
+    const made = await agent.call('pay', first)
+    for (const attempt of [1, 2]) {
+      const answer = await agent.call('pay', { ...first, ...fields, attempt })
+
+      expect(answer).toMatchObject({ isError: true, payment: { id: made.payment?.id } })
+      expect(answer.message).toMatch(/^Refused: what stands differs from what you asked for\./)
+      expect(answer.message).toContain(asked)
+      expect(answer.message).toContain(stands)
+      expect(answer.structured?.['differences']).toHaveLength(Object.keys(fields).length)
+    }
+    expect(await kindsOf(made)).toEqual(['payment_intent.create', 'payment_intent.capture'])
+  })
+
+  test('pay of a declined, a held and an unknown payment', async () => {
+    const declined = order({ payment_method: 'pm_card_chargeDeclined' })
+    const onHold = order({ capture_method: 'manual' })
+    const unknown = order()
+    await agent.call('pay', declined)
+    await agent.call('pay', onHold)
+    const match = { path: '/v1/payment_intents' }
+    await service.control('POST', 'faults', { match, fault: 'nonsense_body' })
+    await agent.call('pay', unknown)
+
+    for (const asked of [declined, onHold, unknown]) {
+      const answer = await agent.call('pay', { ...asked, amount: 2500 })
+      expect(answer).toMatchObject({ isError: true, payment: { amount: 1999 } })
+      expect(answer.message).toContain('Asked: amount 2500. Stands: amount 1999.')
+    }
+    // The message of what stands is part of it.
+    const held_ = await agent.call('pay', { ...onHold, amount: 2500 })
+    expect(held_.message).toContain('Do not pay again. Call capture')
+  })
+
+  test('refund with another amount or of another payment', async () => {
+    const [one, other] = [await paid(), await paid()]
+    const asked = { payment_id: one.payment?.id, reference: newReference(), amount: 500 }
+    const made = await agent.call('refund', asked)
+    const more = await agent.call('refund', { ...asked, amount: 700 })
+    const elsewhere = await agent.call('refund', { ...asked, payment_id: other.payment?.id })
+    const open = await agent.call('refund', {
+      payment_id: asked.payment_id,
+      reference: asked.reference,
+    })
+
+    expect(more).toMatchObject({ isError: true, refund: { id: made.refund?.id } })
+    expect(more.message).toContain('Asked: amount 700. Stands: amount 500.')
+    expect(elsewhere).toMatchObject({ isError: true, refund: { id: made.refund?.id } })
+    expect(elsewhere.message).toContain(`Stands: payment ${one.payment?.id}.`)
+    expect(open).toMatchObject({ isError: false, refund: { id: made.refund?.id } })
+  })
+
+  test('capture of another amount', async () => {
+    const { payment } = await held()
+    await agent.call('capture', { payment_id: payment?.id, amount: 500 })
+    const answer = await agent.call('capture', { payment_id: payment?.id, amount: 700 })
+
+    expect(answer).toMatchObject({ outcome: 'refused', isError: true })
+  })
+})
+
+describe('look_up', () => {
+  const missing = { pay: 'pay_01k9zq4s5tfexbgc1m6v8w2d3h', re: 're_01k9zq4s5tfexbgc1m6v8w2d3h' }
+
+  test.each([
+    ['look_up', { reference: 'order-unknown' }],
+    ['look_up', { refund_reference: 'refund-unknown' }],
+    ['look_up', { payment_id: missing.pay }],
+    ['look_up', { refund_id: missing.re }],
+    ['explain', { payment_id: missing.pay }],
+  ])('%s %j finds nothing', async (name, input) => {
+    expect(await agent.call(name, input)).toMatchObject({ outcome: 'not_found', isError: false })
+  })
+
+  test.each([[{}], [{ reference: 'order-1', payment_id: missing.pay }]])(
+    'is refused with %j, which does not name one thing',
+    async (input) => {
+      const answer = await agent.call('look_up', input)
+
+      expect(answer).toMatchObject({ outcome: 'refused', isError: true })
+      expect(answer.message).toContain('reference, payment_id, refund_reference, refund_id')
+    },
+  )
 })
 
 describe('idempotentHint is true: the same call again does nothing more', () => {

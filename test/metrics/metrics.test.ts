@@ -4,36 +4,64 @@ import { definitions, PREFIX } from '../../src/metrics/definitions.ts'
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts'
 import { apiObserver, engineObserver } from '../../src/metrics/observers.ts'
 import { exportStoreGauges } from '../../src/metrics/store-gauges.ts'
-import { createTenantLabels } from '../../src/metrics/tenant-labels.ts'
 import { parseExposition } from './exposition.ts'
 
 const read = async (metrics: Metrics) => parseExposition(await metrics.scrape())
 
 describe('the labels of tenants', () => {
-  test('are the ids of the first hundred tenants, and one label for all others', () => {
-    const labelOf = createTenantLabels()
-    const ids = Array.from({ length: 150 }, (_, index) => `tenant-${index}`)
-
-    const labels = ids.map(labelOf)
-
-    expect(labels.slice(0, 100)).toEqual(ids.slice(0, 100))
-    expect(new Set(labels.slice(100))).toEqual(new Set(['other']))
-    expect(ids.map(labelOf)).toEqual(labels)
-  })
+  const ids = Array.from({ length: 5_000 }, (_, index) => `tnt_${index}`)
+  const REQUESTS = 'atomic_payments_tenant_requests_total'
 
   test('limit the number of series, and add up', async () => {
     const metrics = createMetrics()
     const observer = apiObserver(metrics)
 
-    for (let index = 0; index < 150; index += 1) observer.reserved(`tenant-${index}`, 'created')
-    observer.reserved('tenant-3', 'replayed')
+    for (const id of ids.slice(0, 150)) observer.reserved(id, 'created')
+    observer.reserved('tnt_3', 'replayed')
 
     const { samples, value } = await read(metrics)
-    const series = samples.filter(({ name }) => name === 'atomic_payments_tenant_requests_total')
-    expect(series).toHaveLength(101)
-    expect(value('atomic_payments_tenant_requests_total', { tenant: 'other' })).toBe(50)
-    expect(value('atomic_payments_tenant_requests_total', { tenant: 'tenant-3' })).toBe(2)
-    expect(value('atomic_payments_tenant_duplicates_total', { tenant: 'tenant-3' })).toBe(1)
+    expect(samples.filter(({ name }) => name === REQUESTS)).toHaveLength(101)
+    expect(value(REQUESTS, { tenant: 'other' })).toBe(50)
+    expect(value(REQUESTS, { tenant: 'tnt_3' })).toBe(2)
+    expect(value('atomic_payments_tenant_duplicates_total', { tenant: 'tnt_3' })).toBe(1)
+  })
+
+  test('name the heaviest tenants, when lighter ones came first and come between', async () => {
+    const metrics = createMetrics()
+    const observer = apiObserver(metrics)
+    for (const id of ids) observer.reserved(id, 'created')
+    for (let round = 0; round < 60; round += 1) {
+      for (const id of ids.slice(-10)) observer.reserved(id, 'created')
+      for (const id of ids.slice(round * 50, round * 50 + 50)) observer.reserved(id, 'created')
+    }
+
+    const { samples } = await read(metrics)
+    for (const name of [REQUESTS, REQUESTS.replace('requests', 'misuse')]) {
+      const tenants = samples
+        .filter((one) => one.name === name)
+        .map(({ labels }) => labels['tenant'])
+      expect(tenants).toEqual(expect.arrayContaining(ids.slice(-10)))
+      expect(tenants.length).toBeLessThanOrEqual(101)
+    }
+  })
+
+  test('change with the load, and not between tenants of equal weight', async () => {
+    const metrics = createMetrics()
+    const observer = apiObserver(metrics)
+    const tenants = async () => {
+      const { samples } = await read(metrics)
+      return samples.filter(({ name }) => name === REQUESTS).map(({ labels }) => labels['tenant'])
+    }
+    const [old, equal, late] = [ids.slice(0, 100), ids.slice(100, 200), ids.slice(200, 300)]
+    for (let round = 0; round < 30; round += 1) {
+      for (const id of [...old, ...equal]) observer.reserved(id, 'created')
+    }
+    expect(await tenants()).toEqual(expect.arrayContaining(old))
+    for (let round = 0; round < 200; round += 1) {
+      for (const id of late) observer.reserved(id, 'created')
+    }
+    expect(await tenants()).toEqual(expect.arrayContaining(late))
+    expect(await tenants()).toHaveLength(101)
   })
 
   test.each([
@@ -48,12 +76,14 @@ describe('the labels of tenants', () => {
   ] as const)('counts %s as %i duplicates', async (result, duplicates) => {
     const metrics = createMetrics()
 
-    apiObserver(metrics).reserved('t', result)
+    const tenant = 'tnt_1'
+
+    apiObserver(metrics).reserved(tenant, result)
 
     const { value } = await read(metrics)
-    expect(value('atomic_payments_tenant_duplicates_total', { tenant: 't' })).toBe(duplicates)
+    expect(value('atomic_payments_tenant_duplicates_total', { tenant })).toBe(duplicates)
     const misuse = Number(result === 'misuse')
-    expect(value('atomic_payments_tenant_misuse_total', { tenant: 't' })).toBe(misuse)
+    expect(value('atomic_payments_tenant_misuse_total', { tenant })).toBe(misuse)
   })
 })
 

@@ -2,8 +2,9 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
-import { WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
+import { MAINTENANCE_QUEUE, WEBHOOKS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
+import { showId } from '../../src/domain/resource-id.ts'
 import { get, paymentBody, post, postPayment } from '../support/client.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
 import { startService, type OwnService } from '../support/service.ts'
@@ -62,7 +63,7 @@ describe('the API', () => {
     expect(grown('created')).toBe(2)
     expect(grown('replayed')).toBe(1)
     expect(grown('misuse')).toBe(1)
-    const ofTenant = { tenant: tenant.id }
+    const ofTenant = { tenant: showId('tnt', tenant.id) }
     expect(after.value('atomic_payments_tenant_requests_total', ofTenant)).toBe(4)
     expect(after.value('atomic_payments_tenant_duplicates_total', ofTenant)).toBe(1)
     expect(after.value('atomic_payments_tenant_misuse_total', ofTenant)).toBe(1)
@@ -183,6 +184,16 @@ describe('the worker', () => {
     )
   })
 
+  test('counts the reconciliations of the schedule, from 0', async () => {
+    const name = 'atomic_payments_reconciliations_scheduled_total'
+    expect((await metricsOf(service.worker)).value(name)).toBe(0)
+    await service.store.sql`
+      insert into atomic_jobs.job (name, data, policy)
+      values (${MAINTENANCE_QUEUE}, '{"task": "reconcile"}', 'standard')
+    `
+    await scrapeUntil(service.worker, ({ value }) => value(name) === 1)
+  })
+
   test('exports findings, dead letters and queue depth from the store', async () => {
     const before = await metricsOf(service.worker)
     expect(before.value('atomic_payments_findings_open')).toBeDefined()
@@ -199,7 +210,7 @@ describe('the worker', () => {
       },
     ])
     await service.store.sql`
-      insert into pgboss.job (name, data, policy) values (${WEBHOOKS_DEAD_LETTERS}, '{}', 'standard')
+      insert into atomic_jobs.job (name, data, policy) values (${WEBHOOKS_DEAD_LETTERS}, '{}', 'standard')
     `
 
     const findingsBefore = before.value('atomic_payments_findings_open') ?? 0

@@ -48,6 +48,37 @@ test.each([
   },
 )
 
+test.each([
+  ['idr', 999_999_999_999],
+  ['lbp', 99_999_999_999],
+  ['cop', 9_999_999_999],
+  ['huf', 9_999_999_999],
+  ['jpy', 9_999_999_999],
+  ['inr', 999_999_999],
+  ['usd', 99_999_999],
+  ['vnd', 99_999_999],
+])('the largest payment in %s is %d', async (currency, amount) => {
+  const before = await countAll()
+
+  expectProblem(await pay({ currency, amount: amount + 1 }), 'invalid-amount')
+
+  expect(await countAll()).toEqual(before)
+  const paid = await pay({ currency, amount })
+  expect(paid).toMatchObject({ status: 201, json: { amount, amount_captured: amount } })
+  const path = `/v1/payments/${String(paid.json['id'])}/refunds`
+  const refunded = await post(service.apiUrl, tenant, path, {})
+  expect(refunded).toMatchObject({ status: 201, json: { amount } })
+})
+
+test('a hold is not raised above the largest amount of its currency', async () => {
+  const held = await pay({ currency: 'usd', amount: 10_000, capture_method: 'manual' })
+  const path = `/v1/payments/${String(held.json['id'])}/adjust`
+
+  const refused = await post(service.apiUrl, tenant, path, { amount: 100_000_000 })
+
+  expectProblem(refused, 'invalid-amount')
+})
+
 describe.each([
   ['capture', 'manual', 'isk', 550, 'invalid-amount', 500],
   ['capture', 'manual', 'kwd', 1_001, 'invalid-amount', 1_000],

@@ -200,7 +200,7 @@ describe('the reminder of a payment that waits for its cardholder', () => {
 
     expect(await statusOf(t.engine, reminderFor(payment))).toBe('pending')
     const jobs = await t.engine.store.sql`
-      select from pgboss.job
+      select from atomic_jobs.job
       where name = 'reminders' and data ->> 'eventId' = ${reminderFor(payment).id}
     `
     expect(jobs).toHaveLength(1)

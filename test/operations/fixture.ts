@@ -9,9 +9,14 @@ export interface OperationFixture {
   readonly body: Readonly<Record<string, unknown>>
   /** Another valid body: sent with the same key, it is a misuse. */
   readonly otherBody: Readonly<Record<string, unknown>>
-  /** The provider call: its name in the executed log of the stand-in, and its path; `*` is an id. */
-  readonly executed: string
-  readonly path: string
+  /**
+   * The provider call: its name in the executed log of the stand-in, and its path; `*` is an id.
+   * Absent: the operation makes none.
+   */
+  readonly executed?: string
+  readonly path?: string
+  /** The events of its own that it announces, beside those of a changed status. */
+  readonly announces?: readonly string[]
   /** The status of the final response. */
   readonly status: 200 | 201
   /** Members of the payment afterwards. */

@@ -17,7 +17,11 @@ beforeAll(async () => {
     partialCapture: false,
     incrementalAuthorization: false,
     void: false,
-    amounts: { chargeMinimaMinor: new Map([['usd', 2_000]]), steps: new Map([['eur', 5]]) },
+    amounts: {
+      ...stripeCapabilities.amounts,
+      chargeMinimaMinor: new Map([['usd', 2_000]]),
+      steps: new Map([['eur', 5]]),
+    },
   }
   service = await startServiceInProcess({}, undefined, { capabilitiesOf: () => capabilities })
   tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })

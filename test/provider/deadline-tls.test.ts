@@ -5,7 +5,8 @@ import { Agent, createServer, request, type Server } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { before, connectBeforeSending, TooLateError } from '../../src/provider/deadline.ts'
+import { before, connectBeforeSending } from '../../src/provider/deadline.ts'
+import { TooLateError } from '../../src/provider/never-sent.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
@@ -41,7 +42,7 @@ const agentWith = (options: object) =>
 async function send(agent: Agent, deadlineMs: number, afterwards = () => {}): Promise<number> {
   const { port } = server.address() as AddressInfo
   return await before(
-    performance.now() + deadlineMs,
+    { deadlineMs: performance.now() + deadlineMs },
     () =>
       new Promise<number>((resolve, reject) => {
         const sent = request({ host: '127.0.0.1', port, agent, method: 'POST' }, (response) => {

@@ -127,7 +127,7 @@ export async function openBooks(): Promise<Books> {
       await store.sql`
         truncate
           payments, refunds, ledger_postings, provider_events, reconciliation_runs,
-          reconciliation_findings, reconciliation_seen, pgboss.job
+          reconciliation_findings, reconciliation_seen, atomic_jobs.job
         cascade
       `
     },

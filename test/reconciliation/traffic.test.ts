@@ -159,7 +159,7 @@ test('the movement of a refund with an unknown outcome is not judged, and trigge
   expect(counts).toMatchObject({ movements: 2, checks: 1, found: 0 })
   expect(await kindsFound()).toEqual([])
   expect(await compareNow()).toMatchObject({ found: 0 })
-}, 60_000)
+})
 
 test('a payment in progress that the provider already lists is counted once', async () => {
   const ref = await t.accept()
@@ -225,7 +225,7 @@ test('an unknown outcome whose record the provider has is checked at once', asyn
     select from idempotency_keys where status = 'unknown' and next_check_at <= now()
   `
   expect(due.count).toBe(1)
-}, 60_000)
+})
 
 async function feesPosted() {
   const rows = await t.engine.store.sql`

@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { storeRetention } from '../../src/db/retention/stored-retention.ts'
 import { seesEveryTenant } from '../../src/db/connection/row-security.ts'
 import { appendAdminAction } from '../../src/db/operators/admin-actions.ts'
 import { firstIdAt } from '../../src/db/connection/ids.ts'
@@ -21,6 +22,13 @@ const settings: PruneSettings = {
   PAYMENT_RETENTION_DAYS: 0,
   REAP_BATCH_SIZE: 2,
 }
+const longer: PruneSettings = {
+  ...settings,
+  DELIVERY_RETENTION_DAYS: 60,
+  TIMELINE_RETENTION_DAYS: 60,
+  EVENT_RETENTION_DAYS: 60,
+  AUDIT_RETENTION_DAYS: 60,
+}
 const nothing = {
   deliveries: 0,
   timeline_entries: 0,
@@ -38,6 +46,7 @@ let service: Store
 beforeAll(async () => {
   t = await startTestEngine()
   service = openServiceStore(t.databaseUrl)
+  await storeRetention(t.engine.store.sql, settings)
 })
 afterAll(async () => {
   await service.close()
@@ -57,8 +66,10 @@ function idFrom(daysAgo: number): string {
 async function age(table: 'events' | 'phase_runs' | 'admin_actions', daysAgo: number) {
   const { sql } = t.engine.store
   const rows = await sql<{ id: string }[]>`select id from ${sql(table)}`
+  const happened =
+    table === 'admin_actions' ? sql`, happened_at = now() - ${daysAgo} * interval '1 day'` : sql``
   for (const { id } of rows) {
-    await sql`update ${sql(table)} set id = ${idFrom(daysAgo)} where id = ${id}`
+    await sql`update ${sql(table)} set id = ${idFrom(daysAgo)} ${happened} where id = ${id}`
   }
   return rows.length
 }
@@ -173,6 +184,17 @@ describe('a round', () => {
     expect(await countIn('admin_actions')).toBe(1)
   })
 
+  test('deletes an audit record by the time of the database, and not of its id', async () => {
+    const { sql } = t.engine.store
+    await sql`truncate admin_actions`
+    await sql`
+      insert into admin_actions (id, actor, action, details, happened_at)
+      values (${idFrom(30.01)}, 'ann', 'tenant.create', '{}', now() - interval '29.99 days')
+    `
+
+    expect(await round()).toMatchObject({ audit_records: 0 })
+  })
+
   test("deletes the provider's events from the inbox", async () => {
     const { sql } = t.engine.store
     await sql`
@@ -205,9 +227,9 @@ test('0 days keep everything for ever', async () => {
 })
 
 test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'])(
-  'the service cannot delete %s of the last day',
+  'neither the service nor the owner can delete %s of the last day',
   async (records) => {
-    await finished()
+    await delivery(await finished(), 'failed', 0)
     await appendAdminAction(t.engine.store.sql, {
       actor: 'ann',
       action: 'tenant.create',
@@ -217,14 +239,113 @@ test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'])(
     const tables = ['webhook_deliveries', 'phase_runs', 'events', 'admin_actions'] as const
     const before = await Promise.all(tables.map((table) => countIn(table)))
 
-    const deleted = await inTransaction(service.sql, async (tx) => {
-      await tx`select where ${seesEveryTenant(tx)}`
-      return await tx.unsafe(
-        `select delete_old_${records}(now() + interval '1 day', 100)::int as count`,
-      )
-    })
-
-    expect([...deleted]).toEqual([{ count: 0 }])
+    for (const [{ sql }, name] of [
+      [service, `delete_old_${records}`],
+      [t.engine.store, `delete_${records}_before`],
+    ] as const) {
+      const deleted = await inTransaction(sql, async (tx) => {
+        await tx`select where ${seesEveryTenant(tx)}`
+        return await tx.unsafe(`select ${name}(now() + interval '1 day', 100)::int as count`)
+      })
+      expect([...deleted]).toEqual([{ count: 0 }])
+    }
+    expect(before).not.toContain(0)
     expect(await Promise.all(tables.map((table) => countIn(table)))).toEqual(before)
   },
 )
+
+const deletedByService = async (records: string, days: number): Promise<number> =>
+  await inTransaction(service.sql, async (tx) => {
+    await tx`select where ${seesEveryTenant(tx)}`
+    const [row] = await tx.unsafe<{ count: number }[]>(
+      `select delete_old_${records}(now() - interval '${days} days', 100)::int as count`,
+    )
+    return row?.count ?? 0
+  })
+
+describe('an intruder with the rights of the service', () => {
+  const action = { actor: 'mallory', action: 'tenant.create', subject: null, details: {} }
+
+  test.each([
+    ['for ever', 0],
+    ['for 60 days', 60],
+  ])('cannot delete an audit trail that the owner keeps %s', async (_, days) => {
+    const { sql } = t.engine.store
+    await sql`truncate admin_actions`
+    await appendAdminAction(sql, action)
+    await age('admin_actions', 40)
+    await storeRetention(sql, { ...settings, AUDIT_RETENTION_DAYS: days })
+
+    expect(await deletedByService('admin_actions', 2)).toBe(0)
+    expect(await round({ AUDIT_RETENTION_DAYS: 3 })).toMatchObject({ audit_records: 0 })
+    expect(await countIn('admin_actions')).toBe(1)
+
+    await storeRetention(sql, settings)
+    expect(await deletedByService('admin_actions', 2)).toBe(1)
+  })
+
+  test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'] as const)(
+    'deletes no %s that the owner keeps for longer, or while it has stored no time',
+    async (records) => {
+      const { sql } = t.engine.store
+      await sql`truncate webhook_endpoints, webhook_deliveries, webhook_attempts, events`
+      const ref = await finished()
+      await appendAdminAction(sql, action)
+      if (records === 'deliveries') await delivery(ref, 'failed', 31)
+      else await age(records, 31)
+
+      await storeRetention(sql, longer)
+      expect(await deletedByService(records, 2)).toBe(0)
+      await sql`delete from retention_periods`
+      expect(await deletedByService(records, 2)).toBe(0)
+
+      await storeRetention(sql, settings)
+      expect(await deletedByService(records, 2)).toBeGreaterThan(0)
+    },
+  )
+
+  test.each([
+    [
+      'the time',
+      `insert into admin_actions (id, actor, action, details, happened_at)
+       values (next_id('admin_actions', '00000000-0000-0000-0000-000000000000'), 'm', 'x', '{}', '2020-01-01')`,
+      '42501',
+    ],
+    [
+      'the id',
+      `insert into admin_actions (id, actor, action, details)
+       values ('${idFrom(400)}', 'm', 'x', '{}')`,
+      '23514',
+    ],
+    [
+      'the time of an event',
+      `insert into events (tenant_id, id, type, object, created_at)
+       select id, gen_random_uuid(), 'x', '{}', '2020-01-01' from tenants`,
+      '42501',
+    ],
+    [
+      'the time of an entry of the ledger',
+      `insert into ledger_postings (created_at) values ('2020-01-01')`,
+      '42501',
+    ],
+    [
+      'the time of an entry of a timeline',
+      `insert into phase_runs (recorded_at) values ('2020-01-01')`,
+      '42501',
+    ],
+    ['the retention', `update retention_periods set days = 1`, '42501'],
+    ['a payment, by deleting it', `delete from payments`, '42501'],
+    [
+      'the audit trail, by the function behind',
+      `select delete_admin_actions_before(now(), 9)`,
+      '42501',
+    ],
+  ])('cannot forge %s', async (_, statement, code) => {
+    const forged = inTransaction(service.sql, async (tx) => {
+      await tx`select where ${seesEveryTenant(tx)}`
+      await tx.unsafe(statement)
+    })
+
+    await expect(forged).rejects.toMatchObject({ code })
+  })
+})

@@ -3,11 +3,12 @@
 // two concurrently), there is one charge, and everyone gets the same answer. While the provider
 // remembers its keys the call is repeated; afterwards it is looked up.
 import { randomUUID } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
+import { createApiServer } from '../../src/http/limits/api-server.ts'
 import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
@@ -36,8 +37,8 @@ beforeAll(async () => {
   const settings = { DATABASE_URL: t.databaseUrl, DATABASE_POOL_SIZE: '4', ENCRYPTION_KEYS }
   const config = readConfig(settings)
   // No worker is notified: the test decides who acts, and when.
-  const parts = { ...wireApi(config, pino({ level: 'silent' })), wakeWorkers: () => {} }
-  api = createServer(createApp(parts)).listen(0, '127.0.0.1')
+  const parts = { ...(await wireApi(config, pino({ level: 'silent' }))), wakeWorkers: () => {} }
+  api = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
   await once(api, 'listening')
   apiUrl = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
   tenant = { id: t.tenantId, apiKey: t.apiKey }

@@ -37,7 +37,7 @@ async function abandoned(): Promise<Accepted> {
 }
 
 const jobsOf = ({ id }: OperationRef) => t.engine.store.sql<{ id: string; state: string }[]>`
-  select id, state from pgboss.job where name = 'operations' and data ->> 'operationId' = ${id}
+  select id, state from atomic_jobs.job where name = 'operations' and data ->> 'operationId' = ${id}
   order by created_on, id
 `
 
@@ -163,12 +163,12 @@ describe('a pending operation', () => {
     [
       'is gone',
       (ref: OperationRef) => t.engine.store.sql`
-      delete from pgboss.job where data ->> 'operationId' = ${ref.id}`,
+      delete from atomic_jobs.job where data ->> 'operationId' = ${ref.id}`,
     ],
     [
       'was completed without it',
       (ref: OperationRef) => t.engine.store.sql`
-      update pgboss.job set state = 'completed' where data ->> 'operationId' = ${ref.id}`,
+      update atomic_jobs.job set state = 'completed' where data ->> 'operationId' = ${ref.id}`,
     ],
   ])('whose job %s gets one new job', async (_title, lose) => {
     const ref = await t.accept()
@@ -188,17 +188,17 @@ test('a job without an operation becomes a dead letter with that reason', async 
   const { sql } = t.engine.store
   const ref = { tenantId: t.tenantId, operationId: '00000000-0000-7000-8000-000000000000' }
   await sql`
-    insert into pgboss.job (name, data) values
+    insert into atomic_jobs.job (name, data) values
       ('operations', ${JSON.stringify(ref)}::jsonb), ('operations', '{"operationId": 5}'::jsonb)
   `
   // With distributed tables, the operation of a young job may be committed in a moment.
   expect(await sweep(t.engine)).toEqual(nothing)
-  await sql`update pgboss.job set created_on = now() - interval '61 seconds'`
+  await sql`update atomic_jobs.job set created_on = now() - interval '61 seconds'`
 
   expect(await sweep(t.engine)).toEqual({ ...nothing, orphaned: 2 })
 
   const letters = await sql`
-    select data, output from pgboss.job where name = ${OPERATIONS_DEAD_LETTERS} order by data::text
+    select data, output from atomic_jobs.job where name = ${OPERATIONS_DEAD_LETTERS} order by data::text
   `
   expect(letters.map(({ output }) => output)).toEqual([
     { reason: 'there is no such operation' },
@@ -213,7 +213,7 @@ test('looks at a backlog in one pass, on tables that were never analyzed', async
   const ref = await t.accept()
   const job = JSON.stringify({ tenantId: ref.tenantId, operationId: ref.id })
   await sql`
-    insert into pgboss.job (name, data)
+    insert into atomic_jobs.job (name, data)
     select 'operations', ${job}::jsonb from generate_series(1, 1000)
   `
   const startedAt = performance.now()
@@ -222,7 +222,7 @@ test('looks at a backlog in one pass, on tables that were never analyzed', async
 
   // One pass takes milliseconds; a pass for each job took minutes.
   expect(performance.now() - startedAt).toBeLessThan(5_000)
-  await sql`delete from pgboss.job where data ->> 'operationId' = ${ref.id}`
+  await sql`delete from atomic_jobs.job where data ->> 'operationId' = ${ref.id}`
 })
 
 test('the dead letter of an operation is kept until the operation is completed', async () => {
@@ -230,7 +230,7 @@ test('the dead letter of an operation is kept until the operation is completed',
   const ref = await t.accept()
   const job = { tenantId: ref.tenantId, operationId: ref.id }
   await sql`
-    insert into pgboss.job (name, data)
+    insert into atomic_jobs.job (name, data)
     values (${OPERATIONS_DEAD_LETTERS}, ${JSON.stringify(job)}::jsonb)
   `
   expect(await sweep(t.engine)).toEqual(nothing)

@@ -52,7 +52,7 @@ describe('with a database', () => {
 
   test.each(['delete', 'retry'])('does not %s a job', async (intent) => {
     const [{ id } = { id: '' }] = await store.sql<{ id: string }[]>`
-      insert into pgboss.job (name, data, state) values ('operations.dead', '{}', 'failed')
+      insert into atomic_jobs.job (name, data, state) values ('operations.dead', '{}', 'failed')
       returning id
     `
     const answer = await fetch(`${url}/queues/operations.dead/jobs/${id}`, {
@@ -60,7 +60,7 @@ describe('with a database', () => {
       headers: { origin: url },
       body: new URLSearchParams({ intent }),
     })
-    const jobs = await store.sql`select state from pgboss.job where id = ${id}`
+    const jobs = await store.sql`select state from atomic_jobs.job where id = ${id}`
 
     expect(answer.status).toBe(403)
     expect(jobs).toEqual([{ state: 'failed' }])
@@ -69,9 +69,9 @@ describe('with a database', () => {
   test('has only the rights of the service', async () => {
     const shown = async () => (await (await fetch(`${url}/queues`)).text()).includes('reminders')
     expect(await shown()).toBe(true)
-    await store.sql`revoke select on pgboss.queue from ${store.sql(SERVICE_ROLE)}`
+    await store.sql`revoke select on atomic_jobs.queue from ${store.sql(SERVICE_ROLE)}`
     expect(await shown()).toBe(false)
-    await store.sql`grant select on pgboss.queue to ${store.sql(SERVICE_ROLE)}`
+    await store.sql`grant select on atomic_jobs.queue to ${store.sql(SERVICE_ROLE)}`
   })
 
   test.each(['evil.example', 'localhost.evil.example:80', '0.0.0.0'])(

@@ -1,10 +1,11 @@
 // Runs the operators' API for tests: over HTTP, under the service's role, on the database of a test
 // engine. The test can therefore create operations in any state.
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from '@jest/globals'
 import pino from 'pino'
+import { createApiServer } from '../../src/http/limits/api-server.ts'
 import { createApp } from '../../src/http/server/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { showId } from '../../src/domain/resource-id.ts'
@@ -54,8 +55,8 @@ export async function startAdminApi(settings: Record<string, string> = {}): Prom
       ADMIN_API_KEY: Object.entries(OPERATORS).join(',').replaceAll(',adm', '=adm'),
       ...own,
     }
-    const parts = wireApi(readConfig(environment), pino({ level: 'silent' }))
-    const server = createServer(createApp(parts)).listen(0, '127.0.0.1')
+    const parts = await wireApi(readConfig(environment), pino({ level: 'silent' }))
+    const server = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
     await once(server, 'listening')
     running.push({ server, parts })
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`

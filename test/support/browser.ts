@@ -1,21 +1,10 @@
 // Opens the project's pages in a real browser. The npm packages contain no browser, so that one of
-// the machine is used. Without a browser these tests are skipped, except in CI, which installs one.
-import { existsSync } from 'node:fs'
-import { test } from '@jest/globals'
+// the machine is used.
 import { chromium, type Page } from 'playwright-core'
+import { requireProgram } from './find-program.ts'
+import { testWith } from './test-with.ts'
 
-const PLACES = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-]
-
-const executablePath = PLACES.find((place) => existsSync(place))
-
-/** `test` on a machine with a browser, otherwise `test.skip`. */
-export const testInBrowser =
-  executablePath === undefined && process.env['CI'] === undefined ? test.skip : test
+export const testInBrowser = testWith('chromium')
 
 /** The console errors and exceptions of a page, and the URLs that it requested. */
 export interface Seen {
@@ -32,8 +21,7 @@ export async function withPage<Result>(
   url: string,
   work: (page: Page, seen: Seen) => Promise<Result>,
 ): Promise<Result> {
-  if (executablePath === undefined) throw new Error(`there is no browser: ${PLACES.join(', ')}`)
-  const browser = await chromium.launch({ executablePath })
+  const browser = await chromium.launch({ executablePath: requireProgram('chromium') })
   try {
     const page = await browser.newPage()
     const complaints: string[] = []

@@ -44,6 +44,38 @@ export async function changeBy(
   await dialog.getByRole('button', { name: confirm }).click()
 }
 
+/**
+ * The places of the page where a space is missing between two words: the end of one text node and the
+ * beginning of the next, without a break between them, or within one.
+ */
+export async function findJoinedWords(page: Page): Promise<string[]> {
+  return await page.evaluate(`(() => {
+    const found = []
+    const isBlock = (element) => !getComputedStyle(element).display.startsWith('inline')
+    const blockOf = (element) => (isBlock(element) ? element : blockOf(element.parentElement))
+    const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
+    let [before, block] = ['', undefined]
+    for (let node = nodes.nextNode(); node !== null; node = nodes.nextNode()) {
+      if (node.nodeType === Node.ELEMENT_NODE) {
+        if (isBlock(node) || /^(BR|INPUT|SELECT|BUTTON|TEXTAREA|svg|rect)$/.test(node.nodeName)) before = ''
+        continue
+      }
+      if (node.data === '' || node.parentElement.closest('noscript') !== null) continue
+      const own = blockOf(node.parentElement)
+      if (own !== block) before = ''
+      block = own
+      if (/[\\p{L}\\p{N}.,:;!?)]$/u.test(before) && /^[\\p{L}\\p{N}(]/u.test(node.data)) {
+        found.push(before.slice(-30) + '|' + node.data.slice(0, 30))
+      }
+      const isProse = node.parentElement.closest('code, .foreign, .json') === null
+      const joined = /(?<!\\S)\\p{L}\\p{Ll}*[.,:;!?]?\\p{Lu}\\p{Ll}+/u.exec(node.data)?.[0]
+      if (isProse && joined !== undefined) found.push(joined)
+      before = node.data
+    }
+    return found
+  })()`)
+}
+
 /** What axe-core finds on the page, as it is now. */
 export async function findBarriers(page: Page): Promise<string[]> {
   // Evaluated by the debugger: the Content-Security-Policy forbids another script.

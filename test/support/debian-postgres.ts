@@ -1,23 +1,19 @@
 // Starts a server of the oldest supported version of PostgreSQL, from Debian's package, which also has
-// the tools that the npm package lacks. Without it on the machine its tests are skipped, except in CI,
-// which installs it.
+// the tools that the npm package lacks.
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { test } from '@jest/globals'
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../dev/embedded-postgres/postgres.ts'
+import { testWith } from './test-with.ts'
 
 const execute = promisify(execFile)
 
 const FOLDER = '/usr/lib/postgresql/15/bin'
 
-/** `test` on a machine with PostgreSQL 15, otherwise `test.skip`. */
-export const testOnPostgres15 =
-  existsSync(FOLDER) || process.env['CI'] !== undefined ? test : test.skip
+export const testOnPostgres15 = testWith('postgresql-15')
 
 /** @param directory an empty folder that all users may enter. */
 export function startPostgres15(directory: string): Promise<EmbeddedPostgres> {

@@ -1,5 +1,6 @@
 // Tests that the check against openapi.yaml fails for undocumented responses.
 import { expect, test } from '@jest/globals'
+import { problemBody } from '../../src/domain/problems/problem-error.ts'
 import { expectDocumented } from './documented.ts'
 
 const health = { status: 'ok' }
@@ -33,12 +34,29 @@ const refused: [string, Parameters<typeof check>[0], RegExp][] = [
   ['a content type', { headers: { 'content-type': 'text/html' } }, /content type text\/html/],
   ['a member', { body: { ...health, more: 1 } }, /additional properties.*more/],
   ['a value', { body: { status: 'so-so' } }, /\/status must be equal to constant/],
-  [
-    'a problem of another status',
-    { status: 404, body: { status: 404, type: '/problems/payment-declined' } },
-    /status 404/,
-  ],
+  ...problemsThatFail(),
 ]
+
+function problemsThatFail(): typeof refused {
+  const headers = { 'content-type': 'application/problem+json' }
+  const missing = problemBody('resource-not-found')
+  const read = { path: '/v1/refunds/re_1', status: 404, headers, body: missing }
+  const overloaded = { ...read, status: 503, body: problemBody('overloaded') }
+  return [
+    ['a status of no problem', { ...read, status: 409 }, /status 409 is not documented/],
+    ['a problem', { ...read, body: problemBody('invalid-state') }, /invalid-state is not docu/],
+    ['a problem of another status', { ...overloaded, body: missing }, /title or status are not/],
+    ['another title', { ...read, body: { ...missing, title: 'Gone' } }, /title or status are not/],
+    ['a member of another problem', { ...read, body: { ...missing, errors: [] } }, /has no errors/],
+    ['a header of keys', { ...read, headers: { ...headers, link: '<x>' } }, /link without an/],
+    [
+      'an API key that was not asked for',
+      { ...read, status: 401, body: problemBody('api-key-missing') },
+      /www-authenticate is missing/,
+    ],
+    ['a retry', { ...read, headers: { ...headers, 'retry-after': '1' } }, /retry/],
+  ]
+}
 
 test.each(refused)('%s that is not documented fails', (_, answer, complaint) => {
   expect(check(answer)).toThrow(complaint)

@@ -1,7 +1,7 @@
 // Unpacks earlier versions of this repository from its history: those that run during a rolling
 // deploy of the current schema. They run with the current packages.
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -12,19 +12,23 @@ const run = promisify(execFile)
 
 export interface EarlierVersion {
   readonly commit: string
-  /** The first migration that it lacks. */
+  /** The first migration that it lacks: of this version, or the one of `migrationsAfter`. */
   readonly lacks: string
 }
 
+/** The name of a made-up migration that follows those of this version. */
+export const NEXT = 'next'
+
 /**
- * Returns the last versions before each change of the schema, newest first. The list is empty when
- * the history is missing, for example in an archive or a shallow clone.
+ * Returns the last versions before each change of the schema, newest first. No version before the
+ * first migration was released: until there is a second one, it is the last commit. The list is empty
+ * when the history is missing, for example in an archive or a shallow clone.
  */
 export async function findEarlierVersions(count: number): Promise<EarlierVersion[]> {
   const files = await readdir(join(ROOT, 'drizzle'))
   const migrations = files.filter((name) => name.endsWith('.sql')).toSorted()
   const versions: EarlierVersion[] = []
-  for (const lacks of migrations.toReversed()) {
+  for (const lacks of migrations.slice(1).toReversed()) {
     const commit = await commitBefore(`drizzle/${lacks}`)
     if (commit === undefined) break
     // Migrations of the same commit.
@@ -32,8 +36,40 @@ export async function findEarlierVersions(count: number): Promise<EarlierVersion
     if (versions.length === count) break
     versions.push({ commit, lacks })
   }
-  return versions
+  const hasOnlyFirst = migrations.length === 1 && (await git('rev-parse', 'HEAD')) !== undefined
+  return hasOnlyFirst ? [{ commit: 'HEAD', lacks: NEXT }] : versions
 }
+
+/**
+ * Copies the migrations of this version. If the earlier version lacks none of them, adds a next one,
+ * which expands the schema: each table gets a column, and there is another table.
+ *
+ * @returns the folder with the migrations.
+ */
+export async function migrationsAfter({ lacks }: EarlierVersion, folder: string): Promise<string> {
+  await cp(join(ROOT, 'drizzle'), folder, { recursive: true })
+  if (lacks !== NEXT) return folder
+  const file = join(folder, 'meta', '_journal.json')
+  const { entries } = JSON.parse(await readFile(file, 'utf8')) as { entries: { when: number }[] }
+  const next = { tag: NEXT, when: (entries.at(-1)?.when ?? 0) + 1, breakpoints: true }
+  await writeFile(file, JSON.stringify({ entries: [...entries, next] }))
+  await writeFile(join(folder, `${NEXT}.sql`), EXPAND)
+  return folder
+}
+
+const EXPAND = `
+  do $$
+  declare
+    expanded regclass;
+  begin
+    for expanded in
+      select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+    loop
+      execute format('alter table %s add column next_column text not null default ''next''', expanded);
+    end loop;
+    create table next_table (tenant_id uuid not null references tenants);
+  end $$
+`
 
 const ADDED = ['log', '--first-parent', '--diff-filter=A', '--format=%H', '-1', '--']
 

@@ -19,6 +19,7 @@ import type { Engine, EngineSettings } from '../../src/engine/engine.ts'
 import type { Request } from 'express'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import type { ApiParts } from '../../src/http/endpoint.ts'
+import type { OperationEndpoint } from '../../src/http/keyed/keyed-route.ts'
 import { operationEndpoints, operations } from '../../src/operations/index.ts'
 import { silentObserver } from '../../src/engine/observer.ts'
 import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
@@ -31,7 +32,7 @@ import { createTestDatabase } from './database.ts'
 const usualSettings: EngineSettings = {
   LEASE_MS: 10_000,
   // Longer than a busy machine delays an answer.
-  PROVIDER_TIMEOUT_MS: 1_500,
+  PROVIDER_TIMEOUT_MS: process.env['TEST_MACHINE'] === 'slow' ? 5_000 : 1_500,
   PROVIDER_KEY_WINDOW_SECONDS: 3_600,
   CALL_ATTEMPTS: 3,
   CALL_RETRY_DELAY_MS: 1,
@@ -67,11 +68,11 @@ export interface TestEngine {
     parameters?: Readonly<Record<string, unknown>>,
   ): Promise<Accepted>
   /**
-   * Accepts an operation on a payment as its endpoint does, with that body. Throws IntentRefusedError when
-   * the state of the payment refuses it.
+   * Accepts an operation, by its name or its endpoint, on a payment as the endpoint does, with that
+   * body. Throws IntentRefusedError when the state of the payment refuses it.
    */
   begin(
-    operation: string,
+    operation: string | OperationEndpoint,
     payment: PaymentRef,
     body?: Readonly<Record<string, unknown>>,
   ): Promise<Accepted & { refundId?: string }>
@@ -87,6 +88,12 @@ export interface TestEngine {
   /** Moves all times of the operation into the past by that many seconds. */
   letTimePass(ref: OperationRef, seconds: number): Promise<void>
   stop(): Promise<void>
+}
+
+function routeOf(operation: string): OperationEndpoint {
+  const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
+  if (route === undefined) throw new Error(`no client begins ${operation}`)
+  return route
 }
 
 /** @param own settings that differ from the usual ones. */
@@ -126,8 +133,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     return { tenantId, id, paymentId: about.paymentId }
   }
   const begin: TestEngine['begin'] = async (operation, payment, body = {}) => {
-    const route = operationEndpoints.find((candidate) => candidate.operation.name === operation)
-    if (route === undefined) throw new Error(`no client begins ${operation}`)
+    const route = typeof operation === 'string' ? routeOf(operation) : operation
     const draft = await route.readBeforeKey({
       parts: {
         store,
@@ -140,7 +146,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     })
     const { paymentId, refundId = null, parameters = {}, details } = draft
     const about = { paymentId, refundId, parameters, details }
-    const ref = await reserve(operation, about, draft.resource(sql))
+    const ref = await reserve(route.operation.name, about, draft.resource(sql))
     return refundId === null ? ref : { ...ref, refundId }
   }
   const running = createCounts()

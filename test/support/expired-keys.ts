@@ -1,5 +1,7 @@
 // Ages idempotency keys and tombstones by updates of their times in the database.
-import type { Sql } from '../../src/db/connection/client.ts'
+import pino from 'pino'
+import type { Sql, Store } from '../../src/db/connection/client.ts'
+import { reap, type ReaperSettings } from '../../src/recovery/reaper.ts'
 
 /**
  * Longer than any statement in a test takes, so that two of these updates can follow each other.
@@ -20,4 +22,33 @@ export async function expireKeys(sql: Sql, { id = null }: { id?: string | null }
  */
 export async function ageTombstones(sql: Sql, hours = 1): Promise<void> {
   await sql`update key_tombstones set buried_at = now() - ${hours} * interval '1 hour'`
+}
+
+const settings: ReaperSettings = {
+  KEY_RETENTION_SECONDS: 86_400,
+  TOMBSTONE_RETENTION_SECONDS: 86_400,
+  REAP_BATCH_SIZE: 500,
+  STORE_TIMEOUT_MS: 5_000,
+  IDEMPOTENCY_FLAVOR: 'ietf',
+}
+
+/** Lets a key of the tenant expire. Deletes it, or with `deleted: false` only writes its tombstone. */
+export async function expireKey(
+  store: Store,
+  tenantId: string,
+  key: string,
+  { deleted = true } = {},
+): Promise<void> {
+  const parts = { store, log: pino({ level: 'silent' }), provider: { name: 'stripe' } as const }
+  const find = async () =>
+    await store.sql<{ id: string }[]>`
+    select id from idempotency_keys where tenant_id = ${tenantId} and key = ${key}
+  `
+  const [row] = await find()
+  await expireKeys(store.sql, { id: row?.id ?? null })
+  await reap(parts, settings)
+  if (!deleted) return
+  await ageTombstones(store.sql)
+  await reap(parts, settings)
+  if ((await find()).length > 0) throw new Error('the reaper has not deleted the key')
 }

@@ -59,7 +59,7 @@ async function startOn(
       WAIT_SECONDS: '0',
       ENCRYPTION_KEYS,
     }
-    const parts = wireApi(readConfig({ ...environment, ...own }), pino({ level: 'silent' }))
+    const parts = await wireApi(readConfig({ ...environment, ...own }), pino({ level: 'silent' }))
     const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
     await once(server, 'listening')
     running.push({ server, parts })

@@ -1,27 +1,20 @@
-// Starts a real nginx with the example of docs/reverse-proxy.md. Without it on the machine its tests
-// are skipped, except in CI, which installs it.
+// Starts a real nginx with the example of docs/reverse-proxy.md.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from '@jest/globals'
 import { findFreePort } from '../../dev/ports.ts'
 import { makeAuthority } from './certificates.ts'
+import { requireProgram } from './find-program.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
+import { testWith } from './test-with.ts'
 import { until } from './until.ts'
 
-const PLACES = ['/usr/sbin/nginx', '/usr/bin/nginx', '/opt/homebrew/bin/nginx']
-
-const executable = PLACES.find((place) => existsSync(place))
-
-/** `test` on a machine with nginx, otherwise `test.skip`. */
-export const testBehindNginx =
-  executable === undefined && process.env['CI'] === undefined ? test.skip : test
+export const testBehindNginx = testWith('nginx')
 
 export interface ProxyAnswer {
   readonly status: number
@@ -47,7 +40,7 @@ export interface Nginx {
  * @throws Error when nginx is not installed, or does not start.
  */
 export async function startNginx(example: string, urls: readonly [string, string]): Promise<Nginx> {
-  if (executable === undefined) throw new Error(`there is no nginx: ${PLACES.join(', ')}`)
+  const executable = requireProgram('nginx')
   const folder = await makeTemporaryFolder()
   const [, name = ''] = /server_name (\S+);/.exec(example) ?? []
   const authority = await makeAuthority(folder, 'ca')

@@ -1,19 +1,12 @@
 // Starts a real PgBouncer in front of a database.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { findFreePort } from '../../dev/ports.ts'
-
-const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
-
-const executable = PLACES.find((place) => existsSync(place))
-
-/** Whether the machine has PgBouncer. */
-export const hasPgBouncer = executable !== undefined
+import { requireProgram } from './find-program.ts'
 
 /** Settings of PgBouncer, which reads them from a file. */
 export type PgBouncerSettings = Readonly<Record<string, string | number>>
@@ -35,7 +28,7 @@ export async function startPgBouncer(
   databaseUrl: string,
   settings: PgBouncerSettings,
 ): Promise<PgBouncer> {
-  if (executable === undefined) throw new Error(`there is no PgBouncer: ${PLACES.join(', ')}`)
+  const executable = requireProgram('pgbouncer')
   const { hostname, port, username, password, pathname } = new URL(databaseUrl)
   const folder = await mkdtemp(join(tmpdir(), 'atomic-payments-test-pgbouncer-'))
   const file = join(folder, 'pgbouncer.ini')

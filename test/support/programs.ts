@@ -6,15 +6,30 @@ import { PROGRAMS_UNDER_TEST, programIn } from '../../verify/faults/programs.ts'
 import { ROOT, buildOnce, bundleFolder } from './bundles.ts'
 
 /** What the programs are built from. */
-const SOURCES = ['src', 'workers', 'dev', 'verify/faults/stand-by.ts', 'test/support/programs.ts']
+const SOURCES = [
+  'cli',
+  'client',
+  'dev',
+  'mcp',
+  'src',
+  'workers',
+  'verify',
+  'test/support/programs.ts',
+]
 
 /** The name of each bundle by its script. */
 const BUNDLES = {
-  'src/start/api.ts': 'api',
-  'src/start/reconcile.ts': 'reconcile',
-  'src/start/tenants.ts': 'tenants',
-  'workers/main.ts': 'worker',
+  'cli/main.ts': 'atomic',
   'dev/stripe-stand-in/main.ts': 'stripe-stand-in',
+  'mcp/main.ts': 'mcp',
+  'src/start/api.ts': 'api',
+  'src/start/doctor.ts': 'doctor',
+  'src/start/migrate.ts': 'migrate',
+  'src/start/reconcile.ts': 'reconcile',
+  'src/start/rotate-encryption.ts': 'rotate-encryption',
+  'src/start/tenants.ts': 'tenants',
+  'verify/simulate/main.ts': 'simulate',
+  'workers/main.ts': 'worker',
 }
 
 /** Not bundled, because it looks for other scripts beside its own. */
@@ -58,13 +73,18 @@ function testPrograms(): string {
 
 /**
  * Node writes the cache when a process ends by itself, and most tests kill their processes. A wrong
- * setting ends a program when it is loaded.
+ * setting or `--help` ends a program when it is loaded.
  */
 async function fillCompileCache(script: string): Promise<void> {
   const { PATH, HOME, TMPDIR } = process.env
   const wrong = { PORT: 'none', MOCK_PROVIDER_PORT: 'none' }
   const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE: compileCache(), ...wrong }
   const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const
-  const child = fork(programOf(script), { cwd: ROOT, env, execArgv: [], stdio: [...stdio] })
+  const child = fork(programOf(script), ['--help'], {
+    cwd: ROOT,
+    env,
+    execArgv: [],
+    stdio: [...stdio],
+  })
   await once(child, 'exit')
 }

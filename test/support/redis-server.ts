@@ -1,22 +1,15 @@
 // Starts a real redis-server, which can be paused, killed, filled, restored and made a replica.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { copyFile, rename } from 'node:fs/promises'
 import { createConnection } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { createClient } from 'redis'
 import { findFreePort } from '../../dev/ports.ts'
 import type { Certified } from './certificates.ts'
 import { startCuttableRelay } from './cuttable-relay.ts'
+import { requireProgram } from './find-program.ts'
 import { until } from './until.ts'
-
-const EXECUTABLE = 'redis-server'
-
-/** Whether the machine has redis-server. */
-export const hasRedisServer = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => existsSync(join(folder, EXECUTABLE)))
 
 type Client = ReturnType<typeof connectClient>
 
@@ -64,7 +57,7 @@ export async function launchRedis({
   login = '',
   tls,
 }: LaunchOptions): Promise<RedisServer> {
-  if (!hasRedisServer) throw new Error(`${EXECUTABLE} is not installed`)
+  const executable = requireProgram('redis-server')
   const port = await findFreePort()
   const tlsPort = tls === undefined ? 0 : await findOtherPort(port)
   const url = `redis://${login}127.0.0.1:${port}`
@@ -78,14 +71,14 @@ export async function launchRedis({
   }
   const start = async () => {
     const own = ['--port', String(port), '--dir', folder, ...tlsOptions(tlsPort, tls)]
-    const started = spawn(EXECUTABLE, [...own, ...ALWAYS, ...options], {
+    const started = spawn(executable, [...own, ...ALWAYS, ...options], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     let output = ''
     started.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
     child = started
     await until(() => {
-      if (started.exitCode !== null) throw new Error(`${EXECUTABLE} ended: ${output}`)
+      if (started.exitCode !== null) throw new Error(`redis-server ended: ${output}`)
       return listens(port)
     })
   }

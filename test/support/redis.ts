@@ -1,5 +1,4 @@
-// Starts real Redis servers for a test file. Without redis-server on the machine its tests fail: CI
-// installs it.
+// Starts real Redis servers for a test file.
 import { randomBytes } from 'node:crypto'
 import { afterAll } from '@jest/globals'
 import type { Certified } from './certificates.ts'
@@ -10,9 +9,12 @@ import {
   type RedisServer,
 } from './redis-server.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
+import { testWith } from './test-with.ts'
 import { until } from './until.ts'
 
 export type { RedisServer } from './redis-server.ts'
+
+export const testWithRedis = testWith('redis-server')
 
 const servers: RedisServer[] = []
 const replicas: LaggingReplica[] = []

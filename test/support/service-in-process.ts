@@ -25,6 +25,7 @@ import type { Tenant } from './service.ts'
 
 export interface ServiceInProcess {
   readonly apiUrl: string
+  readonly databaseUrl: string
   readonly server: Server
   readonly parts: ApiParts
   /** Connects as the owner of the database. */
@@ -53,7 +54,7 @@ export async function startServiceInProcess(
     ...settings,
   })
   const log = pino({ level: 'silent' })
-  const engine = wireEngine(config, wireWorkerBase(config, log))
+  const engine = await wireEngine(config, wireWorkerBase(config, log))
   const store = openStore({
     url: database.url,
     applicationName: 'test',
@@ -61,11 +62,12 @@ export async function startServiceInProcess(
     timeoutMs: 60_000,
   })
   const worker = workerOf(engine, store)
-  const parts = { ...wireApi(config, log), wakeWorkers: worker.wake, ...own }
+  const parts = { ...(await wireApi(config, log)), wakeWorkers: worker.wake, ...own }
   const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    databaseUrl: database.url,
     server,
     parts,
     store,

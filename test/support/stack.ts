@@ -1,11 +1,14 @@
 // Starts the stack of `npm start` for a test file, on free ports.
 import { join } from 'node:path'
+import type { Counts } from '../../dev/break-it/answers.ts'
 import { startProcess, type ServiceProcess } from './processes.ts'
 
 export interface RunningStack {
   readonly launcher: ServiceProcess
   readonly folder: string
   readonly url: string
+  /** Of the page that breaks the stack, with its secret. */
+  readonly breakItUrl: string
   readonly tenant: { readonly id: string; readonly apiKey: string }
 }
 
@@ -26,8 +29,35 @@ export async function startStack(
   const ready = await launcher.waitForLine((line) => line.startsWith('ready '), START_MS)
   const printed = await launcher.waitForLine((line) => line.startsWith('API key'))
   const apiKey = printed.split(': ')[1] ?? ''
-  return { launcher, folder, url: ready.replace('ready ', ''), tenant: { id: '', apiKey } }
+  const page = await launcher.waitForLine((line) => line.includes('?secret='))
+  return {
+    launcher,
+    folder,
+    url: ready.replace('ready ', ''),
+    breakItUrl: page.trim().split(/\s+/).at(-1) ?? '',
+    tenant: { id: '', apiKey },
+  }
 }
+
+/** Asks the page that breaks the stack, as its script does. */
+export async function askBreakIt(
+  { breakItUrl }: RunningStack,
+  path: string,
+  init: { readonly method?: string; readonly body?: unknown } = {},
+): Promise<{ readonly status: number; readonly json: unknown }> {
+  const { headers } = await fetch(breakItUrl, { redirect: 'manual' })
+  const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const response = await fetch(new URL(path, breakItUrl), {
+    method: init.method ?? 'GET',
+    headers: { cookie, 'x-csrf-token': '', 'content-type': 'application/json' },
+    ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+  })
+  return { status: response.status, json: await response.json() }
+}
+
+/** The counts that the page shows. */
+export const readCounts = async (stack: RunningStack): Promise<Counts> =>
+  (await askBreakIt(stack, '/break/counts')).json as Counts
 
 /** The process ids of a part, oldest first. */
 export function processesOf(launcher: ServiceProcess, part: string): number[] {

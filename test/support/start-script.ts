@@ -21,7 +21,7 @@ function seesNoTenant(databaseUrl: string | undefined): Record<string, string> {
 }
 
 /** Long, because all cores may be busy. A test that passes never waits for it. */
-const DEFAULT_TIMEOUT_MS = 30_000
+const DEFAULT_TIMEOUT_MS = 120_000
 
 interface ProcessExit {
   readonly code: number | null
@@ -71,6 +71,7 @@ export function startScript(
       ...(root === undefined ? { NODE_COMPILE_CACHE: compileCache() } : {}),
       // Many processes run at once: 0 gives each a different port for its metrics.
       METRICS_PORT: '0',
+      TEST_CONSTANTS: 'true',
       // The cluster of the tests has fsync off.
       DATABASE_MAY_LOSE_COMMITS: 'true',
       ENCRYPTION_KEYS,

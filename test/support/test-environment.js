@@ -23,7 +23,14 @@ export default class PlainGlobals extends TestEnvironment {
     }
     this.temporaryFolders = []
     const { temporaryFolders } = this
-    this.global.jestWorker = { findUndocumented, startWorkerService, temporaryFolders }
+    this.global.jestWorker = {
+      findUndocumented,
+      startWorkerService,
+      temporaryFolders,
+      get express() {
+        return require('express')
+      },
+    }
   }
 
   /** Runs after all hooks of the file: until then a server of it may use its folder. */

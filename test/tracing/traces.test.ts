@@ -46,7 +46,8 @@ afterAll(async () => {
   await collector.stop()
 })
 
-const newTraceId = () => randomUUID().replaceAll('-', '')
+/** Without a run of digits that is ignored because it could be a card number. */
+const newTraceId = () => randomUUID().replaceAll('-', '').replaceAll(/[0-4]/g, 'a')
 
 const partOf = (traceId: string, flags = '01') => ({
   traceparent: `00-${traceId}-${CLIENT_SPAN}-${flags}`,

@@ -72,7 +72,7 @@ test('a backlog of one tenant does not delay the payment of another', async () =
   const beside = [await secondsFor(pay), await secondsFor(pay)]
 
   const [row] = await service.store.sql<{ waiting: number }[]>`
-    select count(*)::int as waiting from pgboss.job where name = 'operations' and state < 'active'
+    select count(*)::int as waiting from atomic_jobs.job where name = 'operations' and state < 'active'
   `
   expect(row?.waiting).toBeGreaterThan(100)
   for (const seconds of beside) expect(seconds).toBeLessThan(2 * alone + PROVIDER_MS / 1_000)

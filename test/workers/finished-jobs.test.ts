@@ -5,18 +5,18 @@ import { service } from '../support/shared-service.ts'
 
 async function insertFinished(minutesAgo: number): Promise<string> {
   const [row] = await service.store.sql<{ id: string }[]>`
-    insert into pgboss.job (name, state, completed_on, keep_until, deletion_seconds, policy)
+    insert into atomic_jobs.job (name, state, completed_on, keep_until, deletion_seconds, policy)
     select
       name, 'completed', now() - ${minutesAgo} * interval '1 minute', now() + interval '1 day',
       deletion_seconds, policy
-    from pgboss.queue where name = 'operations'
+    from atomic_jobs.queue where name = 'operations'
     returning id
   `
   return row?.id ?? ''
 }
 
 async function isThere(id: string): Promise<boolean> {
-  const rows = await service.store.sql`select from pgboss.job where id = ${id}`
+  const rows = await service.store.sql`select from atomic_jobs.job where id = ${id}`
   return rows.length > 0
 }
 
@@ -25,7 +25,7 @@ test('a worker deletes jobs an hour after they finished, and checks every ten mi
 
   // Pretends that the worker checked eleven minutes ago.
   await service.store.sql`
-    update pgboss.queue set maintain_on = now() - interval '11 minutes' where name = 'operations'
+    update atomic_jobs.queue set maintain_on = now() - interval '11 minutes' where name = 'operations'
   `
   const limit = Date.now() + 30_000
   while ((await isThere(old)) && Date.now() < limit) await wait(50)

@@ -48,7 +48,7 @@ test('the sweeper resumes an operation after its lease has expired by the clock,
   expect(resumed[0]).toBe(0)
   expect(resumed.filter((count) => count > 0)).toEqual([1])
   const [, second, ...others] = await sql<{ isAfter: boolean }[]>`
-    select created_on > ${String(expiresAt)}::timestamptz as "isAfter" from pgboss.job
+    select created_on > ${String(expiresAt)}::timestamptz as "isAfter" from atomic_jobs.job
     where name = 'operations' and data ->> 'operationId' = ${ref.id} order by created_on
   `
   expect([second, ...others]).toEqual([{ isAfter: true }])

@@ -38,7 +38,7 @@ const request: RunRequest = {
 
 async function jobsOf() {
   const rows = await t.engine.store.sql`
-    select data from pgboss.job where name = 'reconciliations' order by created_on
+    select data from atomic_jobs.job where name = 'reconciliations' order by created_on
   `
   return rows.map((row) => row['data'] as { runId: string })
 }
@@ -95,7 +95,7 @@ describe('a request', () => {
     const first = await requestReconciliation(sql, request)
     await beginRunUnlessCompleted(sql, first.id)
     const whileItLives = await requestReconciliation(sql, request)
-    await sql`delete from pgboss.job where name = 'reconciliations'`
+    await sql`delete from atomic_jobs.job where name = 'reconciliations'`
 
     const next = await requestReconciliation(sql, request)
 
@@ -118,7 +118,7 @@ describe('a worker that is killed during a comparison', () => {
       const { id } = await requestReconciliation(sql, request)
       const job = async () => {
         const [row] = await sql<{ state: string; heartbeat_seconds: number }[]>`
-          select state, heartbeat_seconds from pgboss.job where name = 'reconciliations'
+          select state, heartbeat_seconds from atomic_jobs.job where name = 'reconciliations'
         `
         return row
       }
@@ -129,14 +129,14 @@ describe('a worker that is killed during a comparison', () => {
       await service.control('DELETE', 'faults')
       // As if the last heartbeat were that long ago: the test does not wait for it.
       await sql`
-        update pgboss.job set heartbeat_on = heartbeat_on - heartbeat_seconds * interval '1 second'
+        update atomic_jobs.job set heartbeat_on = heartbeat_on - heartbeat_seconds * interval '1 second'
         where name = 'reconciliations'
       `
       await service.startWorker()
 
       await until(async () => (await job())?.state === 'retry', PATIENCE_MS)
       // Skips the delay before a retry, which is not under test.
-      await sql`update pgboss.job set start_after = now() where name = 'reconciliations'`
+      await sql`update atomic_jobs.job set start_after = now() where name = 'reconciliations'`
       await until(async () => (await findRun(sql, id))?.status === 'completed')
 
       expect(killed).toEqual({ state: 'active', heartbeat_seconds: 20 })

@@ -199,7 +199,7 @@ async function subscribe({ sender }: Merchant, port: number): Promise<void> {
 
 async function isDelivered({ owner: { sql } }: Lane): Promise<boolean> {
   const waiting = await sql`
-    select from pgboss.job where name = 'webhook-deliveries' and state < 'completed'
+    select from atomic_jobs.job where name = 'webhook-deliveries' and state < 'completed'
   `
   return waiting.length === 0
 }

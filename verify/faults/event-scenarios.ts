@@ -208,7 +208,7 @@ async function authenticate({ lane }: Merchant, intentId: string, outcome: Outco
 
 /** Deletes the reminders, so that only events move the payment on. */
 export async function forgetReminders({ lane: { owner } }: Merchant): Promise<void> {
-  await retryWhileDown(() => owner.sql`delete from pgboss.job where name = 'reminders'`)
+  await retryWhileDown(() => owner.sql`delete from atomic_jobs.job where name = 'reminders'`)
 }
 
 /** Reads past every proxy, because polling must not add points to the run. */

@@ -5,7 +5,7 @@ import type { Lane } from './lane.ts'
 
 export async function countJobs({ owner: { sql } }: Lane): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from pgboss.job
+    select count(*)::int as count from atomic_jobs.job
     where name in ('operations', 'provider-events') and state < 'completed'
   `
   return row?.count ?? 0
@@ -14,7 +14,7 @@ export async function countJobs({ owner: { sql } }: Lane): Promise<number> {
 /** Whether a job is left that may change a payment: an operation, an event or a reminder. */
 export async function hasWork({ owner: { sql } }: Lane): Promise<boolean> {
   const open = await sql`
-    select from pgboss.job
+    select from atomic_jobs.job
     where name in ('operations', 'provider-events', 'reminders') and state < 'completed'
     limit 1
   `
@@ -27,7 +27,7 @@ export async function hasWork({ owner: { sql } }: Lane): Promise<boolean> {
  */
 export async function redeliverJobs({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
-    update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
+    update atomic_jobs.job set state = 'retry', start_after = now() - interval '1 second'
     where name = 'operations' and (state = 'active' or (state = 'retry' and start_after > now()))
       and exists (
         select from idempotency_keys
@@ -45,12 +45,12 @@ export async function redeliverJobs({ owner: { sql } }: Lane): Promise<void> {
  */
 export async function makeEventsDue({ owner: { sql } }: Lane): Promise<void> {
   const { count } = await sql`
-    update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
+    update atomic_jobs.job set state = 'retry', start_after = now() - interval '1 second'
     where name = 'provider-events' and (
       (state = 'retry' and start_after > now())
       or (state = 'active' and started_on < now() - interval '1 second')
     )
-    and not exists (select from pgboss.job where name = 'operations' and state < 'completed')
+    and not exists (select from atomic_jobs.job where name = 'operations' and state < 'completed')
   `
   if (count > 0) wake(sql)
 }

@@ -51,9 +51,10 @@ async function authorizeAgain(merchant: Merchant): Promise<string> {
     amount: String(amount),
     currency,
     confirm: 'true',
+    return_url: 'https://example.com/',
     capture_method: 'manual',
     payment_method: AUTOMATIC.payment_method,
-    'payment_method_types[]': 'card',
+    'allowed_payment_method_types[]': 'card',
   })
   for (const [name, value] of Object.entries(metadata)) {
     parameters.set(`metadata[${name}]`, value)

@@ -1,6 +1,5 @@
 // Tells which scenarios and mutants a machine cannot make, because a program is not installed.
-import { hasPgBouncer } from '../../test/support/pgbouncer.ts'
-import { hasRedisServer } from '../../test/support/redis-server.ts'
+import { findProgram, type Program } from '../../test/support/find-program.ts'
 import { readLabel } from './case.ts'
 import { mutants } from './mutants/mutants.ts'
 import type { Mutant } from './mutants/mutant.ts'
@@ -13,16 +12,10 @@ export interface Possible {
   readonly leftOut: readonly string[]
 }
 
-/** The programs that the machine has. */
-interface Installed {
-  readonly pgBouncer: boolean
-  readonly redisServer: boolean
-}
-
 export function findPossible(
-  installed: Installed = { pgBouncer: hasPgBouncer, redisServer: hasRedisServer },
+  isInstalled = (program: Program): boolean => findProgram(program) !== undefined,
 ): Possible {
-  const missing = (scenario: string) => findMissing(scenario, installed)
+  const missing = (scenario: string) => findMissing(scenario, isInstalled)
   const names = scenarios.map(({ name }) => name)
   const missingTo = ({ shownBy }: Mutant) =>
     shownBy.map((label) => missing(readLabel(label).scenario)).find((program) => program)
@@ -39,8 +32,11 @@ export function findPossible(
   }
 }
 
-function findMissing(scenario: string, installed: Installed): string | undefined {
-  const { pooled, redis } = needsOf({ scenario, injections: [] })
-  if (pooled === true && !installed.pgBouncer) return 'PgBouncer'
-  return redis === true && !installed.redisServer ? 'redis-server' : undefined
+function findMissing(
+  scenario: string,
+  isInstalled: (program: Program) => boolean,
+): Program | undefined {
+  const { pooled = false, redis = false } = needsOf({ scenario, injections: [] })
+  if (pooled && !isInstalled('pgbouncer')) return 'pgbouncer'
+  return redis && !isInstalled('redis-server') ? 'redis-server' : undefined
 }

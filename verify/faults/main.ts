@@ -7,7 +7,7 @@ import type { Plot } from '../../bench/page.ts'
 import type { Progress } from '../../bench/progress.ts'
 import type { Case } from './case.ts'
 import { Environment } from './environment.ts'
-import { HELP, readOptions, type FaultsOptions } from './options.ts'
+import { HELP, listNames, readOptions, type FaultsOptions } from './options.ts'
 import { findPossible } from './machine-needs.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
@@ -17,7 +17,7 @@ import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.t
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
 import { soak, type SoakOutcome } from './soak/soak.ts'
 import { injectDuringRecovery } from './recovery-faults.ts'
-import { planMutants, planSuite } from './suite-plan.ts'
+import { fitMinutes, planMutants, planSuite } from './suite-plan.ts'
 import { Suite } from './suite.ts'
 import { renderSummary } from './summary.ts'
 
@@ -28,13 +28,16 @@ const EMPTY_OUTCOME: Outcome = { counted: [], results: [], verdicts: [], soak: [
 
 type Session = Working<FaultsOptions, Environment>
 
-await runCommand<FaultsOptions, Environment>({
-  name: 'faults',
-  help: HELP,
-  read: readOptions,
-  make: () => Environment.create(),
-  work,
-})
+if (process.argv.includes('--list')) process.stdout.write(listNames())
+else {
+  await runCommand<FaultsOptions, Environment>({
+    name: 'faults',
+    help: HELP,
+    read: readOptions,
+    make: () => Environment.create(),
+    work,
+  })
+}
 // Everything is removed by now. A handle that was left open must not keep the process alive.
 setTimeout(() => {
   process.stderr.write(
@@ -81,6 +84,7 @@ async function runSelected(session: Session): Promise<Outcome> {
   for (const line of possible.leftOut) progress.say(line)
   const { counted, failed } = await suite.count(
     options.scenario === undefined ? possible.scenarios : [options.scenario],
+    quick,
   )
   if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }
   if (options.soak?.alone === true) {
@@ -88,14 +92,17 @@ async function runSelected(session: Session): Promise<Outcome> {
     return withSoak({ ...EMPTY_OUTCOME, counted, results: failed }, await runSoak(session, counted))
   }
   if (options.scenario !== undefined) {
-    const results = await suite.run(planRuns(counted, { quick: false, seed }))
+    const runs = fitMinutes(planRuns(counted, options), counted, options)
+    progress.say(`${options.scenario}: ${runs.length} runs`)
+    const results = await suite.run(runs)
     return { ...EMPTY_OUTCOME, counted, results: [...failed, ...results] }
   }
   if (options.provider !== undefined) {
     const runs = planProviders(counted, { quick, seed }).filter(
       ({ provider }) => provider === options.provider,
     )
-    const results = await suite.run(runs, `Provider ${options.provider}`)
+    const fitting = fitMinutes(runs, counted, options)
+    const results = await suite.run(fitting, `Provider ${options.provider}`)
     return { ...EMPTY_OUTCOME, counted, results: [...failed, ...results] }
   }
   for (const { scenario, points } of counted) progress.say(`${scenario}: ${points.length} points`)

@@ -3,7 +3,7 @@ import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { arePageFaultsSlow } from '../../dev/page-faults.ts'
 import { SEED_MAX } from '../simulate/random.ts'
 import { readLabel, type Case } from './case.ts'
-import { faultNamed } from './faults.ts'
+import { faultNamed, faults } from './faults.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { mutants } from './mutants/mutants.ts'
 import { IDEMPOTENT, providerKinds, providerNamed } from './providers.ts'
@@ -48,10 +48,11 @@ operations and faults during recoveries, and last the faults of payment.create. 
 connection reset at the points of payment.create are never left out.
 The report is written to faults-report/report.html.
 
---quick          Takes about ten minutes: SIGKILL or connection reset at each point of
-                 payment.create, noisy neighbours, a sample of the other runs and of the mutants,
-                 no soak. The seed decides.
---minutes <n>    How long a full suite may take on two usual cores (default 75). A slower machine
+--quick          Takes about five minutes: SIGKILL or connection reset at a third of the points of
+                 payment.create, noisy neighbours, a sample of the other runs with each fault, a few
+                 mutants, no soak. The seed decides.
+--minutes <n>    How long a full suite, or the runs of --scenario or --provider, may take on two
+                 usual cores (default 75 for the suite, and no limit for the others). A slower machine
                  takes longer. With less time the samples are smaller; the seed decides which.
 --case <label>   Repeats one run. Every failed run is printed with its label:
                  <scenario>:<fault>@<point>, with +<fault>@<point> for each further fault.
@@ -59,7 +60,9 @@ The report is written to faults-report/report.html.
 --mutant <name>  Runs one mutant only, or "all" of them. A mutant is the product with one rule
                  removed, and an invariant has to catch it.
 --provider <name> Makes only the runs with this other kind of provider: forgetting, keyless or lying.
---scenario <name> Makes only the runs of this scenario: every fault at each of its points.
+--scenario <name> Makes only the runs of this scenario: every fault at each of its points, or with
+                 --quick or --minutes a sample of them.
+--list           Lists the names of scenarios, faults, other providers and mutants.
 --soak <minutes> Runs a soak only: steady load with a fault every few seconds.
 --seed <n>       Selects other samples (default 1).
 --lanes <n>      How many runs are made at a time (default 7, for two cores, or 2 on a machine
@@ -116,9 +119,26 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
-    minutes: readNumber('--minutes', values.minutes, MINUTES),
+    minutes: readNumber('--minutes', values.minutes, {
+      ...MINUTES,
+      usual: (values.scenario ?? values.provider) === undefined ? MINUTES.usual : MINUTES.max,
+    }),
     soak: readSoak(values.soak, values.quick ?? false),
   }
+}
+
+/** The names that the options take. */
+export function listNames(): string {
+  const lists = {
+    scenarios,
+    faults,
+    providers: providerKinds.filter(({ name }) => name !== IDEMPOTENT),
+    mutants,
+  }
+  const sections = Object.entries(lists).map(
+    ([title, list]) => `${title}\n${list.map(({ name }) => `  ${name}\n`).join('')}`,
+  )
+  return sections.join('\n')
 }
 
 function readSoak(text: string | undefined, quick: boolean): FaultsOptions['soak'] {

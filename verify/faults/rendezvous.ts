@@ -60,7 +60,7 @@ export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): 
 export async function makeJobDue({ lane, tenantId }: Contested): Promise<void> {
   const { sql } = lane.owner
   await sql`
-    update pgboss.job set state = 'retry', start_after = now() - interval '1 second'
+    update atomic_jobs.job set state = 'retry', start_after = now() - interval '1 second'
     where name = 'operations' and data ->> 'tenantId' = ${tenantId} and state in ('active', 'retry')
   `
   wake(sql)

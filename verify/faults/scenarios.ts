@@ -81,14 +81,17 @@ function scenarioOf(fixture: FixtureOfOperation): Scenario {
     name: operation,
     prepare: (merchant) => makePayment(merchant, startsWith === 'held' ? MANUAL : AUTOMATIC),
     act: (merchant, id) => merchant.operate(path, id, body),
-    check: (merchant) => checkExecutedOnce(merchant, fixture),
+    check: (merchant) => checkDoneOnce(merchant, fixture),
   }
 }
 
-/** The provider executed the call of the operation once, and the payment is as the fixture says. */
-async function checkExecutedOnce(
+/**
+ * The provider executed the call of the operation once, its own events are announced once, and the
+ * payment is as the fixture says.
+ */
+async function checkDoneOnce(
   { lane, history, sender }: Merchant,
-  { executed, payment: expected }: FixtureOfOperation,
+  { executed, announces = [], payment: expected }: FixtureOfOperation,
 ): Promise<Violation[]> {
   const id = history.operations[0]?.answers[0]?.resource.id ?? ''
   const log = await lane.provider.listExecuted()
@@ -100,8 +103,16 @@ async function checkExecutedOnce(
   const wrong = Object.entries(shown).filter(
     ([member, value]) => (expected[member as keyof typeof shown] ?? value) !== value,
   )
+  const { data: events } = await sender.client.GET('/v1/events', {
+    params: { query: { payment: id } },
+  })
+  const types = events?.data.map(({ type }) => type) ?? []
+  const misannounced = announces.filter((type) => types.filter((one) => one === type).length !== 1)
   return [
-    ...(calls.length === 1 ? [] : [{ invariant: 1, what: `${executed}: ${calls.length} times` }]),
+    ...misannounced.map((type) => ({ invariant: 5, what: `${type} is not announced once` })),
+    ...(executed === undefined || calls.length === 1
+      ? []
+      : [{ invariant: 1, what: `${executed}: ${calls.length} times` }]),
     ...wrong.map(([member]) => ({ invariant: 5, what: `${member} of the payment is another` })),
   ]
 }

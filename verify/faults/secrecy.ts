@@ -19,7 +19,7 @@ export async function readSecrecy(
 ): Promise<Secrecy> {
   // The job of a provider event has no tenant id.
   const rows = await lane.owner.sql<{ text: string }[]>`
-    select concat(data, ' ', output) as text from pgboss.job
+    select concat(data, ' ', output) as text from atomic_jobs.job
     where data ->> 'tenantId' = ${id}
       or (name like 'provider-events%' and created_on >= ${startedAt.toISOString()})
   `

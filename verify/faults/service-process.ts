@@ -74,6 +74,7 @@ export class ServiceProcess {
     this.#child = spawn(process.execPath, [...SHORT_LIVED, programIn(programs, role)], {
       cwd: REPOSITORY,
       env: {
+        TEST_CONSTANTS: 'true',
         // Its cluster has fsync off: nothing of it outlives the run.
         DATABASE_MAY_LOSE_COMMITS: 'true',
         ...settings,

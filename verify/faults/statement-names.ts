@@ -10,7 +10,7 @@ const BACKGROUND: readonly RegExp[] = [
   // The sweeper's queries on jobs, and pg-boss's on its partitions.
   /\bdata ->> 'tenantid'/,
   /pg_inherits/,
-  /pgboss\.(queue|version|schedule|subscription|warning|bam)\b/,
+  /atomic_jobs\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
   // A new session is claimed and checked, and a new process checks the database.
   /^with unowned as/,
@@ -38,8 +38,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['advance', /\bfenced as \(/],
   ['renew', /^update idempotency_keys set lease_expires_at/],
   ['give-back', /^update idempotency_keys set status = \$/],
-  ['complete-job', /update pgboss\.job.*completed_on.*state = 'completed'/],
-  ['fail-job', /update pgboss\.job.*state = /],
+  ['complete-job', /update atomic_jobs\.job.*completed_on.*state = 'completed'/],
+  ['fail-job', /update atomic_jobs\.job.*state = /],
   ['commit', /^commit\b/],
 ]
 

@@ -75,7 +75,7 @@ const SHARE_OF_RUNS = 52 / 75
 /** The processor seconds of the runs of a suite of so many minutes. */
 export const budgetOf = (minutes: number): number => minutes * 60 * 2 * SHARE_OF_RUNS
 
-const NESTED = { quick: { pairs: 20, triples: 5 }, full: { pairs: 5_000, triples: 200 } }
+const NESTED = { quick: { pairs: 6, triples: 2 }, full: { pairs: 5_000, triples: 200 } }
 
 const USUAL: Shares = {
   variants: 1,
@@ -100,6 +100,17 @@ const REDUCED = ['variants', 'nestedKills', 'nested', 'others', 'beside', 'basic
 
 export interface SuiteOptions extends PlanOptions {
   readonly minutes: number
+}
+
+/** As many of the runs, drawn by the seed, as fit into the time. A quick suite is small already. */
+export function fitMinutes(
+  runs: readonly Case[],
+  counted: readonly CountedScenario[],
+  { quick, seed, minutes }: SuiteOptions,
+): readonly Case[] {
+  const share = quick ? 1 : budgetOf(minutes) / secondsOf(runs, counted)
+  if (share >= 1) return runs
+  return sample(seededRandom(seed), runs, Math.max(1, Math.floor(runs.length * share)))
 }
 
 export function planSuite(counted: readonly CountedScenario[], options: SuiteOptions): SuitePlan {
@@ -135,7 +146,7 @@ export function planSuite(counted: readonly CountedScenario[], options: SuiteOpt
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
 }
 
-const QUICK_MUTANTS = 30
+const QUICK_MUTANTS = 6
 
 /** A quick suite has a sample of the mutants. */
 export function planMutants(mutants: readonly Mutant[], { quick, seed }: PlanOptions): Mutant[] {

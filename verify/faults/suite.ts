@@ -33,7 +33,8 @@ export interface SuiteOptions {
 
 const RECOVERIES_KEPT = 1_000
 
-const COUNTING_RUNS = 4
+/** Fewer in a quick suite, in which a point that depends on timing costs one run of a sample. */
+const COUNTING_RUNS = { full: 4, quick: 1 }
 
 /** Without a fault, a job fails only by chance: when two workers take it. */
 const BY_CHANCE = 'fail-job'
@@ -66,9 +67,10 @@ export class Suite {
    */
   async count(
     scenarios: readonly string[],
+    quick = false,
   ): Promise<{ counted: CountedScenario[]; failed: RunResult[] }> {
     const once = scenarios.map((scenario): Case => ({ scenario, injections: [] }))
-    const all = Array.from({ length: COUNTING_RUNS }, () => once).flat()
+    const all = Array.from({ length: COUNTING_RUNS[quick ? 'quick' : 'full'] }, () => once).flat()
     const runs = await this.#runAll(all, 'Counting points')
     const byScenario = Map.groupBy(runs, ({ result }) => result.scenario)
     const counted = [...byScenario].map(([scenario, own]) => ({ scenario, own: inTime(own) }))

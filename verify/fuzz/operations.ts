@@ -1,5 +1,5 @@
-// Reads the operations of openapi.yaml: who may call each, its parameters and its body. It uses the
-// document alone, not the code of the service.
+// Reads the operations of the OpenAPI documents: who may call each, its parameters and its body. It
+// uses the documents alone, not the code of the service.
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
@@ -74,19 +74,26 @@ const GOOD_BODIES: Readonly<Record<string, Json>> = {
   },
 }
 
-const document = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8')) as Json
+const documents = ['openapi.yaml', 'openapi-operators.yaml'].map(
+  (name) => parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')) as Json,
+)
 
 const ajv = new Ajv2020({ strict: false, validateSchema: false })
 formats.default(ajv)
-ajv.addSchema(document, 'openapi')
+documents.forEach((document, index) => ajv.addSchema(document, `openapi-${index}`))
 
-export const operations: readonly Operation[] = Object.entries(
-  document['paths'] as Record<string, Record<string, Json>>,
+export const operations: readonly Operation[] = documents.flatMap((document, index) =>
+  Object.entries(document['paths'] as Record<string, Record<string, Json>>)
+    .filter(([path]) => !isOfConsole(path) && path !== '/provider/webhooks/braintree')
+    .flatMap(([path, item]) =>
+      Object.entries(item).map(([method, described]) =>
+        readOperation(`openapi-${index}`, path, method, {
+          security: document['security'],
+          ...described,
+        }),
+      ),
+    ),
 )
-  .filter(([path]) => !isOfConsole(path) && path !== '/provider/webhooks/braintree')
-  .flatMap(([path, item]) =>
-    Object.entries(item).map(([method, described]) => readOperation(path, method, described)),
-  )
 
 /** The console is for browsers. Like Braintree, it is switched off in the service under test. */
 function isOfConsole(path: string): boolean {
@@ -100,14 +107,14 @@ export function operationNamed(id: string): Operation {
   return operation
 }
 
-function readOperation(path: string, method: string, described: Json): Operation {
+function readOperation(document: string, path: string, method: string, described: Json): Operation {
   const parameters = ((described['parameters'] ?? []) as Json[]).map(resolve)
   const query = parameters.filter((parameter) => parameter['in'] === 'query')
   const inPath = parameters.find((parameter) => parameter['in'] === 'path')
   const id = String(described['operationId'])
   const pathId =
     inPath === undefined ? undefined : (PATH_ID_BY_OPERATION[id] ?? placeholderOf(inPath))
-  const refusesQueries = JSON.stringify(described['responses']).includes('InvalidQuery')
+  const refusesQueries = ((described['x-problems'] ?? []) as string[]).includes('invalid-query')
   return {
     id,
     method: method.toUpperCase(),
@@ -116,13 +123,12 @@ function readOperation(path: string, method: string, described: Json): Operation
     access: readAccess(described),
     isKeyed: parameters.some(({ name }) => name === 'Idempotency-Key'),
     query: query.length > 0 || refusesQueries ? schemasOf(query) : undefined,
-    body: readBody(path, method, described),
+    body: readBody(document, path, method, described),
   }
 }
 
 /** The placeholder for an id. For other parameters, their example, which exists too. */
-function placeholderOf({ schema, name }: Json): string {
-  const [example = ''] = ((schema as Json)['examples'] ?? []) as string[]
+function placeholderOf({ name, example = '' }: { name?: string; example?: string }): string {
   const named = PLACEHOLDER_BY_PREFIX[/^([a-z]+)_/.exec(example)?.[1] ?? '']
   if (named !== undefined) return `{{${named}}}`
   return name === 'key' ? '{{used-key}}' : example
@@ -140,7 +146,12 @@ function schemasOf(parameters: readonly Json[]): Record<string, Json> {
   )
 }
 
-function readBody(path: string, method: string, described: Json): BodyContract | undefined {
+function readBody(
+  document: string,
+  path: string,
+  method: string,
+  described: Json,
+): BodyContract | undefined {
   const body = described['requestBody'] as Json | undefined
   if (body === undefined) return undefined
   const media = (body['content'] as Record<string, Json>)['application/json'] ?? {}
@@ -154,17 +165,19 @@ function readBody(path: string, method: string, described: Json): BodyContract |
       ...(body['required'] === true ? [] : [{}]),
     ],
     isValid(value) {
-      validate ??= ajv.compile({ $ref: `openapi#${encodeURI(place)}` })
+      validate ??= ajv.compile({ $ref: `${document}#${encodeURI(place)}` })
       return validate(value)
     },
   }
 }
 
-/** Follows references, also chains of them. */
+/** Follows references, also chains of them. A component has the same name in both documents. */
 export function resolve(value: Json): Json {
   const reference = value['$ref']
   if (typeof reference !== 'string') return value
-  let found: unknown = document
-  for (const part of reference.slice(2).split('/')) found = (found as Json | undefined)?.[part]
-  return resolve((found ?? {}) as Json)
+  const [, kind = '', name = ''] = reference.slice(2).split('/')
+  const found = documents.map(
+    ({ components }) => (components as Record<string, Record<string, Json>>)[kind]?.[name],
+  )
+  return resolve(found.find((component) => component !== undefined) ?? {})
 }

@@ -50,6 +50,7 @@ function signatureNamed(name: string, signed: SignedParts): string | undefined {
   if (name === 'early-request-timestamp') return requestTimestamp(signed, now + LATE_SECONDS)
   if (name === 'stripe-signature') return stripeSignature(signed, now)
   if (name === 'late-stripe-signature') return stripeSignature(signed, now - LATE_SECONDS)
+  if (name === 'early-stripe-signature') return stripeSignature(signed, now + LATE_SECONDS)
   return undefined
 }
 

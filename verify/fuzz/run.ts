@@ -167,7 +167,7 @@ class Run {
     const [result] = await this.#send([{ label, draft: patientPayment(), types: [] }])
     const { sideEffects } = await findSideEffects(subject, before)
     const status = result instanceof Error ? result.message : result?.status
-    const missing = ['the provider was called', 'public.payments was', 'pgboss.job'].filter(
+    const missing = ['the provider was called', 'public.payments was', 'atomic_jobs.job'].filter(
       (what) => !sideEffects.some((effect) => effect.startsWith(what)),
     )
     if (status === 201 && missing.length === 0) return

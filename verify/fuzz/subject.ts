@@ -65,6 +65,7 @@ export async function startSubject(databaseUrl: string, folder: string): Promise
       settings: {
         ...settings,
         STRIPE_API_BASE: providerUrl,
+        TEST_CONSTANTS: 'true',
         // Its server has fsync off.
         DATABASE_MAY_LOSE_COMMITS: 'true',
       },

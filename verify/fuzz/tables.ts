@@ -28,12 +28,12 @@ export const exceptions: readonly Exception[] = [
     reason: 'Each process reports itself there.',
   },
   {
-    table: /^pgboss\.(job|job_common|j[0-9a-f]{56})$/,
+    table: /^atomic_jobs\.(job|job_common|j[0-9a-f]{56})$/,
     where: `name not in ('maintenance', '__pgboss__send-it')`,
     reason: 'Scheduled maintenance adds jobs, independent of requests.',
   },
   {
-    table: /^pgboss\.(queue|version|schedule|bam|warning|queue_stats(_\d+)?)$/,
+    table: /^atomic_jobs\.(queue|version|schedule|bam|warning|queue_stats(_\d+)?)$/,
     reason: 'pg-boss updates its own bookkeeping on a schedule.',
   },
 ]

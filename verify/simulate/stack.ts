@@ -14,6 +14,7 @@ const KEPT_LINES = 40
 
 /** Unknown outcomes are looked up soon. With the default limits that takes more than a minute. */
 const SHORT_LIMITS = {
+  TEST_CONSTANTS: 'true',
   PROVIDER_TIMEOUT_MS: '2000',
   LEASE_MS: '5000',
   CHECK_DELAYS_SECONDS: '1,3,6,9,15,30,60',

@@ -45,7 +45,15 @@ const pay = DBOS.registerWorkflow(
 async function authorize(id: string, request: PaymentRequest): Promise<string> {
   const { amount, currency, payment_method } = request
   const intent = await stripe.paymentIntents.create(
-    { amount, currency, payment_method, capture_method: 'manual', confirm: true, metadata: { id } },
+    {
+      amount,
+      currency,
+      payment_method,
+      capture_method: 'manual',
+      confirm: true,
+      return_url: 'https://example.com/',
+      metadata: { id },
+    },
     { idempotencyKey: `${id}-authorize` },
   )
   return intent.id

@@ -21,7 +21,7 @@ import { runLoop, serveLoop, type LoopCommand, type LoopReport } from './closed-
 const JOBS_EACH = 4
 
 const [databaseUrl = ''] = process.argv.slice(2)
-const engine = benchEngine(databaseUrl)
+const engine = await benchEngine(databaseUrl)
 const {
   store: { sql },
   settings,

@@ -23,7 +23,7 @@ import {
   type PaymentRequest,
 } from '../../../src/domain/payments/payment.ts'
 import { withinStoreTimeout, type ApiParts } from '../../../src/http/endpoint.ts'
-import { readJson, refuseCardNumberInBody } from '../../../src/http/keyed/keyed-intent.ts'
+import { readJson, refuseForbiddenText } from '../../../src/http/keyed/keyed-intent.ts'
 import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { jsonType, retryAfter, type Answer } from '../../../src/http/responses/answer.ts'
 import { createApp } from '../../../src/http/server/app.ts'
@@ -39,7 +39,7 @@ import { wireApi } from '../../../src/wiring.ts'
 
 const config = readConfig()
 const log = createLog('unkeyed', config.LOG_LEVEL)
-const parts = wireApi(config, log, apiObserver(createMetrics()))
+const parts = await wireApi(config, log, apiObserver(createMetrics()))
 const unkeyedRoute: Route = {
   path: '/unkeyed/payments',
   post: { access: 'tenant', scope: 'payments:write', endpoint: acceptUnkeyed },
@@ -50,7 +50,7 @@ createApiServer(createApp(parts), parts).listen(config.PORT, config.HOST, announ
 
 async function acceptUnkeyed(own: ApiParts, request: Request, tenantId: string): Promise<Answer> {
   const body = await readJson(own, request, false)
-  refuseCardNumberInBody(body, own.settings)
+  refuseForbiddenText(body, own.settings)
   const { paymentMethods, ...asked } = paymentRequestOf(body)
   if (typeof paymentMethods !== 'string') throw new Error('the load names one payment method')
   const payment = { ...asked, paymentMethod: paymentMethods }

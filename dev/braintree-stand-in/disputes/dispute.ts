@@ -1,5 +1,5 @@
 // A dispute, and how it is shown. Control routes open and move it: at Braintree banks do.
-import { showAmount } from '../transactions/transaction.ts'
+import { showAmount } from '../transactions/amounts.ts'
 import type { Member } from '../requests/xml.ts'
 
 export const disputeKinds = ['chargeback', 'pre_arbitration', 'retrieval'] as const

@@ -14,7 +14,7 @@ import {
   type ReceivedRequest,
 } from '../../stand-in/transport-faults.ts'
 import { sendAnswer, type WireAnswer } from '../../stand-in/wire.ts'
-import { refusedWith } from '../requests/refusals.ts'
+import { invalid, refusedWith } from '../requests/refusals.ts'
 
 /** Injects the fault. A thrown Refusal becomes the answer. */
 type Fault = (received: ReceivedRequest) => void | Promise<void>
@@ -45,6 +45,14 @@ export const faults = {
   /** 504: Braintree's own time is up, and the processor has executed. */
   gateway_timeout_after: after(504),
   rate_limited: before(429),
+  /** An earlier call with the same key still runs. */
+  key_in_flight: () => {
+    throw invalid('915233')
+  },
+  /** The key could not be checked; nothing says whether the call ran. */
+  key_server_error: () => {
+    throw invalid('915235')
+  },
   truncated_body: truncatedBody,
   nonsense_body: nonsenseBody,
   /** Executes, and answers with JSON that is cut off, as a proxy can. */

@@ -23,6 +23,7 @@ export function refusedWith(status: number): Refusal {
 
 /** The codes and messages that the stand-in uses. */
 const messages = {
+  '81503': 'Amount is an invalid format.',
   '81528': 'Amount is too large.',
   '81531': 'Amount must be greater than zero.',
   '81715': 'Credit card number is invalid.',
@@ -37,6 +38,13 @@ const messages = {
   '91522': 'Settlement amount is too large.',
   '91564': 'Cannot use a payment_method_nonce more than once.',
   '91565': 'Unknown or expired payment_method_nonce.',
+  '915230': 'ApiRequestKey is too long.',
+  '915231': 'ApiRequestKey is not allowed.',
+  '915232':
+    'An ApiRequestKey may only be reused with parameters identical to the original request.',
+  '915233': 'A previous request with this ApiRequestKey is still in-flight.',
+  '915234': 'A previous request with this ApiRequestKey failed and cannot be retried.',
+  '915235': 'ApiRequestKey could not be processed.',
   '915218': 'Transaction must be in state authorized.',
   '95602': 'Failed authorization adjustment: hard decline.',
   '95606': 'No net amount to perform an authorization adjustment.',

@@ -2,8 +2,9 @@
 import type { Endpoint } from '../requests/endpoint.ts'
 import { invalid } from '../requests/refusals.ts'
 import { newId } from '../storage.ts'
+import { requireAmount } from './amounts.ts'
 import { findTransaction, transactionAnswer } from './answers.ts'
-import { enter, readAmount, showTransaction, type Status, type Transaction } from './transaction.ts'
+import { enter, showTransaction, type Status, type Transaction } from './transaction.ts'
 
 export const retrieveTransaction: Endpoint = ({ id }, storage) =>
   transactionAnswer(findTransaction(storage, id))
@@ -14,8 +15,7 @@ export const submitForSettlement: Endpoint = ({ id, body, nowMs }, storage) => {
   const { currency } = sale
   if (sale.status !== 'authorized') throw invalid('91507')
   const amount =
-    body['amount'] === undefined ? sale.amountMinor : readAmount(body['amount'], currency)
-  if (!(amount > 0)) throw invalid('81531')
+    body['amount'] === undefined ? sale.amountMinor : requireAmount(body['amount'], currency)
   if (amount > sale.amountMinor) throw invalid('91522')
   sale.amountMinor = amount
   enter(sale, 'submitted_for_settlement', nowMs)
@@ -31,8 +31,7 @@ export const adjustAuthorization: Endpoint = ({ id, body, nowMs }, storage) => {
   const sale = findTransaction(storage, id)
   const { currency } = sale
   if (sale.status !== 'authorized') throw invalid('915218', showTransaction(sale))
-  const amount = readAmount(body['amount'], currency)
-  if (!(amount > 0)) throw invalid('81531', showTransaction(sale))
+  const amount = requireAmount(body['amount'], currency, showTransaction(sale))
   if (amount === sale.amountMinor) throw invalid('95606', showTransaction(sale))
   if (amount >= DECLINED_FROM_MINOR) throw invalid('95602', showTransaction(sale))
   sale.amountMinor = amount
@@ -63,8 +62,7 @@ export const refundTransaction: Endpoint = ({ id, body, nowMs }, storage) => {
     .filter(({ status }) => !['voided', 'settlement_declined'].includes(status))
     .reduce((rest, refund) => rest - refund.amountMinor, sale.amountMinor)
   if (left === 0) throw invalid('91512')
-  const amount = body['amount'] === undefined ? left : readAmount(body['amount'], currency)
-  if (!(amount > 0)) throw invalid('81531')
+  const amount = body['amount'] === undefined ? left : requireAmount(body['amount'], currency)
   if (amount > left) throw invalid('91521')
   const { order_id } = body
   const credit: Transaction = {

@@ -1,11 +1,12 @@
-// Creates sales: authorizes the amount on a payment method. The same sale twice makes two transactions,
-// unless the second one is refused as a duplicate: Braintree has no idempotency keys here.
+// Creates sales: authorizes the amount on a payment method. Without a request key the same sale twice
+// makes two transactions, unless the second one is refused as a duplicate.
 import type { WireAnswer } from '../../stand-in/wire.ts'
 import type { Endpoint } from '../requests/endpoint.ts'
 import { invalid, refusedTransaction } from '../requests/refusals.ts'
 import { newId, type Storage } from '../storage.ts'
+import { isListed, requireAmount } from './amounts.ts'
 import { transactionAnswer } from './answers.ts'
-import { enter, readAmount, showTransaction, type Status, type Transaction } from './transaction.ts'
+import { enter, showTransaction, type Status, type Transaction } from './transaction.ts'
 
 interface Verdict {
   readonly status: Status
@@ -20,10 +21,14 @@ const APPROVED: Verdict = {
   processorText: 'Approved',
 }
 
+const PAYPAL = 'fake-paypal-one-time-nonce'
+
 /** The nonces of Braintree's sandbox that the stand-in knows. */
 const verdicts: ReadonlyMap<string, Verdict> = new Map([
   ['fake-valid-nonce', APPROVED],
   ['fake-valid-visa-nonce', APPROVED],
+  ['fake-valid-mastercard-nonce', APPROVED],
+  [PAYPAL, APPROVED],
   [
     'fake-processor-declined-visa-nonce',
     { status: 'processor_declined', processorCode: '2000', processorText: 'Do Not Honor' },
@@ -41,11 +46,11 @@ const DAY_MS = 86_400_000
 export const createSale: Endpoint = ({ body, nowMs }, storage): WireAnswer => {
   const { amount, order_id, merchant_account_id } = body
   const [currency = ''] = String(merchant_account_id).split('_account')
-  if (!/^[a-z]{3}$/.test(currency)) throw invalid('91513')
-  const amountMinor = readAmount(amount, currency)
-  if (!(amountMinor > 0)) throw invalid('81531')
+  if (!isListed(currency)) throw invalid('91513')
+  const amountMinor = requireAmount(amount, currency)
   const method = methodOf(body)
   const verdict = verdicts.get(method) ?? APPROVED
+  const isKeyed = body['api_request_key'] !== undefined
   const sale: Transaction = {
     id: newId(),
     type: 'sale',
@@ -65,7 +70,19 @@ export const createSale: Endpoint = ({ body, nowMs }, storage): WireAnswer => {
     history: [],
     planted: {},
   }
-  if (isDuplicate(sale, storage)) return reject({ ...sale, rejection: 'duplicate' }, storage, nowMs)
+  if (isRefusedByPayPal(sale, storage)) {
+    return refuse(
+      { ...sale, processorCode: '2046' },
+      'processor_declined',
+      'Declined',
+      storage,
+      nowMs,
+    )
+  }
+  if (!isKeyed && isDuplicate(sale, storage)) {
+    const rejected = { ...sale, rejection: 'duplicate' }
+    return refuse(rejected, 'gateway_rejected', 'Gateway Rejected: duplicate', storage, nowMs)
+  }
   enter(sale, verdict.status, nowMs)
   storage.transactions.set(sale.id, sale)
   if (verdict.status !== 'authorized') {
@@ -77,10 +94,16 @@ export const createSale: Endpoint = ({ body, nowMs }, storage): WireAnswer => {
   return transactionAnswer(sale, 201)
 }
 
-function reject(sale: Transaction, storage: Storage, nowMs: number): WireAnswer {
-  enter(sale, 'gateway_rejected', nowMs)
+function refuse(
+  sale: Transaction,
+  status: Status,
+  message: string,
+  storage: Storage,
+  nowMs: number,
+): WireAnswer {
+  enter(sale, status, nowMs)
   storage.transactions.set(sale.id, sale)
-  return refusedTransaction(showTransaction(sale), 'Gateway Rejected: duplicate')
+  return refusedTransaction(showTransaction(sale), message)
 }
 
 /** A nonce, or a stored method, whose token begins with the id of its customer. */
@@ -97,14 +120,44 @@ function methodOf({ payment_method_nonce: nonce, payment_method_token: token, ..
 
 type Body = Readonly<Record<string, unknown>>
 
+/** Successful, in the words of the page on duplicate checking. */
+const DUPLICATED: readonly Status[] = [
+  'authorized',
+  'submitted_for_settlement',
+  'settling',
+  'settled',
+  'voided',
+]
+
+/** @see https://developer.paypal.com/braintree/articles/control-panel/transactions/duplicate-checking */
 function isDuplicate(sale: Transaction, { transactions, settings }: Storage): boolean {
   const sinceMs = sale.createdAt.getTime() - settings.duplicate_seconds * 1_000
   return [...transactions.values()].some(
     (other) =>
+      other.type === 'sale' &&
       other.createdAt.getTime() > sinceMs &&
-      other.status === 'authorized' &&
+      DUPLICATED.includes(other.status) &&
       other.amountMinor === sale.amountMinor &&
+      other.currency === sale.currency &&
       other.orderId === sale.orderId &&
-      other.method === sale.method,
+      cardOf(other.method) === cardOf(sale.method),
+  )
+}
+
+/** The card behind a nonce, of which each is used once: its number and expiry are compared. */
+const cardOf = (method: string): string => (VISA.includes(method) ? 'visa' : method)
+const VISA = ['fake-valid-nonce', 'fake-valid-visa-nonce']
+
+/** PayPal refuses an order id that was used before, however long ago. */
+function isRefusedByPayPal(sale: Transaction, { transactions }: Storage): boolean {
+  return (
+    sale.method === PAYPAL &&
+    [...transactions.values()].some(
+      (other) =>
+        other.method === PAYPAL &&
+        other.orderId === sale.orderId &&
+        other.type === 'sale' &&
+        DUPLICATED.includes(other.status),
+    )
   )
 }

@@ -1,5 +1,7 @@
-// A transaction, and how it is shown. Amounts are kept in minor units, as the executed log has them.
+// A transaction, and how it is shown. Amounts are kept in hundredths, or in whole
+// units of a currency without decimals, as the executed log has them.
 import type { Member } from '../requests/xml.ts'
+import { showAmount } from './amounts.ts'
 
 export type Status =
   | 'authorizing'
@@ -41,29 +43,6 @@ export interface Transaction {
   readonly history: StatusEvent[]
   /** Members that a test replaces in what is shown. */
   planted: { readonly [name: string]: Member }
-}
-
-/** ISO 4217: the currencies without decimals, and those with three. */
-const PLACES: ReadonlyMap<string, number> = new Map([
-  ['jpy', 0],
-  ['krw', 0],
-  ['kwd', 3],
-  ['bhd', 3],
-])
-
-const placesOf = (currency: string) => PLACES.get(currency) ?? 2
-
-export function showAmount(amountMinor: number, currency: string): string {
-  const places = placesOf(currency)
-  const digits = String(amountMinor).padStart(places + 1, '0')
-  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
-}
-
-/** NaN for a text in another format than that of the currency. */
-export function readAmount(text: unknown, currency: string): number {
-  const places = placesOf(currency)
-  const format = new RegExp(places === 0 ? '^\\d+$' : `^\\d+\\.\\d{${places}}$`)
-  return format.test(String(text)) ? Number(String(text).replace('.', '')) : Number.NaN
 }
 
 export function enter(transaction: Transaction, status: Status, nowMs: number): void {

@@ -4,6 +4,7 @@ import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/
 import { readPage } from '../../../src/db/connection/pages.ts'
 import {
   claimSessionIfUnowned,
+  fixSettings,
   readSettings,
 } from '../../../src/db/connection/pool/session-settings.ts'
 import { readServer } from '../../../src/db/connection/server/server.ts'
@@ -32,6 +33,7 @@ export const connectionExamples: readonly Example[] = [
   example(allowLongStatements, (sql) => allowLongStatements(sql)),
   example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
   example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
+  example(fixSettings, (sql) => fixSettings(sql)),
   example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
   example(readServerTime, (sql) => readServerTime(sql)),
   example(advanceAnswerEpoch, (sql) => advanceAnswerEpoch(sql)),

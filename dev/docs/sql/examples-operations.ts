@@ -9,6 +9,7 @@ import {
   renewIfOwner,
 } from '../../../src/db/operations/leases.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
+import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import type { Writes } from '../../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { appendPhaseRuns, listPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
@@ -116,6 +117,13 @@ export const operationExamples: readonly Example[] = [
     (sql) =>
       recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
     { variant: 'Finishes operations on refunds, with ledger entries.' },
+  ),
+  example(
+    recordEach,
+    (sql) => recordEach(sql, [recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]),
+    {
+      variant: 'Finishes operations that change no resource, and announces an event of each.',
+    },
   ),
   example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, claim, [phaseRun])),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),

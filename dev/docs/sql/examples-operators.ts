@@ -5,14 +5,18 @@ import {
   findLastResolution,
   listAdminActions,
   listOpenProposals,
+  makeActionId,
 } from '../../../src/db/operators/admin-actions.ts'
 import {
   countRecentOperations,
   listTakeovers,
   listWaitingTenants,
 } from '../../../src/db/operators/activity-figures.ts'
-import { countCharges } from '../../../src/db/operators/charge-counts.ts'
-import { recordFirstAccount } from '../../../src/db/operators/provider-accounts.ts'
+import {
+  readProviderClock,
+  recordClocksApart,
+  recordFirstAccount,
+} from '../../../src/db/operators/provider-accounts.ts'
 import { readWithinLimits, selectHealthFigures } from '../../../src/db/operators/health-figures.ts'
 import {
   countProposedOperations,
@@ -25,6 +29,7 @@ import {
   deleteProcess,
   listProcesses,
   recordProcess,
+  tryWriting,
 } from '../../../src/db/operators/service-processes.ts'
 import {
   findDeliveryOfTenants,
@@ -51,9 +56,14 @@ export const operatorExamples: readonly Example[] = [
   example(recordFirstAccount, (sql) => recordFirstAccount(sql, 'stripe', 'acct_1 live'), {
     answers: [[{ account: 'acct_1 live' }]],
   }),
+  example(readProviderClock, (sql) => readProviderClock(sql, 'stripe'), {
+    answers: [[{ nowMs: 0, atMs: null, seconds: null }]],
+  }),
+  example(recordClocksApart, (sql) => recordClocksApart(sql, 'stripe', 400)),
   example(appendAdminAction, (sql) =>
     appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
   ),
+  example(makeActionId, (sql) => makeActionId(sql), { answers: [[{ id: ID }]] }),
   example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE), {
     variant: FILTERED,
   }),
@@ -65,8 +75,8 @@ export const operatorExamples: readonly Example[] = [
   example(countRecentOperations, (sql) => countRecentOperations(sql, NOW)),
   example(listTakeovers, (sql) => listTakeovers(sql, NOW)),
   example(listWaitingTenants, (sql) => listWaitingTenants(sql)),
-  example(countCharges, (sql) => countCharges(sql)),
   example(recordProcess, (sql) => recordProcess(sql, PROCESS)),
+  example(tryWriting, (sql) => tryWriting(sql, ID)),
   example(deleteProcess, (sql) => deleteProcess(sql, ID)),
   example(listProcesses, (sql) => listProcesses(sql)),
   example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE), {

@@ -4,6 +4,8 @@ import {
   replaceIfUnchanged,
   storedColumns,
 } from '../../../src/db/encryption/rotation.ts'
+import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../../src/db/encryption/seals.ts'
+import { encryptionKeys } from '../../../src/config-formats.ts'
 import { findEvent, listEvents } from '../../../src/db/events/events.ts'
 import {
   closeProviderEventIfPending,
@@ -65,6 +67,10 @@ export const eventExamples: readonly Example[] = [
     (sql) => listEvents(sql, ID, { type: 'payment.created', paymentId: ID }, PAGE),
     { variant: FILTERED },
   ),
+  example(listEvents, (sql) => listEvents(sql, ID, {}, { limit: LIMIT, endingBefore: ID }), {
+    variant:
+      'What is newer than the cursor: up to the newest entry before which none can still appear.',
+  }),
   example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent)),
   example(findProviderEvent, (sql) => findProviderEvent(sql, providerEvent)),
   example(nameSubjectIfUnnamed, (sql) => nameSubjectIfUnnamed(sql, providerEvent, payment)),
@@ -159,11 +165,23 @@ export const disputeExamples: readonly Example[] = [
 
 const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }
 
-export const encryptionExamples: readonly Example[] = storedColumns.flatMap((column) => [
-  example(readOlderValues, (sql) => readOlderValues(sql, column, { limit: 500 }), {
-    variant: `${column.name}.`,
-  }),
-  example(replaceIfUnchanged, (sql) => replaceIfUnchanged(sql, column, [older]), {
-    variant: `${column.name}.`,
-  }),
-])
+const noKeys = { first: undefined, keys: [] }
+const someKeys = encryptionKeys.parse(`old:${Buffer.alloc(32).toString('base64')}`)
+
+export const encryptionExamples: readonly Example[] = [
+  example(readNeededKeys, (sql) => readNeededKeys(sql, noKeys)),
+  example(sealKeys, (sql) => sealKeys(sql, someKeys, ['old'])),
+  example(forgetOtherSeals, (sql) => forgetOtherSeals(sql, 'new')),
+  ...rotationExamples(),
+]
+
+function rotationExamples(): readonly Example[] {
+  return storedColumns.flatMap((column) => [
+    example(readOlderValues, (sql) => readOlderValues(sql, column, { limit: 500 }), {
+      variant: `${column.name}.`,
+    }),
+    example(replaceIfUnchanged, (sql) => replaceIfUnchanged(sql, column, [older]), {
+      variant: `${column.name}.`,
+    }),
+  ])
+}

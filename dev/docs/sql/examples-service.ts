@@ -1,6 +1,6 @@
 // Examples of the statements of the service itself: migrations, queues, retention and reconciliation.
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
 import { isDistributed, readTables } from '../../../src/db/distributed/tables.ts'
 import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
@@ -69,6 +69,7 @@ import {
   deleteOldPaymentDetails,
   deleteOldPhaseRuns,
 } from '../../../src/db/retention/old-records.ts'
+import { findLongerRetention, storeRetention } from '../../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
@@ -86,7 +87,7 @@ const WALKED = {
 }
 
 export const migrationExamples: readonly Example[] = [
-  example(migrationsAreCurrent, (sql) => migrationsAreCurrent(sql)),
+  example(readMigrationState, (sql) => readMigrationState(sql)),
   example(readOwnerRights, (sql) => readOwnerRights(sql, SERVICE_ROLE), {
     answers: [[{ user: 'owner' }]],
   }),
@@ -126,6 +127,14 @@ export const queueExamples: readonly Example[] = [
   example(forbidRetries, (sql) => forbidRetries(sql, OPERATIONS_QUEUE, [{ id: ID }])),
 ]
 
+const RETENTION = {
+  DELIVERY_RETENTION_DAYS: 30,
+  TIMELINE_RETENTION_DAYS: 180,
+  EVENT_RETENTION_DAYS: 0,
+  AUDIT_RETENTION_DAYS: 0,
+  PAYMENT_RETENTION_DAYS: 0,
+}
+
 export const retentionExamples: readonly Example[] = [
   example(deleteOldDeliveries, (sql) => deleteOldDeliveries(sql, OLD)),
   example(deleteOldPhaseRuns, (sql) => deleteOldPhaseRuns(sql, OLD)),
@@ -135,6 +144,8 @@ export const retentionExamples: readonly Example[] = [
   example(deleteOldProviderEvents, (sql) => deleteOldProviderEvents(sql, OLD), {
     answers: [[{ lookedAt: 0, deleted: 0, last: null }]],
   }),
+  example(storeRetention, (sql) => storeRetention(sql, RETENTION)),
+  example(findLongerRetention, (sql) => findLongerRetention(sql, RETENTION)),
   example(releaseCustomer, (sql) => releaseCustomer(sql, TENANT_CUSTOMER)),
   example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),
   example(eraseCustomer, (sql) => eraseCustomer(sql, TENANT_CUSTOMER, 'ietf'), {

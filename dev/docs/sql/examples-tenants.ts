@@ -7,11 +7,7 @@ import {
   revokeKeyIfNotRevoked,
   rotateKeyIfActive,
 } from '../../../src/db/tenants/api-keys.ts'
-import {
-  assignCustomers,
-  listCustomers,
-  listUnownedCustomers,
-} from '../../../src/db/tenants/provider-customers.ts'
+import { assignCustomers, listCustomers } from '../../../src/db/tenants/provider-customers.ts'
 import { createSharedCount } from '../../../src/db/tenants/rate-limits.ts'
 import {
   findTenant,
@@ -107,7 +103,6 @@ export const tenantExamples: readonly Example[] = [
   example(listCustomers, (sql) => listCustomers(sql, { tenantId: ID, provider: PROVIDER }, PAGE), {
     variant: LATER_PAGE,
   }),
-  example(listUnownedCustomers, (sql) => listUnownedCustomers(sql, PROVIDER)),
 ]
 
 export const webhookExamples: readonly Example[] = [

@@ -9,7 +9,7 @@ export const DEFAULT_ACCOUNT = 'default test'
  * live mode. Undefined when the text is not a secret key.
  */
 export function accountOf(secretKey: string): string | undefined {
-  const parts = /^[sr]k_(?:(test|live)_(?:acct([A-Za-z0-9]+)_)?)?/.exec(secretKey)
+  const parts = /^[sr]k_(test|live)_(?:acct([A-Za-z0-9]+)_)?\w/.exec(secretKey)
   if (parts === null) return undefined
   const [, mode = 'test', name = 'default'] = parts
   return `${name} ${mode}`

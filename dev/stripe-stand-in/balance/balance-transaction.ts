@@ -9,7 +9,7 @@ import { newRefund, type Refund } from '../refunds/refund.ts'
 export interface BalanceTransaction extends Stripe.BalanceTransaction {
   /** The id of the charge, the refund or the dispute. */
   source: string | null
-  /** As stored. `shownAt` shows what it is by the clock. */
+  /** As stored. `shownAt` of read-objects.ts shows what it is by the clock. */
   status: 'pending' | 'available'
 }
 
@@ -62,12 +62,6 @@ export function newMovement(movement: Movement, created: number): BalanceTransac
     available_on,
     balance_type: 'payments',
   } satisfies Stripe.BalanceTransaction
-}
-
-/** The movement as the API shows it at that time. */
-export function shownAt(movement: BalanceTransaction, nowMs: number): BalanceTransaction {
-  const isAvailable = movement.available_on * 1_000 <= nowMs
-  return { ...movement, status: isAvailable ? 'available' : 'pending' }
 }
 
 /**

@@ -45,12 +45,6 @@ export const createCustomer: Endpoint = ({ params, nowMs }, { objects }): Answer
   return { status: 200, body: customer }
 }
 
-/** GET /v1/customers/:id. */
-export const retrieveCustomer: Endpoint = ({ objectId }, { objects }) => ({
-  status: 200,
-  body: findCustomer(objectId, objects),
-})
-
 /** @throws StripeError 404 when the customer in the URL does not exist. */
 export function findCustomer(id: string, objects: Records['objects']): Stripe.Customer {
   const customer = objects.find('customer', id)

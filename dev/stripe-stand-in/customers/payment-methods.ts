@@ -29,13 +29,6 @@ export const attachPaymentMethod: Endpoint = ({ params, objectId, nowMs }, recor
   return { status: 200, body: attached }
 }
 
-/** GET /v1/payment_methods/:id. */
-export const retrievePaymentMethod: Endpoint = ({ objectId }, { objects }) => {
-  const method = objects.find('payment_method', objectId)
-  if (method === undefined) throw noSuchObject('PaymentMethod', objectId, 'payment_method')
-  return { status: 200, body: method }
-}
-
 /** GET /v1/customers/:id/payment_methods. */
 export const listPaymentMethodsOfCustomer: Endpoint = (request, records) => {
   const customer = findCustomer(request.objectId, records.objects).id

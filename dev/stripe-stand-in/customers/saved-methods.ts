@@ -6,11 +6,11 @@
 // package stripe. The refusals are quoted in github.com/ezet/stripe-sdk/issues/49 and
 // github.com/Automattic/woocommerce-payments/issues/323.
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
-import { findPaymentMethod, type PaymentMethod } from '../payment-intents/payment-methods.ts'
+import { findPaymentMethod } from '../payment-intents/payment-methods.ts'
 import { readString, type Parameters } from '../requests/parameters.ts'
 import { invalidParameter, refusedByState } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'
-import { newSavedMethod, type SavedMethod } from './saved-method.ts'
+import { newSavedMethod, type SavedMethod, type UsedMethod } from './saved-method.ts'
 
 /** Finds a payment method by its id, or makes one of a test token. */
 export function findSavedMethod(
@@ -22,18 +22,19 @@ export function findSavedMethod(
   return objects.find('payment_method', id)
 }
 
-/** The test card of a payment method, with the id of the payment method. */
-export function cardOf({ id, metadata }: SavedMethod): PaymentMethod {
-  const card = findPaymentMethod(metadata.test_card)
-  if (card === undefined) throw new Error(`there is no test card ${metadata.test_card}`)
-  return { ...card, id }
+/** The behavior of a payment method, with its id. */
+export function cardOf(saved: SavedMethod): UsedMethod {
+  const token = saved.metadata.test_card
+  const card = findPaymentMethod(token)
+  if (card === undefined) throw new Error(`there is no test card ${token}`)
+  return { ...card, id: saved.id, saved }
 }
 
 /** How the payment method of an intent behaves. */
 export function behaviorOf(
   { payment_method: id }: PaymentIntent,
   { objects }: Pick<Records, 'objects'>,
-): PaymentMethod | undefined {
+): UsedMethod | undefined {
   const method = id === null ? undefined : objects.find('payment_method', id)
   return method && cardOf(method)
 }

@@ -1,13 +1,10 @@
 // Implements early fraud warnings (https://docs.stripe.com/api/radar/early_fraud_warnings): the bank
 // reports fraud, which moves no money, and mostly precedes a dispute.
 import type Stripe from 'stripe'
-import type { Endpoint } from '../requests/endpoint.ts'
 import { newId } from '../ids.ts'
-import { listPage } from '../requests/list-page.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
-import { noSuchObject } from '../requests/stripe-errors.ts'
 import type { Records } from '../storage.ts'
-import type { EventCause } from '../webhooks/event.ts'
+import { changed, type EventCause } from '../webhooks/event.ts'
 
 type Changed = Pick<Records, 'objects' | 'events'>
 
@@ -43,17 +40,9 @@ export function endWarnings(
   for (const warning of objects.list('radar.early_fraud_warning', list).data) {
     const ended = { ...warning, actionable: false }
     objects.save(ended)
-    events.append(cause, { type: 'radar.early_fraud_warning.updated', data: { object: ended } })
+    events.append(cause, {
+      type: 'radar.early_fraud_warning.updated',
+      data: changed(warning, ended),
+    })
   }
-}
-
-/** GET /v1/radar/early_fraud_warnings. */
-export const listEarlyFraudWarnings: Endpoint = (request, records) =>
-  listPage(request, records, 'radar.early_fraud_warning', ['charge', 'payment_intent'])
-
-/** GET /v1/radar/early_fraud_warnings/:id. */
-export const retrieveEarlyFraudWarning: Endpoint = ({ objectId }, { objects }) => {
-  const warning = objects.find('radar.early_fraud_warning', objectId)
-  if (warning === undefined) throw noSuchObject('early fraud warning', objectId, 'id')
-  return { status: 200, body: warning }
 }

@@ -6,7 +6,7 @@ import {
   type BalanceTransaction,
 } from '../balance/balance-transaction.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
-import type { EventCause } from '../webhooks/event.ts'
+import { changed, type EventCause } from '../webhooks/event.ts'
 import { settleRefundIn } from '../refunds/settle-refund.ts'
 import type { Records, Storage } from '../storage.ts'
 import { noSuchObject, refusedByState } from '../requests/stripe-errors.ts'
@@ -114,7 +114,7 @@ export function moveDispute(
     const moved = status === 'won' ? reinstate(records, cause, withdrawn, returned) : withdrawn
     records.objects.save(moved)
     const data = { object: moved }
-    records.events.append(cause, { type: 'charge.dispute.updated', data })
+    records.events.append(cause, { type: 'charge.dispute.updated', data: changed(dispute, moved) })
     if (isEscalated) records.events.append(cause, { type: 'charge.dispute.funds_withdrawn', data })
     if (status === 'won')
       records.events.append(cause, { type: 'charge.dispute.funds_reinstated', data })
@@ -133,9 +133,10 @@ export function endInquiries(
   const filters = { payment_intent: paymentIntent }
   const disputes = objects.list('dispute', { ...everything, filters, cursor: undefined }).data
   for (const inquiry of disputes.filter((dispute) => mayBecome(dispute, 'warning_closed'))) {
-    const data = { object: { ...inquiry, status: 'warning_closed' } }
+    const data = { object: { ...inquiry, status: 'warning_closed' as const } }
     objects.save(data.object)
-    events.append(cause, { type: 'charge.dispute.updated', data })
+    const updated = changed<Dispute>(inquiry, data.object)
+    events.append(cause, { type: 'charge.dispute.updated', data: updated })
     events.append(cause, { type: 'charge.dispute.closed', data })
   }
 }

@@ -1,6 +1,8 @@
 // Refuses amounts that Stripe does not charge in a currency
 // (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts). As everywhere in the
 // stand-in, a charge settles in its own currency, so the minimum after a conversion plays no part.
+import { placePoint } from '../../stand-in/decimals.ts'
+import { stripeDecimals } from '../currencies.ts'
 import { invalidParameter } from '../requests/stripe-errors.ts'
 
 /** The minimum charge amounts as in Stripe's documentation, in major units. */
@@ -17,6 +19,18 @@ export function refuseSmallCharge(amount: number, currency: string): void {
   if (major === undefined || amount >= Number(major.replace('.', ''))) return
   const message = `Amount must be at least ${symbolOf(currency)}${major} ${currency}`
   throw invalidParameter('amount', message, 'amount_too_small')
+}
+
+/** What the documents call digits: of the amount in the API. All other currencies have 8. */
+const DIGITS = { idr: 12, lbp: 11, cop: 10, huf: 10, jpy: 10, inr: 9 }
+
+/** @throws StripeError `amount_too_large` above the maximum charge of the currency. */
+export function refuseLargeCharge(amount: number, currency: string): void {
+  const digits = new Map(Object.entries(DIGITS)).get(currency) ?? 8
+  if (String(amount).length <= digits) return
+  const most = placePoint(10 ** digits - 1, stripeDecimals(currency) ?? 2)
+  const message = `Amount must be no more than ${symbolOf(currency)}${most}`
+  throw invalidParameter('amount', message, 'amount_too_large')
 }
 
 function symbolOf(currency: string): string | undefined {

@@ -2,9 +2,9 @@
 // (https://docs.stripe.com/payments/paymentintents/lifecycle). These functions are pure: the
 // endpoints store the result.
 import type Stripe from 'stripe'
-import { cardMethod } from '../customers/card-method.ts'
+import type { UsedMethod } from '../customers/saved-method.ts'
 import { newId } from '../ids.ts'
-import type { Decline, PaymentMethod } from './payment-methods.ts'
+import type { Decline } from './payment-methods.ts'
 
 export type PaymentIntentStatus =
   | 'requires_payment_method'
@@ -114,7 +114,7 @@ const authenticationRequired: Decline = {
 /** Pays with a method. `canAuthenticate` is whether the cardholder can pass 3-D Secure now. */
 export function confirmIntent(
   intent: PaymentIntent,
-  method: PaymentMethod,
+  method: UsedMethod,
   canAuthenticate: boolean,
 ): PaymentIntent {
   const attempted = {
@@ -151,7 +151,7 @@ function threeDSecure(): Stripe.PaymentIntent.NextAction {
  */
 export function authenticateIntent(
   intent: PaymentIntent,
-  method: PaymentMethod | undefined,
+  method: UsedMethod | undefined,
   outcome: 'succeed' | 'fail',
 ): PaymentIntent {
   const withoutAction = { ...intent, next_action: null }
@@ -167,7 +167,7 @@ export function authenticateIntent(
     message:
       'The provided PaymentMethod has failed authentication. You can provide payment_method_data ' +
       'or a new PaymentMethod to attempt to fulfill this PaymentIntent again.',
-    payment_method: cardMethod(intent.payment_method ?? '', intent.created),
+    ...(method && { payment_method: method.saved }),
   }
   return {
     ...withoutAction,
@@ -180,7 +180,7 @@ export function authenticateIntent(
 /** A declined intent waits for another payment method and still names the failed charge. */
 function declineIntent(
   intent: PaymentIntent,
-  method: PaymentMethod,
+  { saved }: UsedMethod,
   decline: Decline,
 ): PaymentIntent {
   const error: PaymentError = {
@@ -189,7 +189,7 @@ function declineIntent(
     ...(decline.declineCode && { decline_code: decline.declineCode }),
     message: decline.message,
     ...(intent.latest_charge && { charge: intent.latest_charge }),
-    payment_method: cardMethod(method.id, intent.created),
+    payment_method: saved,
   }
   return {
     ...intent,

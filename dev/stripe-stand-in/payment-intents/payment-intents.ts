@@ -1,14 +1,12 @@
 // Implements the endpoints of /v1/payment_intents (https://docs.stripe.com/api/payment_intents).
-import type Stripe from 'stripe'
 import type { ApiRequest } from '../requests/api-request.ts'
 import type { Answer, Endpoint } from '../requests/endpoint.ts'
 import { saveCapture } from '../balance/balance-transactions.ts'
-import { refuseFraction } from './charge-amounts.ts'
+import { refuseFraction, refuseLargeCharge } from './charge-amounts.ts'
 import type { ExecutedKind } from '../requests/executed-log.ts'
 import { eventTypeOf } from '../webhooks/event.ts'
 import { captureBeforeOf } from './holds.ts'
 import { actAfterCapture } from '../disputes/act-after-capture.ts'
-import { listPage } from '../requests/list-page.ts'
 import {
   cancelIntent,
   cancellationReasons,
@@ -35,12 +33,15 @@ import {
   readBoolean,
   readChoice,
   readMetadata,
+  readObject,
   readString,
   requireAmount,
+  type Parameters,
 } from '../requests/parameters.ts'
 import type { Records } from '../storage.ts'
 import {
   errorBody,
+  invalidParameter,
   missingParameter,
   noSuchObject,
   refusedByState,
@@ -60,6 +61,7 @@ export const createPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
   const intent = newPaymentIntent(terms, toSeconds(nowMs))
   const confirm = readBoolean(params, 'confirm')
   if (confirm && method === undefined) throw missingParameter('payment_method', NO_METHOD)
+  if (confirm) requireReturnUrl(params)
   records.events.append(request, { type: 'payment_intent.created', data: { object: intent } })
   if (confirm && method !== undefined) {
     return pay(request, records, intent, method, 'payment_intent.create')
@@ -74,6 +76,7 @@ export const confirmPaymentIntent: Endpoint<PaymentIntent> = (request, records) 
   const { params, nowMs } = request
   const intent = findIntent(request, records)
   refuseUnlessAllowed('confirm', intent)
+  requireReturnUrl(params)
   const { customer, payment_method: present } = intent
   const method =
     readMethod(params, records, { nowMs, customer, intent }) ??
@@ -88,6 +91,10 @@ export const capturePaymentIntent: Endpoint<PaymentIntent> = (request, records) 
   const metadata = readMetadata(request.params)
   const intent = findIntent(request, records)
   refuseUnlessAllowed('capture', intent)
+  if (readChoice(request.params, 'final_capture', ['true', 'false']) === 'false') {
+    const message = 'Multicapture is not available for this PaymentIntent.'
+    throw refusedByState(message, { param: 'final_capture' })
+  }
   refuseEndedHold(records.holds.captureBefore(intent.id), request.nowMs)
   const amount = requestedAmount ?? intent.amount_capturable
   refuseFraction(amount, intent.currency, 'amount_to_capture')
@@ -153,6 +160,7 @@ export const incrementAuthorization: Endpoint<PaymentIntent> = (request, records
       'This PaymentIntent has reached the maximum number of incremental authorizations.'
     throw refusedByState(message, {})
   }
+  refuseLargeCharge(amount, intent.currency)
   refuseFraction(amount, intent.currency)
   const decline = behaviorOf(intent, records)?.increment
   if (decline !== undefined) return declineIncrement(intent, decline)
@@ -179,16 +187,6 @@ export const cancelPaymentIntent: Endpoint<PaymentIntent> = (request, records) =
   return execute(request, records, canceled, 'payment_intent.cancel', intent.amount_capturable)
 }
 
-/** GET /v1/payment_intents/:id. */
-export const retrievePaymentIntent: Endpoint<PaymentIntent> = (request, records) => ({
-  status: 200,
-  body: findIntent(request, records),
-})
-
-/** GET /v1/payment_intents. */
-export const listPaymentIntents: Endpoint<Stripe.ApiList<PaymentIntent>> = (request, records) =>
-  listPage(request, records, 'payment_intent', ['customer'])
-
 function toSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
 }
@@ -199,6 +197,26 @@ function findIntent(request: ApiRequest, { objects }: Records): PaymentIntent {
   return intent
 }
 
+/**
+ * With the default payment methods, since 2023-08-16. Whether a list of allowed types lifts it is not
+ * documented.
+ */
+function requireReturnUrl(params: Parameters): void {
+  const methods = readObject(params, 'automatic_payment_methods')
+  const isExempt = isOffSession(params) || methods['allow_redirects'] === 'never'
+  if (isExempt || readString(params, 'return_url') !== undefined) return
+  const message =
+    'This PaymentIntent is configured to accept payment methods enabled in your Dashboard. Because ' +
+    'some of these payment methods might redirect your customer off of your page, you must provide a ' +
+    "`return_url`. If you don't want to accept redirect-based payment methods, set " +
+    '`automatic_payment_methods[enabled]` to `true` and `automatic_payment_methods[allow_redirects]` ' +
+    'to `never` when creating Setup Intents and Payment Intents.'
+  throw invalidParameter('return_url', message)
+}
+
+const isOffSession = (params: Parameters) =>
+  (readString(params, 'off_session') ?? 'false') !== 'false'
+
 /** Pays with the method. A decline is a normal result, which the intent stores. */
 function pay(
   request: ApiRequest,
@@ -208,14 +226,15 @@ function pay(
   kind: ExecutedKind,
 ): Answer<PaymentIntent> {
   const { params } = request
-  const isOffSession = (readString(params, 'off_session') ?? 'false') !== 'false'
-  const canAuthenticate = !isOffSession && !readBoolean(params, 'error_on_requires_action')
-  records.objects.save(usedMethod(method))
-  const result = confirmIntent(intent, cardOf(method), canAuthenticate)
+  const isAbsent = isOffSession(params)
+  const canAuthenticate = !isAbsent && !readBoolean(params, 'error_on_requires_action')
+  const used = usedMethod(method)
+  records.objects.save(used)
+  const result = confirmIntent(intent, cardOf(used), canAuthenticate)
   if (result.status === 'requires_capture') {
     records.holds.set(
       result.id,
-      captureBeforeOf(method.metadata.test_card, isOffSession, request.nowMs),
+      captureBeforeOf(method.metadata.test_card, isAbsent, request.nowMs),
     )
   }
   if (result.status === 'succeeded' || result.status === 'requires_capture') {

@@ -30,6 +30,9 @@ export interface CaptureRefusal {
 
 export interface PaymentMethod {
   id: string
+  /** The last digits of the card, and its country. By default 4242, of the US. */
+  last4?: string
+  country?: string
   outcome: PaymentOutcome
   /** Declines every incremental authorization. */
   increment?: Decline
@@ -86,68 +89,92 @@ const captureRefusals: readonly CaptureRefusal[] = [
 /** An id with `charge` may also be written with `visa_charge`, as Stripe writes some of them. */
 export const paymentMethods: readonly PaymentMethod[] = [
   { id: 'pm_card_visa', outcome: approve },
-  { id: 'pm_card_visa_debit', outcome: approve },
-  { id: 'pm_card_mastercard', outcome: approve },
-  { id: 'pm_card_mastercard_debit', outcome: approve },
-  { id: 'pm_card_mastercard_prepaid', outcome: approve },
-  { id: 'pm_card_amex', outcome: approve },
-  { id: 'pm_card_discover', outcome: approve },
-  { id: 'pm_card_diners', outcome: approve },
-  { id: 'pm_card_jcb', outcome: approve },
-  { id: 'pm_card_unionpay', outcome: approve },
-  { id: 'pm_card_bypassPending', outcome: approve, bypassesPending: true },
+  { id: 'pm_card_visa_debit', last4: '5556', outcome: approve },
+  { id: 'pm_card_mastercard', last4: '4444', outcome: approve },
+  { id: 'pm_card_mastercard_debit', last4: '8210', outcome: approve },
+  { id: 'pm_card_mastercard_prepaid', last4: '5100', outcome: approve },
+  { id: 'pm_card_amex', last4: '8431', outcome: approve },
+  { id: 'pm_card_discover', last4: '1117', outcome: approve },
+  { id: 'pm_card_diners', last4: '0004', outcome: approve },
+  { id: 'pm_card_jcb', last4: '0505', outcome: approve },
+  { id: 'pm_card_unionpay', last4: '0005', outcome: approve },
+  { id: 'pm_card_bypassPending', last4: '0077', outcome: approve, bypassesPending: true },
   // With Stripe's default rules the risk and the failed checks refuse nothing.
-  { id: 'pm_card_riskLevelElevated', outcome: approve },
-  { id: 'pm_card_riskLevelHighest', outcome: approve },
-  { id: 'pm_card_cvcCheckFail', outcome: approve },
-  { id: 'pm_card_avsFail', outcome: approve },
-  { id: 'pm_card_avsLine1Fail', outcome: approve },
-  { id: 'pm_card_avsZipFail', outcome: approve },
-  { id: 'pm_card_avsUnchecked', outcome: approve },
+  { id: 'pm_card_riskLevelElevated', last4: '9235', outcome: approve },
+  { id: 'pm_card_riskLevelHighest', last4: '4954', outcome: approve },
+  { id: 'pm_card_cvcCheckFail', last4: '0101', outcome: approve },
+  { id: 'pm_card_avsFail', last4: '0010', outcome: approve },
+  { id: 'pm_card_avsLine1Fail', last4: '0028', outcome: approve },
+  { id: 'pm_card_avsZipFail', last4: '0036', outcome: approve },
+  { id: 'pm_card_avsUnchecked', last4: '0044', outcome: approve },
   {
     id: 'pm_card_pendingRefund',
+    last4: '7726',
     outcome: approve,
     refund: { begins: 'pending', ends: 'succeeded' },
   },
-  { id: 'pm_card_refundFail', outcome: approve, refund: { begins: 'succeeded', ends: 'failed' } },
+  {
+    id: 'pm_card_refundFail',
+    last4: '5126',
+    outcome: approve,
+    refund: { begins: 'succeeded', ends: 'failed' },
+  },
 
-  { id: 'pm_card_chargeDeclined', outcome: genericDecline },
-  { id: 'pm_card_chargeCustomerFail', outcome: genericDecline },
+  { id: 'pm_card_chargeDeclined', last4: '0002', outcome: genericDecline },
+  { id: 'pm_card_chargeCustomerFail', last4: '0341', outcome: genericDecline },
   {
     id: 'pm_card_createDispute',
+    last4: '0259',
     outcome: approve,
     disputes: [{ reason: 'fraudulent', status: 'needs_response' }],
   },
   {
     id: 'pm_card_createDisputeProductNotReceived',
+    last4: '2685',
     outcome: approve,
     disputes: [{ reason: 'product_not_received', status: 'needs_response' }],
   },
   {
     id: 'pm_card_createDisputeInquiry',
+    last4: '1976',
     outcome: approve,
     disputes: [{ reason: 'fraudulent', status: 'warning_needs_response' }],
   },
   {
     id: 'pm_card_createMultipleDisputes',
+    last4: '0079',
     outcome: approve,
     disputes: [
       { reason: 'fraudulent', status: 'needs_response' },
       { reason: 'product_not_received', status: 'needs_response' },
     ],
   },
-  { id: 'pm_card_createIssuerFraudRecord', outcome: approve, fraudWarning: true },
+  { id: 'pm_card_createIssuerFraudRecord', last4: '5423', outcome: approve, fraudWarning: true },
 
   {
     id: 'pm_card_chargeDeclinedInsufficientFunds',
+    last4: '9995',
     outcome: insufficientFunds,
   },
-  { id: 'pm_card_chargeDeclinedLostCard', outcome: decline('card_declined', 'lost_card') },
-  { id: 'pm_card_chargeDeclinedStolenCard', outcome: decline('card_declined', 'stolen_card') },
-  { id: 'pm_card_chargeDeclinedFraudulent', outcome: decline('card_declined', 'fraudulent') },
-  { id: 'pm_card_radarBlock', outcome: decline('card_declined', 'fraudulent') },
+  {
+    id: 'pm_card_chargeDeclinedLostCard',
+    last4: '9987',
+    outcome: decline('card_declined', 'lost_card'),
+  },
+  {
+    id: 'pm_card_chargeDeclinedStolenCard',
+    last4: '9979',
+    outcome: decline('card_declined', 'stolen_card'),
+  },
+  {
+    id: 'pm_card_chargeDeclinedFraudulent',
+    last4: '0019',
+    outcome: decline('card_declined', 'fraudulent'),
+  },
+  { id: 'pm_card_radarBlock', last4: '0019', outcome: decline('card_declined', 'fraudulent') },
   {
     id: 'pm_card_chargeDeclinedVelocityLimitExceeded',
+    last4: '6975',
     outcome: decline(
       'card_declined',
       'card_velocity_exceeded',
@@ -157,14 +184,17 @@ export const paymentMethods: readonly PaymentMethod[] = [
   },
   {
     id: 'pm_card_chargeDeclinedExpiredCard',
+    last4: '0069',
     outcome: decline('expired_card', undefined, 'Your card has expired.'),
   },
   {
     id: 'pm_card_chargeDeclinedIncorrectCvc',
+    last4: '0127',
     outcome: decline('incorrect_cvc', undefined, "Your card's security code is incorrect."),
   },
   {
     id: 'pm_card_chargeDeclinedProcessingError',
+    last4: '0119',
     outcome: decline(
       'processing_error',
       undefined,
@@ -172,23 +202,36 @@ export const paymentMethods: readonly PaymentMethod[] = [
     ),
   },
 
-  { id: 'pm_card_threeDSecure2Required', outcome: authenticate },
-  { id: 'pm_card_threeDSecureRequired', outcome: authenticate },
-  { id: 'pm_card_authenticationRequired', outcome: authenticate },
-  { id: 'pm_card_authenticationRequiredOnSetup', outcome: authenticate },
-  { id: 'pm_card_authenticationRequiredSetupForOffSession', outcome: authenticate },
+  { id: 'pm_card_threeDSecure2Required', last4: '3220', country: 'IE', outcome: authenticate },
+  { id: 'pm_card_threeDSecureRequired', last4: '3063', outcome: authenticate },
+  { id: 'pm_card_authenticationRequired', last4: '3184', country: 'DE', outcome: authenticate },
+  {
+    id: 'pm_card_authenticationRequiredOnSetup',
+    last4: '3155',
+    country: 'FR',
+    outcome: authenticate,
+  },
+  {
+    id: 'pm_card_authenticationRequiredSetupForOffSession',
+    last4: '0446',
+    country: 'IT',
+    outcome: authenticate,
+  },
   {
     id: 'pm_card_authenticationRequiredChargeDeclinedInsufficientFunds',
+    last4: '3178',
+    country: 'GB',
     outcome: { kind: 'authenticate', afterwards: insufficientFunds },
   },
   {
     id: 'pm_card_threeDSecureRequiredChargeDeclined',
+    last4: '1629',
     outcome: { kind: 'authenticate', afterwards: genericDecline },
   },
-  { id: 'pm_card_threeDSecureRequiredProcessingError', outcome: genericDecline },
-  { id: 'pm_card_threeDSecureOptional', outcome: approve },
-  { id: 'pm_card_threeDSecureOptionalProcessingError', outcome: approve },
-  { id: 'pm_card_amex_threeDSecureNotSupported', outcome: approve },
+  { id: 'pm_card_threeDSecureRequiredProcessingError', last4: '1280', outcome: genericDecline },
+  { id: 'pm_card_threeDSecureOptional', last4: '3055', outcome: approve },
+  { id: 'pm_card_threeDSecureOptionalProcessingError', last4: '3097', outcome: approve },
+  { id: 'pm_card_amex_threeDSecureNotSupported', last4: '0005', outcome: approve },
 
   {
     id: 'pm_fault_increment_declined',

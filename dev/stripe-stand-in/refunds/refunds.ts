@@ -1,12 +1,10 @@
-// Implements the endpoints of /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a
+// Implements POST /v1/refunds (https://docs.stripe.com/api/refunds). The refunds of a
 // payment never exceed its captured amount.
+import { changed } from '../webhooks/event.ts'
 import type { Endpoint } from '../requests/endpoint.ts'
 import { movementOfRefund } from '../balance/balance-transaction.ts'
-import { expandMovements } from '../balance/balance-transactions.ts'
 import { refuseFraction } from '../payment-intents/charge-amounts.ts'
 import { chargeOf } from '../payment-intents/charge.ts'
-import { readExpand } from '../requests/expand.ts'
-import { listPage } from '../requests/list-page.ts'
 import type { PaymentIntent } from '../payment-intents/payment-intent.ts'
 import {
   readAmount,
@@ -50,27 +48,13 @@ export const createRefund: Endpoint = (request, records) => {
   const charge = chargeOf(intent, records.objects)
   records.events.append(request, { type: 'refund.created', data: { object: refund } })
   records.events.append(request, { type: 'charge.refunded', data: { object: charge } })
-  records.events.append(request, { type: 'refund.updated', data: { object: refund } })
+  records.events.append(request, { type: 'refund.updated', data: changed(refund, refund) })
   const isWhole = records.objects.refundedAmount(intent.id) === intent.amount_received
   if (isWhole) {
     endWarnings(records, request, intent.id)
     endInquiries(records, request, intent.id)
   }
   return { status: 200, body: refund }
-}
-
-/** GET /v1/refunds/:id. */
-export const retrieveRefund: Endpoint = ({ objectId }, { objects }) => {
-  const refund = objects.find('refund', objectId)
-  if (refund === undefined) throw noSuchObject('refund', objectId, 'id')
-  return { status: 200, body: refund }
-}
-
-/** GET /v1/refunds. */
-export const listRefunds: Endpoint = (request, records) => {
-  const expanded = readExpand(request.params, ['data.balance_transaction'])
-  const page = listPage(request, records, 'refund', ['payment_intent', 'charge'])
-  return expanded.size === 0 ? page : expandMovements(page, records)
 }
 
 function findPayment(params: Parameters, { objects }: Records): PaymentIntent {

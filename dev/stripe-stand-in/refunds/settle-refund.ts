@@ -1,5 +1,6 @@
 // Changes the status of a refund after its creation. At Stripe a bank does this, up to 30 days later
 // (https://docs.stripe.com/refunds#failed-refunds); here the timetable or a control route does it.
+import { changed } from '../webhooks/event.ts'
 import { movementOfFailedRefund } from '../balance/balance-transaction.ts'
 import { openRefundStatuses, type RefundStatus } from './refund-status.ts'
 import type { Refund } from './refund.ts'
@@ -53,8 +54,9 @@ export function settleRefundIn(
   }
   objects.save(settled)
   const data = { object: settled }
-  storage.events.append(cause, { type: 'refund.updated', data })
-  storage.events.append(cause, { type: 'charge.refund.updated', data })
+  const updated = changed<Refund>(refund, settled)
+  storage.events.append(cause, { type: 'refund.updated', data: updated })
+  storage.events.append(cause, { type: 'charge.refund.updated', data: updated })
   if (status === 'failed') storage.events.append(cause, { type: 'refund.failed', data })
   return settled
 }

@@ -7,6 +7,7 @@ import {
   keyOfWrongLength,
   missingApiKey,
   permissionMissing,
+  unknownVersion,
 } from './stripe-errors.ts'
 
 export interface ApiRequest {
@@ -29,12 +30,14 @@ export interface ApiRequest {
  */
 export function readApiRequest(req: Request, requestId: string, nowMs: number): ApiRequest {
   const isPost = req.method === 'POST'
+  const account = readAccount(req)
+  refuseVersion(req.get('stripe-version'))
   return {
     method: req.method,
     path: req.path,
     objectId: String(req.params['id'] ?? ''),
     params: isPost ? ((req.body as Parameters | undefined) ?? {}) : req.query,
-    account: readAccount(req),
+    account,
     idempotencyKey: isPost ? readKey(req) : undefined,
     requestId,
     nowMs,
@@ -49,8 +52,23 @@ function readKey(req: Request): string | undefined {
   throw keyOfWrongLength(key.length)
 }
 
+/** As a bearer token, or as the user of basic authentication: https://docs.stripe.com/api/authentication */
+function readSecretKey(authorization: string): string | undefined {
+  const [, scheme = '', credentials = ''] = /^(\w+)\s+(\S+)$/.exec(authorization) ?? []
+  if (scheme.toLowerCase() === 'bearer') return credentials
+  if (scheme.toLowerCase() !== 'basic') return undefined
+  return Buffer.from(credentials, 'base64').toString().split(':')[0] || undefined
+}
+
+/** Versions of the same release train, from that one on which removed `payment_method_types`. */
+function refuseVersion(version: string | undefined): void {
+  if (version === undefined) return
+  const [, date = ''] = /^(\d{4}-\d{2}-\d{2})\.endive$/.exec(version) ?? []
+  if (date < '2026-09-30') throw unknownVersion()
+}
+
 function readAccount(req: Request): string {
-  const secretKey = /^Bearer\s+(\S+)$/i.exec(req.headers.authorization ?? '')?.[1]
+  const secretKey = readSecretKey(req.headers.authorization ?? '')
   if (secretKey === undefined) throw missingApiKey()
   const account = accountOf(secretKey)
   if (account === undefined) throw invalidApiKey()

@@ -16,13 +16,12 @@ type Shown =
   | Stripe.Radar.EarlyFraudWarning
   | Stripe.Refund
 
-export interface Answer<Body = Shown | Stripe.ApiList<Shown>> {
+type AnyBody = Shown | Stripe.ApiList<Shown> | Stripe.ApiSearchResult<Shown>
+
+export interface Answer<Body = AnyBody> {
   status: number
   body: Body | ErrorBody
 }
 
 /** An endpoint runs as one transaction. It may throw a StripeError only before its first write. */
-export type Endpoint<Body = Shown | Stripe.ApiList<Shown>> = (
-  request: ApiRequest,
-  records: Records,
-) => Answer<Body>
+export type Endpoint<Body = AnyBody> = (request: ApiRequest, records: Records) => Answer<Body>

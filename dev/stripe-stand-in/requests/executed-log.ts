@@ -1,6 +1,8 @@
 // Implements the executed log, an append-only record of all effects. The fault suite counts charges
 // in it, independently of the service. Each entry is written in the transaction of its effect.
 import type { DatabaseSync } from 'node:sqlite'
+import { placePoint } from '../../stand-in/decimals.ts'
+import { stripeDecimals } from '../currencies.ts'
 import type { ApiRequest } from './api-request.ts'
 
 /**
@@ -32,10 +34,13 @@ interface ExecutedEntry {
   metadata: Record<string, string>
 }
 
+type StoredEntry = Pick<ExecutedEntry, 'amount' | 'currency'> & { metadata: string }
+
 export interface ExecutedLog {
   /** How often this happened to the object. */
   count(kind: ExecutedKind, id: string): number
   append(cause: Pick<ApiRequest, 'nowMs' | 'idempotencyKey'>, executed: ExecutedEntry): void
+  /** With `value`, the amount in the main unit of the currency: what a card statement shows. */
   list(): object[]
 }
 
@@ -65,8 +70,10 @@ export function openExecutedLog(database: DatabaseSync): ExecutedLog {
     },
     count: (kind, id) => Number(count.get(kind, id)?.['n']),
     list: () =>
-      select
-        .all()
-        .map((row) => Object.assign(row, { metadata: JSON.parse(row['metadata'] as string) })),
+      select.all().map((row) => {
+        const { amount, currency, metadata } = row as unknown as StoredEntry
+        const value = placePoint(amount, stripeDecimals(currency) ?? 2)
+        return Object.assign(row, { value, metadata: JSON.parse(metadata) as unknown })
+      }),
   }
 }

@@ -36,7 +36,8 @@ export function listPage<Kind extends ObjectKind>(
   return { status: 200, body: { object: 'list', url: path, ...page } }
 }
 
-function readLimit(params: Parameters): number {
+/** @throws StripeError 400 when it is not between 1 and 100. */
+export function readLimit(params: Parameters): number {
   const limit = readInteger(params, 'limit') ?? LIMIT_DEFAULT
   if (limit < 1 || limit > LIMIT_MAX) {
     const message = `Invalid limit: must be between 1 and ${LIMIT_MAX}`

@@ -80,8 +80,24 @@ export function readStrings(params: Parameters, name: string): string[] | undefi
 /** Reads `metadata`, sent as `metadata[key]=value`. An unset parameter is an empty object. */
 export function readMetadata(params: Parameters): Record<string, string> {
   const entries = Object.entries(readObject(params, 'metadata'))
+  if (entries.length > METADATA_MAX.keys) {
+    const message = `Metadata can have at most ${METADATA_MAX.keys} keys.`
+    throw invalidParameter('metadata', message)
+  }
+  for (const [key, entry] of entries) {
+    const message =
+      key.length > METADATA_MAX.keyLength
+        ? `Metadata keys must be under ${METADATA_MAX.keyLength} characters.`
+        : String(entry).length > METADATA_MAX.valueLength
+          ? `Metadata values can have up to ${METADATA_MAX.valueLength} characters.`
+          : undefined
+    if (message !== undefined) throw invalidParameter(`metadata[${key}]`, message)
+  }
   return Object.fromEntries(entries.map(([key, entry]) => [key, String(entry)]))
 }
+
+/** @see https://docs.stripe.com/api/metadata */
+const METADATA_MAX = { keys: 50, keyLength: 40, valueLength: 500 }
 
 /** Reads a hash, sent as `name[key]=value`. An unset parameter is an empty object. */
 export function readObject(params: Parameters, name: string): Readonly<Record<string, unknown>> {

@@ -36,6 +36,7 @@ export function createPipeline(parts: PipelineParts): (endpoint: Endpoint) => Re
   return (endpoint) => async (req, res) => {
     // An open connection must not work while new connections are refused.
     if (listener.isRefusing()) return resetConnection(res)
+    res.setHeader('Date', new Date(clock.now()).toUTCString())
     try {
       const requestId = String(res.getHeader('request-id'))
       const request = readApiRequest(req, requestId, clock.now())

@@ -52,7 +52,8 @@ export function missingApiKey(): StripeError {
 
 /** 401. The message does not repeat the key: it may be a live key that was sent by mistake. */
 export function invalidApiKey(): StripeError {
-  const message = 'Invalid API Key provided. A secret key starts with sk_ or rk_.'
+  const message =
+    'Invalid API Key provided. A secret key starts with sk_test_, sk_live_, rk_test_ or rk_live_.'
   return new StripeError(401, { type: 'invalid_request_error', message })
 }
 
@@ -87,10 +88,65 @@ export function missingParameter(
   return new StripeError(400, { type, code: 'parameter_missing', param, message })
 }
 
+/** 400: Stripe has no such parameters, or not in this version. */
+export function unknownParameters(names: readonly string[]): StripeError {
+  const message = `Received unknown parameter${names.length > 1 ? 's' : ''}: ${names.join(', ')}`
+  const [param = ''] = names
+  return new StripeError(400, {
+    type: 'invalid_request_error',
+    code: 'parameter_unknown',
+    param,
+    message,
+  })
+}
+
+/** 400: a version that the stand-in does not speak. The message does not repeat the header. */
+export function unknownVersion(): StripeError {
+  const message = 'Invalid Stripe API version: this stand-in speaks 2026-09-30.endive and later.'
+  return new StripeError(400, { type: 'invalid_request_error', message })
+}
+
+/** 400: two parameters exclude each other. */
+export function exclusiveParameters(one: string, other: string): StripeError {
+  const message = `You may only specify one of these parameters: ${one}, ${other}.`
+  return invalidParameter(one, message)
+}
+
 /** 400: a parameter has an invalid value. */
 export function invalidParameter(param: string, message: string, code?: string): StripeError {
   const details = { type: 'invalid_request_error' as const, param, message }
   return new StripeError(400, code === undefined ? details : { ...details, code })
+}
+
+/** 400: the property cannot be expanded. Of a list, those of its members can. */
+export function cannotExpand(property: string, instead?: string): StripeError {
+  const hint = instead === undefined ? '' : ` You may want to try expanding '${instead}' instead.`
+  const message = `This property cannot be expanded (${property}).${hint}`
+  return new StripeError(400, { type: 'invalid_request_error', message })
+}
+
+/** 400: the property is inside of too many others. */
+export function expandedTooDeep(property: string): StripeError {
+  const message = `You cannot expand more than 4 levels of a property. Property: ${property}`
+  const code = 'property_expansion_max_depth'
+  return new StripeError(400, { type: 'invalid_request_error', code, message })
+}
+
+/** 400: a search whose query has a wrong form. Stripe's words for an operator of another type are unknown. */
+export function invalidQuery(): StripeError {
+  const message =
+    'We were unable to parse your search query. Try using the format `metadata["key"]:"value"` to ' +
+    'query for metadata or key:"value" to query for other fields.'
+  return new StripeError(400, { type: 'invalid_request_error', message })
+}
+
+/** 400: a field that cannot be searched. */
+export function unsearchable(field: string, resource: string): StripeError {
+  const message =
+    `Field \`${field}\` is an unsupported search field for resource \`${resource}\`. See ` +
+    `http://stripe.com/docs/search#query-fields-for-${resource.replace('_', '-')} for a list of ` +
+    'supported fields.'
+  return new StripeError(400, { type: 'invalid_request_error', message })
 }
 
 /** 404: an object in the URL or in a parameter does not exist. */

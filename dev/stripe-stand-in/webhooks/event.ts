@@ -1,5 +1,6 @@
 // Creates events as Stripe sends them (https://docs.stripe.com/api/events/object), and chooses the
 // event type for the status of a PaymentIntent. These functions are pure: the outbox stores events.
+import { isDeepStrictEqual } from 'node:util'
 import Stripe from 'stripe'
 import type { ApiRequest } from '../requests/api-request.ts'
 import { newId } from '../ids.ts'
@@ -49,6 +50,18 @@ export function newEvent({ nowMs, requestId, idempotencyKey }: EventCause, conte
     pending_webhooks: 1,
     request: { id: requestId ?? null, idempotency_key: idempotencyKey ?? null },
   } satisfies Stripe.Event
+}
+
+/**
+ * The data of an event of the type `*.updated`: the object, and what its changed members were. A member
+ * that it did not have was null.
+ */
+export function changed<Changed extends object>(before: Changed, object: Changed) {
+  const previous = Object.entries(object).flatMap(([name, value]) => {
+    const was: unknown = before[name as keyof Changed] ?? null
+    return isDeepStrictEqual(was, value ?? null) ? [] : [[name, was] as const]
+  })
+  return { object, previous_attributes: Object.fromEntries(previous) as Partial<Changed> }
 }
 
 /** Returns the event type for the status of an intent; undefined for a status without an event. */

@@ -3,6 +3,22 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Fragment, Sql, Transaction } from './client.ts'
 
+/**
+ * The lists that show an entry only when no earlier one can still appear. Their new rows get their ids
+ * from `nextId`.
+ */
+export type OrderedList = 'events' | 'ledger' | 'admin_actions'
+
+/** The tenant of a list that belongs to no tenant. */
+export const NO_TENANT = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * An expression: the id of a new row of a list. The row has to be inserted by this statement: until the
+ * transaction ends, readers wait for it. See drizzle/0000_schema.sql.
+ */
+export const nextId = (sql: Sql | Transaction, list: OrderedList, tenantId: Fragment): Fragment =>
+  sql`next_id(${list}::text, ${tenantId})`
+
 /** An expression: an id for each row of a statement, with the time of now and random bits. */
 export const idOfEach = (sql: Sql | Transaction): Fragment => sql`
   (left(${randomUUIDv7()}::text, 15) || right(gen_random_uuid()::text, 21))::uuid

@@ -8,6 +8,7 @@ import {
   type Database,
   type DriverOptions,
 } from './driver.ts'
+import { fixSettings } from './pool/session-settings.ts'
 import { readServer } from './server/server.ts'
 
 export interface Receiver {
@@ -84,7 +85,8 @@ export class Listener {
       }
     }
     try {
-      await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, this.#listenOnAll())
+      await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, fixSettings(client))
+      await withinMs(CHECK_LIMIT_MS, this.#listenOnAll())
       for (;;) {
         await pause(CHECK_INTERVAL_MS, lost.signal)
         await withinMs(CHECK_LIMIT_MS, this.#listenOnAll())

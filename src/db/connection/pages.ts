@@ -1,7 +1,9 @@
 // Reads pages of lists, newest first. Ids are UUIDv7, so that they sort by time. One row more than
-// the limit is read, to know whether more rows follow in the direction of paging.
+// the limit is read, to know whether more rows follow in the direction of paging. An ordered list shows
+// an entry only when no earlier one can still appear.
 import type { Fragment, Sql } from './client.ts'
-import { seesEveryTenant } from './row-security.ts'
+import { NO_TENANT } from './ids.ts'
+import { seesEveryTenant, seesTenant } from './row-security.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
 export interface PageRequest {
@@ -34,6 +36,17 @@ export interface List<Row, Item> {
   /** Like `entries`, to look up a cursor: for entries that have no index by `id` alone. */
   readonly cursors?: Fragment
   readonly fromRow: (row: Row) => Item
+  /** For a list whose ids are made by `nextId`. */
+  readonly ordered?: Ordered
+}
+
+/** Where the newest id of an ordered list is found. */
+interface Ordered {
+  readonly table: 'events' | 'webhook_deliveries' | 'ledger_postings' | 'admin_actions'
+  /** `id` by default. */
+  readonly column?: 'id' | 'transaction_id'
+  /** Absent if the list belongs to no tenant. */
+  readonly tenantId?: string
 }
 
 /**
@@ -47,13 +60,41 @@ export async function readPage<Row extends object, Item>(
   request: PageRequest,
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
+  const { columns, entries, filters = sql``, cursors = entries, ordered } = list
+  // What is older than a cursor was final when the cursor was shown.
+  const isLimited = ordered !== undefined && request.startingAfter === undefined
+  const newest = isLimited ? await findNewestFinal(sql, ordered) : null
+  const final = isLimited ? sql`and id <= ${newest}::uuid` : sql``
   // Entries are never deleted, so the page and the cursor's existence need no common snapshot.
-  const { columns, entries, filters = sql``, cursors = entries } = list
   const [rows, isCursorKnown] = await Promise.all([
-    sql<Row[]>`select ${columns} ${entries} ${filters} ${pageOf(sql, request)}`,
+    sql<Row[]>`select ${columns} ${entries} ${filters} ${final} ${pageOf(sql, request)}`,
     cursor === undefined || hasEntry(sql, cursors, cursor),
   ])
   return isCursorKnown ? toPage(rows, request, list.fromRow) : undefined
+}
+
+/**
+ * The id up to which no further entries can appear; null if there are none. The order matters: first
+ * the newest entry that is visible, then the transactions in flight. The page is a statement of its own,
+ * after both, so that it sees what has been committed meanwhile.
+ */
+async function findNewestFinal(
+  sql: Sql,
+  { table, column = 'id', tenantId }: Ordered,
+): Promise<string | null> {
+  const [first, sees] =
+    tenantId === undefined
+      ? [sql`true`, sql`true`]
+      : [sql`tenant_id = ${tenantId}`, seesTenant(sql, tenantId)]
+  const [row] = await sql<{ id: string }[]>`
+    with newest as materialized (
+      select ${sql(column)} as id from ${sql(table)} where ${first}
+      order by ${sql(column)} desc limit 1
+    )
+    select least(newest.id, first_id_in_flight(${tenantId ?? NO_TENANT}::uuid)) as id
+    from newest where ${sees}
+  `
+  return row?.id ?? null
 }
 
 async function hasEntry(sql: Sql, entries: Fragment, id: string): Promise<boolean> {
@@ -109,6 +150,8 @@ export interface ListOfTenants<Row, Item> {
   /** Further conditions on `entry`, each with its `and`. */
   readonly conditions: Fragment
   readonly fromRow: (row: Row) => Item
+  /** For a list whose ids are made by `nextId`. */
+  readonly isOrdered?: true
 }
 
 /**
@@ -123,11 +166,23 @@ export async function readPageOfTenants<Row extends { readonly id: string }, Ite
   request: PageRequest,
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
+  const isLimited = list.isOrdered === true && request.startingAfter === undefined
+  const final = isLimited ? await limitToFinal(sql, list) : list
   const [rows, isCursorKnown] = await Promise.all([
-    selectPageOfTenants(sql, list, tenantId, request),
+    selectPageOfTenants(sql, final, tenantId, request),
     cursor === undefined || hasEntryOfTenants(sql, list.table, tenantId, cursor),
   ])
   return isCursorKnown ? toSortedPage(rows, request, list.fromRow) : undefined
+}
+
+/** Leaves out what is newer than an entry that can still appear, in the list of any tenant. */
+async function limitToFinal<Row, Item>(
+  sql: Sql,
+  list: ListOfTenants<Row, Item>,
+): Promise<ListOfTenants<Row, Item>> {
+  const [next] = await sql<{ id: string }[]>`select first_id_in_flight(null) as id`
+  if (next === undefined) throw new Error('a select of one row returned none')
+  return { ...list, conditions: sql`${list.conditions} and entry.id <= ${next.id}` }
 }
 
 function selectPageOfTenants<Row extends { readonly id: string }, Item>(

@@ -7,6 +7,7 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { FIXED_SETTINGS, type SessionSettings } from './pool/session-settings.ts'
 import { openDatabaseSocket, readDatabase, type Database } from './driver.ts'
 
 export interface Relay {
@@ -57,11 +58,13 @@ export async function openRelay({ url, role, timeoutMs, failed }: RelayOptions):
 
 function urlThrough(folder: string, { url }: Database, role: string): string {
   const { user, password, database = '', options = '' } = url
+  // A server that does not know an option refuses the connection: PostgreSQL 15 and 16 this one.
+  const { transaction_timeout: _, ...known } = FIXED_SETTINGS
   const parameters = {
     host: folder,
     port: String(PORT),
     sslmode: 'disable',
-    options: `${options} -c role=${role}`.trim(),
+    options: [options, optionsOf({ ...known, role })].join(' ').trim(),
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
   }
@@ -70,3 +73,11 @@ function urlThrough(folder: string, { url }: Database, role: string): string {
   )
   return `postgres:///${encodeURIComponent(database)}?${query.join('&')}`
 }
+
+/** @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-OPTIONS */
+function optionsOf(settings: SessionSettings): string {
+  const all = Object.entries(settings)
+  return all.map(([name, value]) => `-c ${name}=${escapeOption(String(value))}`).join(' ')
+}
+
+const escapeOption = (value: string): string => value.replace(/[\\ ]/g, '\\$&')

@@ -1,5 +1,5 @@
-// Declares which tenants a statement sees. Row-level security (drizzle/0010) enforces it, behind
-// the predicates of the statement. A statement includes one of the conditions below in the WHERE of
+// Declares which tenants a statement sees. Row-level security (drizzle/0000_schema.sql) enforces it,
+// behind the predicates of the statement. A statement includes one of the conditions below in the WHERE of
 // its main query; without one it reads no row and can write none.
 //
 // The condition sets a transaction-local setting, so it needs no statement of its own and leaves

@@ -95,6 +95,11 @@ export function isFromOtherThanPrimary(error: unknown): boolean {
   return ['25006', 'NO_PRIMARY'].includes(errorCode(error) ?? '')
 }
 
+/** Whether the server accepts no writes now: they are switched off, its disk is full or broken. */
+export function isReadOnly(error: unknown): boolean {
+  return /^(25006|53100|58...)$/.test(errorCode(error) ?? '')
+}
+
 /**
  * Whether Postgres refuses the values: a column cannot hold them (22), or they violate a constraint
  * (23). It would refuse the same statement again.
@@ -103,10 +108,14 @@ export function isRefusedForItsContent(error: unknown): boolean {
   return /^2[23]/.test(errorCode(error) ?? '')
 }
 
+/** Whether a table is missing: the database was not migrated to this version. */
+export function isUndefinedTable(error: unknown): boolean {
+  return errorCode(error) === '42P01'
+}
+
 /**
- * Our own SQLSTATEs, which the functions of drizzle/0012 raise. Neither PostgreSQL nor the SQL
- * standard uses the class PY: the standard reserves classes that begin with I to Z for
- * implementations.
+ * Our own SQLSTATEs, which functions of the schema raise. Neither PostgreSQL nor the SQL standard uses
+ * the class PY: the standard reserves classes that begin with I to Z for implementations.
  */
 export const INTENT_REFUSED = 'PY001'
 export const STALE_RESOURCE = 'PY002'
@@ -115,7 +124,7 @@ export const STALE_RESOURCE = 'PY002'
 export function isRaised(
   error: unknown,
   sqlstate: typeof INTENT_REFUSED | typeof STALE_RESOURCE,
-): boolean {
+): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError && error.code === sqlstate
 }
 

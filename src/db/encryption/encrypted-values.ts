@@ -26,12 +26,15 @@ interface Row {
 
 /** Encrypts a value of a column, and decrypts it. */
 export interface EncryptedColumn {
+  /** Is authenticated with each value. */
+  readonly name: string
   encrypt<Text extends string | null>(row: Row, text: Text): string | Text
   decrypt<Text extends string | null>(row: Row, stored: Text): string | Text
 }
 
 function columnOf(column: string): EncryptedColumn {
   return {
+    name: column,
     encrypt({ tenantId, id }, text) {
       return text === null ? text : usedEncryption().encrypt({ tenantId, column, id }, text)
     },
@@ -46,7 +49,7 @@ export const responseBody = columnOf('idempotency_keys.response_body')
 /** Also of the payment's events, which have a copy of its row. */
 export const clientSecret = columnOf('payments.client_secret')
 
-/** Also of `previous_secret`: the statement that rotates a secret moves it there as it is. */
+/** Also of the previous secrets: the statement that rotates a secret moves them there as they are. */
 export const endpointSecret = columnOf('webhook_endpoints.secret')
 
 /** A whole answer in Redis. It has no row: its id is its epoch and its idempotency key. */

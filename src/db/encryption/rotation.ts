@@ -29,7 +29,7 @@ export interface StoredColumn {
  */
 const FIXED_STATUSES = [408, 409, 410]
 
-const endpointColumn = (column: 'secret' | 'previous_secret'): StoredColumn => ({
+const endpointColumn = (column: string): StoredColumn => ({
   name: `webhook_endpoints.${column}`,
   table: 'webhook_endpoints',
   values: endpointSecret,
@@ -41,6 +41,8 @@ const endpointColumn = (column: 'secret' | 'previous_secret'): StoredColumn => (
 export const storedColumns: readonly StoredColumn[] = [
   endpointColumn('secret'),
   endpointColumn('previous_secret'),
+  endpointColumn('second_previous_secret'),
+  endpointColumn('third_previous_secret'),
   {
     name: 'payments.client_secret',
     table: 'payments',

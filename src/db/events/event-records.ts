@@ -1,10 +1,11 @@
 // Builds the statement parts that insert events. The statement that changes a status inserts the
 // event, its deliveries and their jobs too, so that neither the change nor the event exists alone.
-import { randomUUIDv7 } from 'node:crypto'
+// The same holds for an event that an operation announces without a change.
+import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
 import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { idOfEach } from '../connection/ids.ts'
+import { nextId } from '../connection/ids.ts'
 import { insertJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE } from '../queue/queues.ts'
 
@@ -28,15 +29,40 @@ export function insertEventsOfChanges(
   changed: ChangedRow,
   requests: 'asked' | 'fenced',
 ): Fragment {
-  const [source, rows] = [sql(requests), sql(changed.cte)]
-  const key = sql`(
+  return sql`
+    event as (
+      ${insertEvents(sql, changed, keyOfChange(sql, changed, requests))} returning tenant_id, id, type
+    ),
+    ${deliverEvents(sql)}
+  `
+}
+
+function keyOfChange(
+  sql: Sql | Transaction,
+  { cte, kind }: ChangedRow,
+  requests: 'asked' | 'fenced',
+): Fragment {
+  const [source, rows] = [sql(requests), sql(cte)]
+  return sql`(
     select shown_key from ${source}
     where ${source}.tenant_id = ${rows}.tenant_id
-      and ${source}.${sql(`${changed.kind}_id`)} = ${rows}.id
+      and ${source}.${sql(`${kind}_id`)} = ${rows}.id
   )`
+}
+
+/**
+ * The same parts for an event of this type about the payment of each operation in the CTE `fenced`,
+ * which the statement does not change. The lock puts the event in order with those of other changes.
+ */
+export function announceIfOwner(sql: Sql | Transaction, type: AnnouncedEvent): Fragment {
+  const resource = { cte: 'resource', kind: 'payment' } as const
   return sql`
-    event as (${insertEvents(sql, changed, key)} returning tenant_id, id, type),
-    ${deliverEvents(sql)}
+    resource as (
+      select payments.* from payments
+      join fenced on payments.tenant_id = fenced.tenant_id and payments.id = fenced.payment_id
+      for share of payments
+    ),
+    ${insertEventsOfTypes(sql, resource, [type], keyOfChange(sql, resource, 'fenced'))}
   `
 }
 
@@ -69,7 +95,7 @@ export function insertEventOfEach(
     event as (
       insert into events (tenant_id, id, type, payment_id, object)
       select
-        tenant_id, ${idOfEach(sql)}, ${type}::text, id, to_jsonb(${rows})
+        tenant_id, ${idOfEvent(sql)}, ${type}::text, id, to_jsonb(${rows})
       from ${rows}
       returning tenant_id, id, type
     ),
@@ -77,20 +103,25 @@ export function insertEventOfEach(
   `
 }
 
-/** The same parts, with an event of each of these types. No request of a client caused them. */
+/**
+ * The same parts, with an event of each of these types.
+ *
+ * @param key the idempotency key of the request that caused them, if one did.
+ */
 export function insertEventsOfTypes(
   sql: Sql | Transaction,
   { cte, kind }: ChangedRow,
   types: readonly string[],
+  key = sql`null`,
 ): Fragment {
-  const events = types.map((type) => ({ event_id: randomUUIDv7(), type }))
   return sql`
     event as (
-      insert into events (tenant_id, id, type, payment_id, refund_id, dispute_id, object)
-      select tenant_id, named.event_id, named.type, ${idsOf(sql, kind)}, to_jsonb(${sql(cte)})
-      from ${sql(cte)}, jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as named (
-        event_id uuid, type text
+      insert into events (
+        tenant_id, id, type, payment_id, refund_id, dispute_id, object, idempotency_key
       )
+      select
+        tenant_id, ${idOfEvent(sql)}, named.type, ${idsOf(sql, kind)}, to_jsonb(${sql(cte)}), ${key}
+      from ${sql(cte)}, jsonb_array_elements_text(${JSON.stringify(types)}::jsonb) as named (type)
       returning tenant_id, id, type
     ),
     ${deliverEvents(sql)}
@@ -110,7 +141,7 @@ export function insertEventOfEndpoint(
     event as (
       insert into events (tenant_id, id, type, endpoint_id, object)
       select
-        tenant_id, ${randomUUIDv7()}::uuid, ${type}::text, id,
+        tenant_id, ${idOfEvent(sql)}, ${type}::text, id,
         jsonb_build_object(
           'id', id, 'description', description, 'status', status,
           'disabled_reason', disabled_reason, 'failing_since', failing_since
@@ -141,7 +172,7 @@ function insertEvents(sql: Sql | Transaction, changed: ChangedRow, key: Fragment
       tenant_id, id, type, payment_id, refund_id, dispute_id, object, idempotency_key
     )
     select
-      tenant_id, ${idOfEach(sql)},
+      tenant_id, ${idOfEvent(sql)},
       ${changed.kind}::text || '.' || case when previous_status is null then 'created' else status end,
       ${idsOf(sql, changed.kind)}, to_jsonb(${changedRows}), ${key}
     from ${changedRows}
@@ -161,13 +192,15 @@ function idsOf(sql: Sql | Transaction, kind: ChangedRow['kind']): Fragment {
   }
 }
 
-/** The id of a delivery is a UUIDv7: the time of the event's id, and random bits. */
+const idOfEvent = (sql: Sql | Transaction): Fragment => nextId(sql, 'events', sql`tenant_id`)
+
+/** The id of a delivery has the place of its event's id in their order. */
 function insertDeliveries(sql: Sql | Transaction, to: Fragment): Fragment {
   return sql`
     insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
     select
       event.tenant_id,
-      (left(event.id::text, 15) || right(gen_random_uuid()::text, 21))::uuid,
+      (left(event.id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
       event.id, webhook_endpoints.id, now()
     from event
     join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id

@@ -91,7 +91,9 @@ export async function listEvents(
       ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
   `
   const columns = sql`to_jsonb(events) as event`
-  return await readPage(sql, { columns, entries, filters, fromRow: eventFromColumn }, request)
+  const ordered = { table: 'events', tenantId } as const
+  const list = { columns, entries, filters, fromRow: eventFromColumn, ordered }
+  return await readPage(sql, list, request)
 }
 
 function eventFromColumn({ event }: { event: EventRow }): Event {

@@ -141,7 +141,8 @@ async function insertIntents(
     .map(askedRow)
   const tombstone = selectTombstone(sql, sql`asked.tenant_id`, sql`asked.key`)
   const timely = mayBeFirst(sql, sql`asked.first_sent`, sql`asked.retention_seconds`, tombstone)
-  // A reservation without a resource raises an error, which undoes all reservations.
+  // A reservation without a resource raises an error, which undoes all reservations. The call is in the
+  // select list: in the WHERE it would have no columns of a row, and run first, also for a used key.
   return await sql<ReservedRow[]>`
     with asked as (
       select *, ${ownsCustomer(sql)} as is_allowed

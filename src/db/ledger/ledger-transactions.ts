@@ -98,7 +98,8 @@ export async function listLedgerTransactions(
     ${createdFrom === undefined ? sql`` : sql`and created_at >= ${createdFrom}`}
     ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
   `
-  return await readPage(sql, transactionsWhere(sql, tenantId, filters), request)
+  const ordered = { table: 'ledger_postings', column: 'transaction_id', tenantId } as const
+  return await readPage(sql, { ...transactionsWhere(sql, tenantId, filters), ordered }, request)
 }
 
 /** The balance of each account of a tenant in each currency: debits minus credits. */

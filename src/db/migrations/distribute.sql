@@ -111,7 +111,7 @@ begin
 end $$;
 
 -- The functions that delete old records: tenant by tenant, so that each statement goes to one node.
--- What they may delete is the same: see 0029_old_records and 0031_payment_retention.
+-- What they may delete is the same: see drizzle/0000_schema.sql.
 create or replace function see_every_tenant() returns void language plpgsql as $$
 begin
   -- A setting made by a function would not reach the other nodes.
@@ -120,7 +120,7 @@ begin
 end $$;
 revoke all on function see_every_tenant() from public;
 
-create or replace function delete_old_deliveries(before timestamptz, most integer) returns bigint
+create or replace function delete_deliveries_before(before timestamptz, most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   newest uuid := public.first_id_at(before);
@@ -146,7 +146,7 @@ begin
   return deleted;
 end $$;
 
-create or replace function delete_old_phase_runs(before timestamptz, most integer) returns bigint
+create or replace function delete_phase_runs_before(before timestamptz, most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   newest uuid := public.first_id_at(before);
@@ -175,7 +175,7 @@ begin
   return deleted;
 end $$;
 
-create or replace function delete_old_events(before timestamptz, most integer) returns bigint
+create or replace function delete_events_before(before timestamptz, most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   newest uuid := public.first_id_at(before);
@@ -203,7 +203,7 @@ begin
   return deleted;
 end $$;
 
-create or replace function delete_old_payment_details(before timestamptz, most integer) returns bigint
+create or replace function delete_payment_details_before(before timestamptz, most integer) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   tenant uuid;

@@ -25,7 +25,13 @@ export async function distributeTables(sql: Sql): Promise<void> {
 }
 
 /** The service may write some columns only. Citus passes rights on columns to no shard. */
-const WRITABLE = { tenants: 'insert, update', api_keys: 'insert' }
+const WRITABLE = {
+  tenants: 'insert, update',
+  api_keys: 'insert',
+  events: 'insert',
+  ledger_postings: 'insert',
+  phase_runs: 'insert',
+}
 
 /** The nodes connect to each other as the service role. */
 export async function grantRightsOnNodes(sql: Sql, role: string): Promise<void> {

@@ -5,13 +5,14 @@ import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator'
 import { PgBoss, type BackendProfile } from 'pg-boss'
 import postgres from 'postgres'
 import { readConfig, SERVICE_ROLE } from '../../config.ts'
-import { migrationsFolder } from './applied-migrations.ts'
+import { migrationsFolder, refuseDevelopmentDatabase } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 import { isDistributed } from '../distributed/tables.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues, jobBackend } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
+import { storeRetention } from '../retention/stored-retention.ts'
 import { distributeTables, grantRightsOnNodes } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
@@ -40,9 +41,11 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies every migration that the database lacks. A second process waits for the lock.
+ * Applies every migration that the database lacks, and stores the retention periods of this process's
+ * settings. A second process waits for the lock.
  *
- * @throws ConfigError that says what an administrator has to run, when the owner lacks a right.
+ * @throws ConfigError that says what to do, when the owner lacks a right, or when a development
+ *   version made the database.
  * @throws the driver's error when the database is unreachable or a migration fails. Each migration
  *   is one transaction, so that a failed one leaves nothing behind.
  */
@@ -60,12 +63,14 @@ export async function migrateDatabase(
   try {
     await requireOwnerRights(store.sql, role)
     await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
+    await refuseDevelopmentDatabase(store.sql, folder)
     await applyMigrations(store.sql, folder)
     await migrateJobs(url, await jobBackend(store.sql))
     await whenUnlocked(() => indexJobs(store.sql))
     const distribute = citus || (await isDistributed(store.sql))
     if (distribute) await distributeTables(store.sql)
     await grantServiceRights(store.sql, role)
+    await storeRetention(store.sql, readConfig())
     if (distribute) await grantRightsOnNodes(store.sql, role)
   } finally {
     await store.close()

@@ -5,15 +5,68 @@ import type { Sql } from '../connection/client.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
 
 /** Tables whose rows the service may not change, except as said below. */
-const READ_ONLY = ['tenants', 'api_keys']
+const READ_ONLY = ['tenants', 'api_keys', 'retention_periods']
+
+/** Tables from which the service deletes. New tables have no such right. */
+const DELETABLE = [
+  'console_sessions',
+  'idempotency_keys',
+  'key_tombstones',
+  'provider_events',
+  'reconciliation_seen',
+  'service_processes',
+]
 
 /**
- * The columns that the service may insert, for operators who use /admin: a tenant without fees, and
- * an API key. Only the owner of the database may set fees or disable a tenant.
+ * The columns that the service may insert. For operators who use /admin: a tenant without fees, and an
+ * API key. Only the owner of the database may set fees or disable a tenant. And history, whose time is
+ * that of the database, so that nothing can be written into the past.
  */
 const INSERTABLE_COLUMNS = {
   tenants: ['id', 'name'],
   api_keys: ['tenant_id', 'id', 'prefix', 'secret_hash', 'scopes'],
+  admin_actions: ['id', 'actor', 'action', 'subject', 'details'],
+  events: [
+    'tenant_id',
+    'id',
+    'type',
+    'payment_id',
+    'refund_id',
+    'dispute_id',
+    'endpoint_id',
+    'object',
+    'idempotency_key',
+  ],
+  ledger_postings: [
+    'tenant_id',
+    'id',
+    'transaction_id',
+    'kind',
+    'payment_id',
+    'refund_id',
+    'dispute_id',
+    'operation_id',
+    'debit',
+    'credit',
+    'amount_minor',
+    'currency',
+  ],
+  phase_runs: [
+    'tenant_id',
+    'id',
+    'payment_id',
+    'operation_id',
+    'operation',
+    'phase',
+    'reached',
+    'attempt',
+    'lease_epoch',
+    'outcome',
+    'asked',
+    'answered',
+    'started_at',
+    'ended_at',
+  ],
 }
 
 /** The columns that the service may change, for operators who use /admin. */
@@ -38,9 +91,16 @@ const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS, ...RAISING_
 
 /**
  * Tables that the service may only insert into: Postgres refuses to change their history. The
- * functions above delete what is older than a day.
+ * functions above delete what is older than the owner wants to keep it, and than a day.
  */
-const APPEND_ONLY = ['ledger_postings', 'events', 'phase_runs', 'webhook_attempts', 'admin_actions']
+const APPEND_ONLY = [
+  'ledger_postings',
+  'events',
+  'phase_runs',
+  'webhook_attempts',
+  'admin_actions',
+  'encryption_seals',
+]
 
 /**
  * Ignores errors of a race: another database of the cluster may migrate at the same moment. Since
@@ -70,10 +130,13 @@ const grantRights = (role: string): string => `
   grant usage on schema public, drizzle, ${JOB_SCHEMA} to ${role};
   revoke all on all tables in schema public, drizzle, ${JOB_SCHEMA} from ${role};
   grant select on all tables in schema drizzle to ${role};
-  grant select, insert, update, delete on all tables in schema public, ${JOB_SCHEMA} to ${role};
+  grant select, insert, update on all tables in schema public to ${role};
+  grant select, insert, update, delete on all tables in schema ${JOB_SCHEMA} to ${role};
   grant execute on function ${SERVICE_FUNCTIONS.join(', ')} to ${role};
-  revoke update, delete on ${APPEND_ONLY.join(', ')} from ${role};
-  revoke insert, update, delete on ${READ_ONLY.join(', ')} from ${role};
+  grant delete on ${DELETABLE.join(', ')} to ${role};
+  revoke update on ${APPEND_ONLY.join(', ')} from ${role};
+  revoke insert, update on ${READ_ONLY.join(', ')} from ${role};
+  revoke insert on ${Object.keys(INSERTABLE_COLUMNS).join(', ')} from ${role};
   ${Object.entries(INSERTABLE_COLUMNS)
     .map(([table, columns]) => `grant insert (${columns.join(', ')}) on ${table} to ${role};`)
     .join('\n  ')}

@@ -1,4 +1,5 @@
 // What a phase records: the tries of its provider call, and the changes that follow from the outcome.
+import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
 import type { LedgerEntry } from '../../domain/ledger/ledger.ts'
 import type { ChangedPayment } from '../../domain/payments/payment.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
@@ -8,12 +9,20 @@ import type { PhaseRun } from './phase-runs.ts'
 
 /**
  * The resource that a phase changes: a payment, a refund or a dispute, never several, because a
- * statement may change a row only once.
+ * statement may change a row only once. A change of the status is an event. A phase that changes
+ * none can announce an event about its payment instead.
  */
 export type ResourceChange =
-  | { readonly payment?: ChangedPayment; readonly refund?: never; readonly dispute?: never }
-  | { readonly payment?: never; readonly refund?: ChangedRefund; readonly dispute?: never }
-  | { readonly payment?: never; readonly refund?: never; readonly dispute?: ChangedDispute }
+  | Only<'payment', ChangedPayment>
+  | Only<'refund', ChangedRefund>
+  | Only<'dispute', ChangedDispute>
+  | Only<'announces', AnnouncedEvent>
+
+type Only<Name extends Member, Value> = { readonly [Key in Name]?: Value } & {
+  readonly [Key in Exclude<Member, Name>]?: never
+}
+
+type Member = 'payment' | 'refund' | 'dispute' | 'announces'
 
 /** All writes of a phase. */
 export type Writes = ResourceChange & {
@@ -47,17 +56,19 @@ function withoutResource({
   payment: _payment,
   refund: _refund,
   dispute: _dispute,
+  announces: _announces,
   ...rest
 }: Writes) {
   return rest
 }
 
-/** The types of the events that the record inserts together with its change. */
-export function eventTypesOf({ payment, refund, dispute }: Writes): readonly string[] {
+/** The types of the events that the record inserts. */
+export function eventTypesOf({ payment, refund, dispute, announces }: Writes): readonly string[] {
   return [
     ...typesOfChange('payment', payment),
     ...typesOfChange('refund', refund),
     ...(dispute?.events ?? []),
+    ...(announces === undefined ? [] : [announces]),
   ]
 }
 

@@ -15,6 +15,8 @@ export interface PhaseRun {
   /** The outcome of the provider call; undefined in a local phase. */
   readonly outcome: Outcome<unknown> | undefined
   readonly startedAt: Date
+  /** When the call was answered, or given up. A phase without a call ends as it starts. */
+  readonly endedAt?: Date
 }
 
 /** The operation that owns the timeline, and the lease under which the tries were made. */
@@ -75,21 +77,23 @@ export function insertPhaseRunsIfOwner(
       asked: run.outcome?.asked,
       answered: run.outcome?.answered,
       started_at: run.startedAt.toISOString(),
+      ended_at: (run.endedAt ?? run.startedAt).toISOString(),
     })),
   )
   return sql`
     insert into phase_runs (
       tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch,
-      outcome, asked, answered, started_at
+      outcome, asked, answered, started_at, ended_at
     )
     select
       run.tenant_id, run.id, run.payment_id, run.owner_id, run.operation, run.phase, run.reached,
-      run.attempt, run.lease_epoch, run.outcome, run.asked, run.answered, run.started_at
+      run.attempt, run.lease_epoch, run.outcome, run.asked, run.answered, run.started_at,
+      run.ended_at
     from fenced
     join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
       owner_id uuid, tenant_id uuid, id uuid, payment_id uuid, operation text, phase text,
       reached text, attempt integer, lease_epoch integer, outcome text, asked jsonb, answered jsonb,
-      started_at timestamptz
+      started_at timestamptz, ended_at timestamptz
     ) on run.owner_id = fenced.id
   `
 }
@@ -107,6 +111,8 @@ export interface PhaseRunRecord {
   readonly asked: Readonly<Record<string, unknown>> | null
   readonly answered: Readonly<Record<string, unknown>> | null
   readonly startedAt: Date
+  /** Null for the intent. */
+  readonly endedAt: Date | null
   readonly recordedAt: Date
 }
 
@@ -122,7 +128,7 @@ export async function listPhaseRuns(
   const rows = await sql`
     select
       operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,
-      started_at, recorded_at
+      started_at, ended_at, recorded_at
     from phase_runs
     where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and payment_id = ${paymentId}
     order by recorded_at, started_at, id
@@ -139,6 +145,7 @@ export async function listPhaseRuns(
     asked: row['asked'],
     answered: row['answered'],
     startedAt: new Date(row['started_at']),
+    endedAt: row['ended_at'] && new Date(row['ended_at']),
     recordedAt: new Date(row['recorded_at']),
   }))
 }

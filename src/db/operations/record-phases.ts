@@ -8,7 +8,7 @@ import { expectOne } from '../connection/expected-rows.ts'
 import { seesTenants } from '../connection/row-security.ts'
 import { isRaised, STALE_RESOURCE } from '../connection/store-errors.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
-import { shownKey, type ResourceKind } from '../events/event-records.ts'
+import { announceIfOwner, shownKey, type ResourceKind } from '../events/event-records.ts'
 import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
 import { insertPostingsIfOwner } from '../ledger/ledger.ts'
 import { changeDisputeIfOwner } from '../payments/disputes.ts'
@@ -41,7 +41,7 @@ export interface PhaseToRecord {
 
 /** The phases that may share a statement: those of one tenant with the same kinds of writes. */
 export function groupOfRecord({ claim, move, record: { writes } }: PhaseToRecord): string {
-  const kind = kindOf(writes)
+  const kind = kindOf(writes) ?? writes.announces
   return [claim.tenantId, move.kind, kind, ...(kind === 'dispute' ? [claim.id] : [])].join(' ')
 }
 
@@ -84,7 +84,7 @@ function staleResource({ payment, refund, dispute }: Writes): StaleResourceError
 async function writePhases(
   sql: Sql | Transaction,
   phases: readonly PhaseToRecord[],
-  { move, record }: PhaseToRecord,
+  { move, record: { writes } }: PhaseToRecord,
 ): Promise<{ id: string }[]> {
   // All workers lock in the same order, so that they do not deadlock.
   const asked = phases
@@ -108,8 +108,8 @@ async function writePhases(
       returning
         idempotency_keys.tenant_id, idempotency_keys.id, payment_id, refund_id, dispute_id, shown_key
     )
-    ${partsOf(sql, phases).map((part) => sql`, ${part}`)}
-    select fenced.id, ${isRecorded(sql, kindOf(record.writes))} as recorded
+    ${partsOf(sql, phases, writes).map((part) => sql`, ${part}`)}
+    select fenced.id, ${isRecorded(sql, kindOf(writes))} as recorded
     from fenced
     where ${seesTenants(
       sql,
@@ -190,7 +190,11 @@ function isRecorded(sql: Sql | Transaction, kind: ResourceKind | undefined): Fra
   `
 }
 
-function partsOf(sql: Sql | Transaction, phases: readonly PhaseToRecord[]): Fragment[] {
+function partsOf(
+  sql: Sql | Transaction,
+  phases: readonly PhaseToRecord[],
+  { announces }: Writes,
+): Fragment[] {
   const tries = phases.map(({ claim, record }) => ({ owner: claim, runs: record.runs }))
   const each = <Part>(pick: (writes: Writes, ownerId: string) => Part | undefined): Part[] =>
     phases.flatMap(({ claim, record }) => pick(record.writes, claim.id) ?? [])
@@ -204,6 +208,7 @@ function partsOf(sql: Sql | Transaction, phases: readonly PhaseToRecord[]): Frag
     ...(payments.length === 0 ? [] : [changePaymentsIfOwner(sql, payments)]),
     ...(refunds.length === 0 ? [] : [changeRefundsIfOwner(sql, refunds)]),
     ...disputes.map((dispute) => changeDisputeIfOwner(sql, dispute)),
+    ...(announces === undefined ? [] : [announceIfOwner(sql, announces)]),
     ...(ledgers.length === 0 ? [] : [sql`postings as (${insertPostingsIfOwner(sql, ledgers)})`]),
     ...(reminders.length === 0
       ? []

@@ -67,17 +67,17 @@ export async function claimDueChecks(
     -- Evaluated once: a subquery of the update may be evaluated again for every due row.
     with chosen as materialized (
       select tenant_id, id from idempotency_keys
-      where status = 'unknown' and ${isDue(sql)}
+      where status = 'unknown' and next_check_at <= now()
       order by next_check_at
       limit ${limit}
     ),
     due as (
       update idempotency_keys set
-        unknown_at = coalesce(unknown_at, now()), checked_at = now(),
+        checked_at = now(),
         next_check_at = ${nextCheckAt(sql, delaysSeconds)}
       from chosen
       where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
-        and status = 'unknown' and ${isDue(sql)}
+        and status = 'unknown' and next_check_at <= now()
       returning idempotency_keys.*
     )
     ${selectOperation(sql, sql`due`, dueColumns(sql))}
@@ -102,9 +102,6 @@ export async function postponeCheckIfUnknown(
       and status = 'unknown' and lease_epoch = ${leaseEpoch}
   `
 }
-
-/** Workers of the version before these checks leave `unknown_at` null. */
-const isDue = (sql: Sql) => sql`(next_check_at <= now() or unknown_at is null)`
 
 function dueColumns(sql: Sql): Fragment {
   return sql`

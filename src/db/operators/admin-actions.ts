@@ -1,13 +1,12 @@
 // Appends to the audit trail of operators, and reads it.
-import { randomUUIDv7 } from 'node:crypto'
 import type { Verdict } from '../../domain/operations/verdict.ts'
 import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { firstIdAt } from '../connection/ids.ts'
+import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 
 export interface NewAdminAction {
-  /** A UUIDv7, when something else names the entry; by default a new one. */
+  /** From `makeActionId` in the same transaction, when something else names the entry. */
   readonly id?: string
   /** The operator, or the part of the service that answers one. */
   readonly actor: string
@@ -34,15 +33,25 @@ interface ActionRow {
   happened_at: string
 }
 
+const idOfAction = (sql: Sql | Transaction): Fragment =>
+  nextId(sql, 'admin_actions', sql`${NO_TENANT}::uuid`)
+
+/** Makes the id of an entry that the same transaction appends. */
+export async function makeActionId(tx: Transaction): Promise<string> {
+  const [row] = await tx<{ id: string }[]>`select ${idOfAction(tx)} as id`
+  if (row === undefined) throw new Error('the statement returned no row')
+  return row.id
+}
+
 /** Appends an action of an operator to the audit trail. */
 export async function appendAdminAction(
   sql: Sql | Transaction,
-  { id = randomUUIDv7(), actor, action, subject, details }: NewAdminAction,
+  { id, actor, action, subject, details }: NewAdminAction,
 ): Promise<void> {
   await sql`
     insert into admin_actions (id, actor, action, subject, details)
     values (
-      ${id}, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)}::jsonb
+      ${id === undefined ? idOfAction(sql) : sql`${id}`}, ${actor}, ${action}, ${subject}, ${JSON.stringify(details)}::jsonb
     )
   `
 }
@@ -59,7 +68,12 @@ export async function listAdminActions(
       ${subject === undefined ? sql`` : sql`and subject = ${subject}`}
   `
   const columns: Fragment = sql`id, actor, action, subject, details, happened_at`
-  return await readPage(sql, { columns, entries, filters, fromRow: actionFromRow }, request)
+  const ordered = { table: 'admin_actions' } as const
+  return await readPage(
+    sql,
+    { columns, entries, filters, fromRow: actionFromRow, ordered },
+    request,
+  )
 }
 
 function actionFromRow(row: ActionRow): AdminAction {
@@ -173,6 +187,8 @@ export interface ClaimedResolution {
     readonly verdict: Verdict
     readonly taken: boolean
     readonly shown: string
+    /** What followed, in words. */
+    readonly effect: string
   } | null
 }
 

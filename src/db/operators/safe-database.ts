@@ -2,6 +2,8 @@
 import { ConfigError, type Config } from '../../config.ts'
 import { judgeDatabase, type DatabaseNeeds } from '../../domain/deployment/database-checks.ts'
 import type { Store } from '../connection/client.ts'
+import { requireStoredKeys } from '../encryption/seals.ts'
+import { refuseDevelopmentDatabase } from '../migrations/applied-migrations.ts'
 import { readDatabaseFacts } from './database-facts.ts'
 
 /**
@@ -21,15 +23,19 @@ export function databaseNeeds(config: Config): DatabaseNeeds {
 }
 
 /**
- * Checks that the database can keep the guarantees of the service.
+ * Checks that a released version made the database, that it can keep the guarantees of the service,
+ * and that the keys of the process open what it has stored.
  *
  * @throws ConfigError that names each failure, and what to do.
  * @throws the driver's error when the database cannot be reached.
  */
 export async function requireSafeDatabase(config: Config, { sql }: Store): Promise<void> {
+  await refuseDevelopmentDatabase(sql)
   const checks = judgeDatabase(await readDatabaseFacts(sql), databaseNeeds(config))
   const failures = checks.filter(({ verdict }) => verdict === 'failure')
-  if (failures.length === 0) return
-  const lines = failures.map(({ name, found, advice }) => `  ${name}: ${found}. ${advice}`)
-  throw new ConfigError(`The database cannot keep the guarantees:\n${lines.join('\n')}`)
+  if (failures.length > 0) {
+    const lines = failures.map(({ name, found, advice }) => `  ${name}: ${found}. ${advice}`)
+    throw new ConfigError(`The database cannot keep the guarantees:\n${lines.join('\n')}`)
+  }
+  if (config.ENCRYPTION_KEYS !== undefined) await requireStoredKeys(sql, config.ENCRYPTION_KEYS)
 }

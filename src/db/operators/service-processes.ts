@@ -6,6 +6,7 @@ import {
   type ServiceProcess,
 } from '../../domain/deployment/service-process.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { inTransaction } from '../connection/transaction.ts'
 
 /** What a process reports each time. */
 export interface ProcessReport extends ServiceProcess {
@@ -29,6 +30,20 @@ export async function recordProcess(
     )
     on conflict (id) do update set seen_at = now(), circuits = excluded.circuits
   `
+}
+
+/**
+ * Writes a row that no other transaction sees. It fails while the server accepts reads only, or its
+ * disk is full.
+ */
+export async function tryWriting(sql: Sql, id: string): Promise<void> {
+  await inTransaction(sql, async (tx) => {
+    await tx`
+      insert into service_processes (id, kind, host, queues, version, circuits, started_at)
+      values (${id}, 'api', '', '{}', '', '[]'::jsonb, now())
+    `
+    await tx`delete from service_processes where id = ${id}`
+  })
 }
 
 /** Deletes the row of a process that shuts down. */

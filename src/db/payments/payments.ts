@@ -31,10 +31,11 @@ export interface PaymentRow {
   failure_code: string | null
   failure_decline_code: string | null
   failure_message: string | null
-  /** Absent in events of an earlier version. */
-  reference?: string | null
-  cancellation_reason?: CancellationReason | null
-  capture_before?: string | null
+  reference: string | null
+  off_session: boolean
+  return_url: string | null
+  cancellation_reason: CancellationReason | null
+  capture_before: string | null
   provider: string
   provider_payment_id: string | null
   client_secret: string | null
@@ -56,10 +57,12 @@ export function paymentFromRow(row: PaymentRow): Payment {
     paymentMethod: row.payment_method,
     customer: row.customer,
     description: row.description,
-    reference: row.reference ?? null,
+    reference: row.reference,
     metadata: row.metadata,
+    offSession: row.off_session,
+    returnUrl: row.return_url,
     failure: failureFromRow(row),
-    cancellationReason: row.cancellation_reason ?? null,
+    cancellationReason: row.cancellation_reason,
     captureBefore: row.capture_before ? new Date(row.capture_before) : null,
     provider: row.provider,
     providerPaymentId: row.provider_payment_id,
@@ -94,6 +97,8 @@ export function detailsOfPayment(payment: PaymentRequest, provider: string): Int
     description: payment.description,
     reference: payment.reference,
     metadata: payment.metadata,
+    off_session: payment.offSession ?? false,
+    return_url: payment.returnUrl ?? null,
     provider,
   }
 }
@@ -107,14 +112,16 @@ export function insertPayments(sql: Sql): Fragment {
     resource as (
       insert into payments (
         tenant_id, id, amount_minor, currency, capture_method, payment_method, customer,
-        description, reference, metadata, provider
+        description, reference, metadata, off_session, return_url, provider
       )
       select
         reserved.tenant_id, reserved.payment_id, (asked.details ->> 'amount_minor')::bigint,
         asked.details ->> 'currency', asked.details ->> 'capture_method',
         asked.details ->> 'payment_method',
         asked.details ->> 'customer', asked.details ->> 'description',
-        asked.details ->> 'reference', asked.details -> 'metadata', asked.details ->> 'provider'
+        asked.details ->> 'reference', asked.details -> 'metadata',
+        (asked.details ->> 'off_session')::boolean,
+        asked.details ->> 'return_url', asked.details ->> 'provider'
       from reserved join asked on asked.tenant_id = reserved.tenant_id and asked.id = reserved.id
       -- After the keys, references are locked in one order too.
       order by asked.details ->> 'reference'
@@ -147,10 +154,38 @@ export function markProcessingIfIn(
 }
 
 /**
- * The part `resource` of an intent statement: the payment of the operation in `reserved`, unchanged,
- * if it uses another payment of the provider than this one, or is final and uses none.
+ * The part `resource` of an intent statement: the payment of each operation in `reserved`, unchanged,
+ * if it is in one of the statuses.
+ *
+ * @param condition a further condition on the rows of `payments` and `reserved`.
+ */
+export function selectPaymentIfIn(
+  sql: Sql,
+  statuses: readonly PaymentStatus[],
+  condition: Fragment = sql`true`,
+): Fragment {
+  return selectPaymentIf(sql, sql`payments.status = any(${[...statuses]}::text[]) and ${condition}`)
+}
+
+/**
+ * The same part, if the payment uses another payment of the provider than this one, or is final and
+ * uses none.
  */
 export function selectPaymentWithSurplus(sql: Sql, providerPaymentId: string): Fragment {
+  return selectPaymentIf(
+    sql,
+    sql`
+      payments.provider_payment_id is distinct from ${providerPaymentId}
+        and (
+          payments.provider_payment_id is not null
+          or payments.status = any(${finalStatuses}::text[])
+        )
+    `,
+  )
+}
+
+/** A row whose previous status equals its status is no event. */
+function selectPaymentIf(sql: Sql, condition: Fragment): Fragment {
   return sql`
     resource as (
       select (
@@ -158,11 +193,7 @@ export function selectPaymentWithSurplus(sql: Sql, providerPaymentId: string): F
       ).*
       from payments
       join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
-      where payments.provider_payment_id is distinct from ${providerPaymentId}
-        and (
-          payments.provider_payment_id is not null
-          or payments.status = any(${finalStatuses}::text[])
-        )
+      where ${condition}
     )
   `
 }

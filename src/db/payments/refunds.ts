@@ -18,8 +18,7 @@ export interface RefundRow {
   currency: string
   status: RefundStatus
   reason: RefundReason | null
-  /** Absent in events of an earlier version. */
-  reference?: string | null
+  reference: string | null
   metadata: Record<string, string>
   failure_code: string | null
   failure_decline_code: string | null
@@ -38,7 +37,7 @@ export function refundFromRow(row: RefundRow): Refund {
     currency: row.currency,
     status: row.status,
     reason: row.reason,
-    reference: row.reference ?? null,
+    reference: row.reference,
     metadata: row.metadata,
     failure: failureFromRow(row),
     providerRefundId: row.provider_refund_id,

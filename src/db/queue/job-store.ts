@@ -59,6 +59,7 @@ export function openJobStore({
   }
   const settings = {
     ...(role === undefined ? {} : { role }),
+    idle_in_transaction_session_timeout: timeoutMs,
     // pg-boss completes a batch by a join with a function that Postgres estimates at a hundred
     // rows. With sequential scans, it would read a table of some thousand jobs completely for
     // each batch.

@@ -6,8 +6,8 @@ import type { Config } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
 import { isDistributed } from '../distributed/tables.ts'
 
-/** The schema of pg-boss's tables. */
-export const JOB_SCHEMA = 'pgboss'
+/** The schema of pg-boss's tables. Its default is `pgboss`, which another program may use. */
+export const JOB_SCHEMA = 'atomic_jobs'
 
 /** How pg-boss has to treat the database. Its tables stay on the coordinator of Citus. */
 export async function jobBackend(sql: Sql): Promise<'postgres' | 'citus'> {

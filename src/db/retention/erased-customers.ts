@@ -80,7 +80,7 @@ export async function eraseCustomer(
     with erased as (
       update payments set
         customer = null, description = null, metadata = '{}', client_secret = null,
-        payment_method = ${ERASED}
+        return_url = null, payment_method = ${ERASED}
       where tenant_id = ${tenantId} and provider = ${provider} and customer = ${customer}
       returning id
     ),

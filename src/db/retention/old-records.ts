@@ -1,7 +1,7 @@
 // Deletes records that are older than their retention period, in bounded batches. What an operation or a
 // delivery still needs stays, however old it is. The service may not delete history, so functions of
-// the owner do it, and only with what is older than a day: see drizzle/0029_old_records.sql and
-// 0031_payment_retention.sql.
+// the owner do it, and only with what is older than the owner wants to keep: see
+// drizzle/0000_schema.sql.
 import type { Fragment, Sql } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 

@@ -102,7 +102,8 @@ export const idempotencyKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // This constraint, not a lookup before the insert, decides which request executes a key.
+    // This constraint, not a lookup before the insert, decides which request executes a key. So the
+    // table is not partitioned: the constraint would have to contain the column of the partitions.
     unique('idempotency_keys_one_per_key').on(table.tenantId, table.key),
     // The key refers to its resource, not the reverse: deleting an old key changes no other table.
     foreignKey({
@@ -142,12 +143,11 @@ export const idempotencyKeys = pgTable(
           = case status when 'completed' then 4 else 0 end`,
     ),
     check('idempotency_keys_response', sql`response_status / 100 in (2, 4)`),
-    // Checks are scheduled for unknown operations only. A CHECK that an unknown operation has
-    // `unknown_at`, and that others do not, has to wait until no worker of the version without
-    // these columns runs.
+    // Checks are scheduled for unknown operations only, from the time at which they became unknown.
     check(
       'idempotency_keys_unknown',
-      sql`status = 'unknown' or (next_check_at is null and checked_at is null)`,
+      sql`case status when 'unknown' then unknown_at is not null
+        else next_check_at is null and checked_at is null end`,
     ),
     // Partial indexes of a few rows out of ten million, for the sweeper, the outcome resolver and
     // the reaper.

@@ -2,6 +2,7 @@
 // minor units. The constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
 import {
+  boolean,
   check,
   index,
   jsonb,
@@ -48,6 +49,8 @@ export const payments = pgTable(
     description: text('description'),
     reference: text('reference'),
     metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
+    offSession: boolean('off_session').notNull().default(false),
+    returnUrl: text('return_url'),
     failureCode: text('failure_code'),
     failureDeclineCode: text('failure_decline_code'),
     failureMessage: text('failure_message'),

@@ -35,6 +35,8 @@ export const phaseRuns = pgTable(
     asked: jsonb('asked').$type<Record<string, unknown>>(),
     answered: jsonb('answered').$type<Record<string, unknown>>(),
     startedAt: moment('started_at').notNull(),
+    /** When the call was answered, or given up; null for the intent. */
+    endedAt: moment('ended_at'),
     recordedAt: moment('recorded_at').notNull().defaultNow(),
   },
   (table) => [

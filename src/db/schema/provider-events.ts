@@ -5,7 +5,7 @@
 // Event ids are unique across tenants, so the tenant is not part of the primary key. Tenant and
 // payment come from the event's metadata, which may be wrong, so no foreign key covers them.
 import { sql } from 'drizzle-orm'
-import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { providerEventStatuses, providerEventSubjects } from '../../domain/events/provider-event.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 
@@ -52,10 +52,12 @@ export const providerEvents = pgTable(
 
 /**
  * The account of each provider in which the payments of this database were made, from the first call
- * on.
+ * on; and when a clock of ours was last seen apart from the provider's, with the greatest difference.
  */
 export const providerAccounts = pgTable('provider_accounts', {
   provider: text('provider').primaryKey(),
   account: text('account').notNull(),
   firstUsedAt: moment('first_used_at').notNull().defaultNow(),
+  clocksApartAt: moment('clocks_apart_at'),
+  clocksApartSeconds: integer('clocks_apart_seconds'),
 })

@@ -35,9 +35,16 @@ export const webhookEndpoints = pgTable(
     /** The subscribed event types; `*` means all. */
     eventTypes: text('event_types').array().notNull(),
     secret: text('secret'),
-    /** The secret before the last rotation. Until it expires, deliveries are signed with it too. */
+    /**
+     * The secrets before the last rotations, newest first. Until they expire, deliveries are signed
+     * with them too.
+     */
     previousSecret: text('previous_secret'),
     previousSecretExpiresAt: moment('previous_secret_expires_at'),
+    secondPreviousSecret: text('second_previous_secret'),
+    secondPreviousSecretExpiresAt: moment('second_previous_secret_expires_at'),
+    thirdPreviousSecret: text('third_previous_secret'),
+    thirdPreviousSecretExpiresAt: moment('third_previous_secret_expires_at'),
     status: text('status', { enum: endpointStatuses }).notNull().default('enabled'),
     disabledReason: text('disabled_reason', { enum: disabledReasons }),
     /** The first failed attempt since the last success. */
@@ -74,6 +81,12 @@ export const webhookEndpoints = pgTable(
       'webhook_endpoints_previous_secret',
       sql`(previous_secret is null) = (previous_secret_expires_at is null)
         and (previous_secret is null or secret is not null)`,
+    ),
+    check(
+      'webhook_endpoints_earlier_secrets',
+      sql`(second_previous_secret is null) = (second_previous_secret_expires_at is null)
+        and (third_previous_secret is null) = (third_previous_secret_expires_at is null)
+        and (second_previous_secret is null and third_previous_secret is null or secret is not null)`,
     ),
     check(
       'webhook_endpoints_disabled',

@@ -4,7 +4,6 @@ import type { Customer } from '../../domain/tenants/customer.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import { allowLongStatements } from '../connection/transaction.ts'
 
 export interface Assignment {
   readonly tenantId: string
@@ -81,45 +80,4 @@ export async function listCustomers(
     }),
   }
   return await readPage(sql, list, request)
-}
-
-/** A customer of no tenant, and one of the tenants whose payments have named it. */
-export interface UnownedCustomer {
-  readonly id: string
-  readonly tenantId: string
-  readonly payments: number
-  readonly lastUsedAt: Date
-}
-
-/**
- * Lists the customers that payments have named and that belong to no tenant, by their ids. It reads
- * all payments, for as long as a transaction may last.
- */
-export async function listUnownedCustomers(
-  tx: Transaction,
-  provider: string,
-): Promise<UnownedCustomer[]> {
-  await allowLongStatements(tx)
-  const rows = await tx<
-    { id: string; tenant_id: string; payments: number; last_used_at: string }[]
-  >`
-    select
-      payments.customer as id, payments.tenant_id, count(*)::integer as payments,
-      max(payments.created_at) as last_used_at
-    from payments
-    where ${seesEveryTenant(tx)} and payments.provider = ${provider}
-      and payments.customer is not null
-      and not exists (
-        select from provider_customers as owned
-        where owned.provider = payments.provider and owned.id = payments.customer
-      )
-    group by payments.customer, payments.tenant_id
-    order by payments.customer, last_used_at
-  `
-  return rows.map((row) => ({
-    id: row.id,
-    tenantId: row.tenant_id,
-    payments: row.payments,
-    lastUsedAt: new Date(row.last_used_at),
-  }))
 }

@@ -22,7 +22,7 @@ export interface DueDelivery {
   /** The failures of the endpoint when the attempt begins. */
   readonly consecutiveFailures: number
   /**
-   * The signing secrets: the current one and, for some hours after a rotation, the previous one.
+   * The signing secrets, newest first: the current one, and those that were replaced some hours ago.
    */
   readonly secrets: readonly string[]
   readonly scheduleStep: number
@@ -50,7 +50,11 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
       array_remove(
         array[
           endpoint.secret,
-          case when endpoint.previous_secret_expires_at > now() then endpoint.previous_secret end
+          case when endpoint.previous_secret_expires_at > now() then endpoint.previous_secret end,
+          case when endpoint.second_previous_secret_expires_at > now()
+            then endpoint.second_previous_secret end,
+          case when endpoint.third_previous_secret_expires_at > now()
+            then endpoint.third_previous_secret end
         ],
         null
       ) as secrets

@@ -144,7 +144,8 @@ export async function listDeliveries(
     `,
     filters: meetsDeliveryFilters(sql, filters),
     fromRow: deliveryFromRow,
-  }
+    ordered: { table: 'webhook_deliveries', tenantId },
+  } as const
   return await readPage(sql, list, request)
 }
 

@@ -170,8 +170,8 @@ export async function updateEndpoint(
 }
 
 /**
- * Gives an endpoint a new secret. The old one also signs for some hours, and the one before no
- * longer. Undefined when there is no such endpoint.
+ * Gives an endpoint a new secret. The last three also sign until some hours after they were replaced.
+ * Undefined when there is no such endpoint.
  */
 export async function rotateSecret(
   tx: Transaction,
@@ -182,7 +182,11 @@ export async function rotateSecret(
     update webhook_endpoints set
       secret = ${endpointSecret.encrypt({ tenantId, id }, secret)},
       previous_secret = secret,
-      previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour'
+      previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour',
+      second_previous_secret = previous_secret,
+      second_previous_secret_expires_at = previous_secret_expires_at,
+      third_previous_secret = second_previous_secret,
+      third_previous_secret_expires_at = second_previous_secret_expires_at
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
     returning ${endpointColumns(tx)}
   `
@@ -203,7 +207,11 @@ export async function deleteEndpoint(
       slot = null,
       secret = null,
       previous_secret = null,
-      previous_secret_expires_at = null
+      previous_secret_expires_at = null,
+      second_previous_secret = null,
+      second_previous_secret_expires_at = null,
+      third_previous_secret = null,
+      third_previous_secret_expires_at = null
     where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return count === 1

@@ -42,12 +42,8 @@ export const durableSettings = ['fsync', 'full_page_writes', 'synchronous_commit
 /** Settings of PostgreSQL; a server of an older version lacks some. */
 export const settingNames = [
   ...durableSettings,
-  'statement_timeout',
-  'idle_in_transaction_session_timeout',
-  'idle_session_timeout',
-  'transaction_timeout',
-  'default_transaction_isolation',
   'default_transaction_read_only',
+  'session_replication_role',
   'max_connections',
 ] as const
 
@@ -67,8 +63,7 @@ export function judgeDatabase(facts: DatabaseFacts, needs: DatabaseNeeds): Check
     judgeDurability(facts, needs),
     judgeStandbys(facts),
     ...facts.nodes.flatMap((node) => judgeNode(node, needs)),
-    judgeIsolation(facts),
-    judgeTimeouts(facts),
+    judgeWrites(facts),
     judgeConnections(facts, needs),
   ]
 }
@@ -172,33 +167,17 @@ function judgeStandbys({ standbys }: Pick<DurabilityFacts, 'standbys'>): Check {
   )
 }
 
-function judgeIsolation({ settings }: DatabaseFacts): Check {
-  const name = 'transactions'
-  const { default_transaction_isolation: isolation, default_transaction_read_only: readOnly } =
-    settings
-  if (readOnly === 'on') {
-    return failure(name, 'read only', 'Turn default_transaction_read_only off.')
+function judgeWrites({ settings }: DatabaseFacts): Check {
+  const name = 'writes'
+  if (settings.default_transaction_read_only === 'on') {
+    return failure(name, 'transactions are read only', 'Turn default_transaction_read_only off.')
   }
-  if (isolation === 'read committed') return ok(name, isolation)
+  const replicationRole = settings.session_replication_role
+  if (replicationRole === 'origin') return ok(name, 'accepted, and foreign keys are checked')
   return failure(
     name,
-    `${isolation} by default`,
-    'Set default_transaction_isolation to read committed: the statements are written for it.',
-  )
-}
-
-function judgeTimeouts({ settings }: DatabaseFacts): Check {
-  const name = 'timeouts'
-  const wrong = (['idle_session_timeout', 'transaction_timeout'] as const).filter(
-    (setting) => !['0', null].includes(settings[setting]),
-  )
-  const own = `statement ${settings.statement_timeout}, idle in a transaction ${settings.idle_in_transaction_session_timeout}`
-  if (wrong.length === 0) return ok(name, own)
-  return warning(
-    name,
-    wrong.map((setting) => `${setting} ${settings[setting]}`).join(', '),
-    'Turn them off for this role: the service has timeouts of its own, and connections that wait ' +
-      'for work are lost.',
+    `session_replication_role ${replicationRole}, which checks no foreign keys`,
+    'Reset session_replication_role for the database and its roles.',
   )
 }
 

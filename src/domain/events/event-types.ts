@@ -15,13 +15,20 @@ export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled'
 export const ENDPOINT_TEST = 'webhook_endpoint.test'
 
 /**
- * Every event type: one per status of a payment or refund, and one for its creation; the four above;
+ * The events about a payment whose status stays as it is. An operation announces its own by the
+ * member `announces` of its writes.
+ */
+export const announcedEvents = [AUTHORIZATION_EXPIRING, EARLY_FRAUD_WARNING] as const
+
+export type AnnouncedEvent = (typeof announcedEvents)[number]
+
+/**
+ * Every event type: one per status of a payment or refund, and one for its creation; those above;
  * and those of disputes.
  */
 export const eventTypes: readonly string[] = [
   ...typesOf('payment', paymentStatuses),
-  AUTHORIZATION_EXPIRING,
-  EARLY_FRAUD_WARNING,
+  ...announcedEvents,
   ...typesOf('refund', refundStatuses),
   'dispute.created',
   'dispute.updated',

@@ -47,6 +47,8 @@ function render(event: Event, object: Record<string, unknown>): Record<string, u
     data: { object },
     request: { idempotency_key: event.idempotencyKey },
     created_at: event.createdAt.toISOString(),
+    // The name that Standard Webhooks recommends.
+    timestamp: event.createdAt.toISOString(),
   }
 }
 

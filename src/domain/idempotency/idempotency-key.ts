@@ -5,6 +5,12 @@ import { ProblemError } from '../problems/problem-error.ts'
 
 export const KEY_LENGTH_MAX = 255
 
+/**
+ * Whether a key can stand in a path. URL parsers take these two for a folder, also when they are
+ * encoded as `%2e` (https://url.spec.whatwg.org/#double-dot-path-segment).
+ */
+export const canBeInPath = (key: string): boolean => key !== '.' && key !== '..'
+
 const PRINTABLE_ASCII = /^[\t\x20-\x7E]*$/
 
 /**
@@ -12,12 +18,13 @@ const PRINTABLE_ASCII = /^[\t\x20-\x7E]*$/
  *
  * A quoted key is a string of RFC 9651 section 3.3.3, as required by section 2.1 of
  * draft-ietf-httpapi-idempotency-key-header-07. A bare key, as Stripe's SDKs send it, is visible
- * ASCII without spaces; a quote or comma inside is part of the key. Both forms mean the same key.
+ * ASCII without spaces; a quote or comma inside is part of the key. Both forms mean the same key. A
+ * quoted key may be nothing but spaces.
  * The draft defines no parameters, so parameters after a string are ignored: this can merge two
  * requests into one operation, but never split one operation into two.
  *
  * @throws ProblemError idempotency-key-missing, -repeated, -empty, -too-long (over 255 characters
- *   after unquoting) or -malformed. None of them repeats the value.
+ *   after unquoting) or -malformed, also for `.` and `..`. None of them repeats the value.
  */
 export function parseIdempotencyKey(headerValues: readonly string[]): string {
   const [line, ...others] = headerValues
@@ -27,8 +34,9 @@ export function parseIdempotencyKey(headerValues: readonly string[]): string {
 
   const value = line.trim()
   const key = value.startsWith('"') ? readQuotedKey(value) : readBareKey(value)
-  if (key.trim() === '') throw new ProblemError('idempotency-key-empty')
+  if (key === '') throw new ProblemError('idempotency-key-empty')
   if (key.length > KEY_LENGTH_MAX) throw new ProblemError('idempotency-key-too-long')
+  if (!canBeInPath(key)) throw new ProblemError('idempotency-key-malformed')
   return key
 }
 

@@ -2,7 +2,7 @@
 // the client first sent the request. That time tells a late retry from a new request, after the key
 // and its tombstone are gone.
 import { ProblemError } from '../problems/problem-error.ts'
-import { parseIdempotencyKey } from './idempotency-key.ts'
+import { canBeInPath, parseIdempotencyKey } from './idempotency-key.ts'
 
 /** How far the clocks of clients and of the database may differ. */
 export const CLOCK_SKEW_SECONDS = 300
@@ -49,7 +49,8 @@ const REQUEST_ID = /^[\x21-\x7E]{1,255}$/
 function readRequestId([line, ...others]: readonly string[]): string | undefined {
   if (line === undefined) return undefined
   // Clients and proxies may join two header lines with a comma and a space.
-  if (others.length > 0 || line.startsWith('"') || !REQUEST_ID.test(line)) {
+  const isKey = REQUEST_ID.test(line) && !line.startsWith('"') && canBeInPath(line)
+  if (others.length > 0 || !isKey) {
     throw new ProblemError('repeatability-request-id-malformed')
   }
   return line

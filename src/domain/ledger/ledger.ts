@@ -59,8 +59,9 @@ export interface FeeSchedule {
  * capture.
  */
 export function feeFor(amountMinor: number, { basisPoints, fixedMinor }: FeeSchedule): number {
-  const share = Math.floor((amountMinor * basisPoints + 5_000) / 10_000)
-  return Math.min(share + fixedMinor, amountMinor)
+  // The product of twelve digits and basis points is no safe integer.
+  const share = (BigInt(amountMinor) * BigInt(basisPoints) + 5_000n) / 10_000n
+  return Math.min(Number(share) + fixedMinor, amountMinor)
 }
 
 /** The ledger entry for the capture of a payment. */

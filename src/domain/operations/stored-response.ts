@@ -11,9 +11,29 @@ import type { StoredResponse } from './operation.ts'
  */
 export const RESPONSE_VERSION = 2
 
+/**
+ * The problems that end an operation, and when. They are stored and replayed, as successes are. Every
+ * other problem leaves the idempotency key usable. Some end a request in other cases, too, and are
+ * not stored then.
+ */
+export const storedProblems = {
+  'payment-declined': 'the card was declined, or the provider refused the payment',
+  'authorization-expired': 'the provider released the held money before it was captured',
+  'refund-declined': 'the provider refused the refund',
+  'operation-timed-out': 'given up before it had any effect, and not retried until the key expired',
+  'invalid-state':
+    'given up, not retried until the key expired, and another request ended the payment',
+  'charge-disputed':
+    'the provider refused the refund because of a dispute: the answer has a `refund`',
+  'response-dropped': 'an operator dropped the stored answer',
+  'operation-canceled': 'the client canceled the key before anything was executed',
+} as const satisfies { readonly [Type in ProblemType]?: string }
+
+export type StoredProblem = keyof typeof storedProblems
+
 /** A final refusal that is not rendered yet. The operation does not know the flavour of the API. */
 export interface Refusal {
-  readonly type: ProblemType
+  readonly type: StoredProblem
   readonly detail: string
   /** Additional members of the problem. */
   readonly extensions: Readonly<Record<string, unknown>>
@@ -43,7 +63,7 @@ export function resourceResponse(
 /** A final refusal in this flavour; `extensions` are additional members of the problem. */
 export function problemResponse(
   flavor: Flavor,
-  type: ProblemType,
+  type: StoredProblem,
   detail?: string,
   extensions?: Readonly<Record<string, unknown>>,
 ): StoredResponse {

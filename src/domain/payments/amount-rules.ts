@@ -1,9 +1,12 @@
 // Checks an amount against the rules that a provider declares. A new operation with another amount
 // is refused before anything is written.
 import { ProblemError } from '../problems/problem-error.ts'
+import { amountMaxMinor } from './currency.ts'
 
 /** The amounts that a provider accepts, by currency. */
 export interface AmountRules {
+  /** The currencies whose amounts it can express. Null: all, in the unit of the API. */
+  readonly currencies: ReadonlySet<string> | null
   /** The smallest charge in minor units. A currency that is not listed has no known minimum. */
   readonly chargeMinimaMinor: ReadonlyMap<string, number>
   /**
@@ -13,12 +16,24 @@ export interface AmountRules {
   readonly steps: ReadonlyMap<string, number>
 }
 
-/** Returns why the provider would not charge this amount; undefined when no rule is known. */
+/** Whether the provider can express amounts in this currency. */
+export function takesCurrency({ currencies }: AmountRules, currency: string): boolean {
+  return currencies?.has(currency) ?? true
+}
+
+/**
+ * Returns why the amount is too large for the currency, or why the provider would not charge it;
+ * undefined when no rule is known.
+ */
 export function findChargeProblem(
   rules: AmountRules,
   amountMinor: number,
   currency: string,
 ): ProblemError | undefined {
+  const maximum = amountMaxMinor(currency)
+  if (amountMinor > maximum) {
+    return problemOf('invalid-amount', `Too big: expected <=${maximum} in ${currency}`)
+  }
   const minimum = rules.chargeMinimaMinor.get(currency)
   if (minimum !== undefined && amountMinor < minimum) {
     return problemOf('amount-too-small', `Too small: expected >=${minimum} in ${currency}`)

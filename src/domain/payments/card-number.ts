@@ -1,28 +1,34 @@
 // Finds card numbers in text and JSON, so that none reaches a log, a job, a metric or a table. It
 // returns the place of a card number, never its digits.
 import creditCardType from 'credit-card-type'
-import { jsonPointer } from '../problems/json-pointer.ts'
+import { findText } from '../problems/find-text.ts'
 
 /**
  * Which part of a body is searched: all of it, or the fields in which clients most likely send one.
  */
 export type CardNumberScope = 'everywhere' | 'payment_fields'
 
-const PAYMENT_FIELDS = ['payment_method', 'payment_methods', 'description', 'reference'] as const
+const PAYMENT_FIELDS = [
+  'payment_method',
+  'payment_methods',
+  'description',
+  'reference',
+  'return_url',
+] as const
 
-// Separators that people and programs put between the digits: any white space, any dash or minus,
-// and characters without width (for example the soft hyphen).
-const SEPARATORS = /[\s\p{Pd}\p{Cf}\u2212]+/u
-const DIGIT_GROUPS = /\d+(?:[\s\p{Pd}\p{Cf}\u2212]+\d+)*/gu
+// People and programs put anything between the digits: white space, dashes, dots, slashes, brackets,
+// characters without width. Only a letter separates two numbers.
+const SEPARATORS = /[^\p{L}\d]+/u
+const DIGIT_GROUPS = /\d+(?:[^\p{L}\d]+\d+)*/gu
 
 // Accents, keycaps and variation selectors: they change the look of a digit, not its value.
 const MARKS = /\p{M}+/gu
 
 // Random hexadecimal ids contain a card number by chance: one UUID in about 1,200 does. UUIDs and
-// runs of 24 to 128 hex digits in steps of 8 (object ids, MD5, every SHA) are therefore exempt.
+// runs of 24 hex digits (object ids) and of 32 or more (MD5, every SHA) are therefore exempt.
 // Random ids mix digits and letters; a card number with letters attached does not.
 const RANDOM_HEX =
-  /(?<![\da-z])(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|(?:[\da-f]{8}){3,16})(?![\da-z])/gi
+  /(?<![\da-z])(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{24}|[\da-f]{32,})(?![\da-z])/gi
 
 /** ISO/IEC 7812 allows at most 19 digits; the shortest numbers of a network have 12. */
 const DIGITS_MIN = 12
@@ -38,17 +44,40 @@ interface NumberRange {
 const rangesByFirstDigit = groupRanges(Object.values(creditCardType.types).flatMap(networkRanges))
 
 /**
- * Whether a text contains a card number: a sequence of whole digit groups, separated by nothing but
- * white space and dashes. It must have the prefix and length of a network (as listed by
+ * Whether a text contains a card number: a sequence of whole digit groups, of any script, with no
+ * letter between them. It must have the prefix and length of a network (as listed by
  * credit-card-type) and the check digit of ISO/IEC 7812-1 annex B (Luhn). Letters may touch it.
  * Inside a longer run of digits it does not count.
  */
 export function containsCardNumber(text: string): boolean {
   if (!MAYBE_CARD_NUMBER.test(text)) return false
   // Marks are removed first: normalizing sorts a run of marks in quadratic time.
-  const plain = text.replace(MARKS, '').normalize('NFKC').replace(RANDOM_HEX, exemptIfMixed)
+  const plain = text
+    .replace(MARKS, '')
+    .normalize('NFKC')
+    .replace(OTHER_DIGIT, valueOfDigit)
+    .replace(RANDOM_HEX, exemptIfMixed)
   const runs = plain.match(DIGIT_GROUPS) ?? []
   return runs.some((run) => holdsCardNumber(run.split(SEPARATORS)))
+}
+
+/** A decimal digit of another script than Latin. */
+const OTHER_DIGIT = /[^\P{Nd}\d]/gu
+
+/** Unicode has the ten digits of a script in a row, from zero on. */
+function valueOfDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0
+  let value = 0
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value += 1
+  return String(value)
+}
+
+/** A run without letters that is long enough, or an id that is exempt. */
+const MASKABLE = new RegExp(`${RANDOM_HEX.source}|\\p{N}[^\\p{L}]{10,}\\p{N}`, 'giu')
+
+/** The text with `...` in place of every run without letters that contains a card number. */
+export function maskCardNumbers(text: string): string {
+  return text.replace(MASKABLE, (run) => (containsCardNumber(run) ? '...' : run))
 }
 
 /** Twelve digits, or a non-ASCII character, which may be a digit. Most texts have neither. */
@@ -68,30 +97,15 @@ function exemptIfMixed(hex: string): string {
 /**
  * Finds a card number in a parsed JSON body: in strings, numbers and member names.
  *
- * @returns the RFC 6901 pointer of its place (for a member name: of the object), or undefined. The
- *   pointer contains plain member names only, see `jsonPointer`.
+ * @returns the pointer of its place, as `findText`.
  */
 export function findCardNumber(
   body: Readonly<Record<string, unknown>>,
   scope: CardNumberScope,
 ): string | undefined {
-  if (scope === 'everywhere') return findInValue(body, [])
+  if (scope === 'everywhere') return findText(body, containsCardNumber)
   for (const field of PAYMENT_FIELDS) {
-    const pointer = findInValue(body[field], [field])
-    if (pointer !== undefined) return pointer
-  }
-  return undefined
-}
-
-function findInValue(value: unknown, path: readonly PropertyKey[]): string | undefined {
-  if (typeof value === 'string' || typeof value === 'number') {
-    return containsCardNumber(String(value)) ? jsonPointer(path) : undefined
-  }
-  if (typeof value !== 'object' || value === null) return undefined
-  const members = Array.isArray(value) ? value.entries() : Object.entries(value)
-  for (const [name, member] of members) {
-    if (containsCardNumber(String(name))) return jsonPointer(path)
-    const pointer = findInValue(member, [...path, name])
+    const pointer = findText(body[field], containsCardNumber, [field])
     if (pointer !== undefined) return pointer
   }
   return undefined
@@ -106,6 +120,11 @@ function holdsCardNumber(groups: readonly string[]): boolean {
     }
     return false
   })
+}
+
+/** Whether a run of digits contains a card number anywhere, also inside a longer number. */
+export function hidesCardNumber(digits: string): boolean {
+  return holdsCardNumber(digits.split(''))
 }
 
 function isCardNumber(digits: string): boolean {

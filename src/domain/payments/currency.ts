@@ -1,30 +1,74 @@
-// The accepted currencies: the active codes of ISO 4217, in lower case as Stripe writes them. The
-// provider decides which of them an account can charge.
+// The accepted currencies, and the unit in which the API counts each: what `amount` means, whichever
+// provider charges it. The provider decides which of them an account can charge.
 
 /**
- * ISO 4217 list one as amended up to January 2026 (without the lev, with the Caribbean guilder).
- * Fund codes, units of account, precious metals and test codes are left out, because no one pays
- * with them.
+ * ISO 4217 list one as amended up to January 2026 (without the lev, with the Caribbean guilder), in
+ * lower case as Stripe writes it. Fund codes, units of account, precious metals and test codes are
+ * left out, because no one pays with them.
  *
- * The numbers of minor-unit digits are left out on purpose: amounts use the provider's minor units,
- * and Stripe deviates from ISO for some currencies (isk and ugx have two digits there, mga none).
+ * By decimals: how many digits of an amount are behind the decimal point. They are Stripe's, so that
+ * an amount is what a client of Stripe sends. ISO has none for isk and ugx, which Stripe takes with
+ * two that are always 00; two for mga, which Stripe takes without; and three for iqd and lyd, which no
+ * provider takes. An adapter of a provider with other units converts.
+ *
+ * @see https://docs.stripe.com/currencies#zero-decimal
+ * @see https://docs.stripe.com/currencies#special-cases
+ * @see https://docs.stripe.com/currencies?presentment-currency=AE#three-decimal
  */
-const CURRENCIES: ReadonlySet<string> = new Set(
-  `
-  aed afn all amd aoa ars aud awg azn bam bbd bdt bhd bif bmd bnd bob brl bsd btn bwp byn bzd
-  cad cdf chf clp cny cop crc cup cve czk djf dkk dop dzd egp ern etb eur fjd fkp
-  gbp gel ghs gip gmd gnf gtq gyd hkd hnl htg huf idr ils inr iqd irr isk jmd jod jpy
-  kes kgs khr kmf kpw krw kwd kyd kzt lak lbp lkr lrd lsl lyd
-  mad mdl mga mkd mmk mnt mop mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd omr
-  pab pen pgk php pkr pln pyg qar ron rsd rub rwf
-  sar sbd scr sdg sek sgd shp sle sos srd ssp stn svc syp szl thb tjs tmt tnd top try ttd twd tzs
-  uah ugx usd uyu uzs ved ves vnd vuv wst xaf xcd xcg xof xpf yer zar zmw zwg
-  `
-    .trim()
-    .split(/\s+/),
+const CURRENCIES: readonly (readonly [decimals: number, codes: string])[] = [
+  [0, `bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf`],
+  [
+    2,
+    `aed afn all amd aoa ars aud awg azn bam bbd bdt bmd bnd bob brl bsd btn bwp byn bzd
+    cad cdf chf cny cop crc cup cve czk dkk dop dzd egp ern etb eur fjd fkp
+    gbp gel ghs gip gmd gtq gyd hkd hnl htg huf idr ils inr iqd irr isk jmd
+    kes kgs khr kpw kyd kzt lak lbp lkr lrd lsl lyd
+    mad mdl mkd mmk mnt mop mru mur mvr mwk mxn myr mzn nad ngn nio nok npr nzd
+    pab pen pgk php pkr pln qar ron rsd rub
+    sar sbd scr sdg sek sgd shp sle sos srd ssp stn svc syp szl thb tjs tmt top try ttd twd tzs
+    uah ugx usd uyu uzs ved ves wst xcd xcg yer zar zmw zwg`,
+  ],
+  [3, `bhd jod kwd omr tnd`],
+]
+
+const decimals: ReadonlyMap<string, number> = new Map(
+  CURRENCIES.flatMap(([count, codes]) => codes.split(/\s+/).map((code) => [code, count] as const)),
 )
+
+/**
+ * The digits of the largest amount, where Stripe documents more than the 8 that it takes in all
+ * others: a rupiah is worth little. Card networks and accounts have lower limits; then Stripe declines.
+ *
+ * @see https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts by currency until 2025;
+ *   today it names 12 digits for most cards, and the reference of the API 8.
+ */
+const DIGITS_MAX: ReadonlyMap<string, number> = new Map([
+  ['cop', 10],
+  ['huf', 10],
+  ['idr', 12],
+  ['inr', 9],
+  ['jpy', 10],
+  ['lbp', 11],
+])
+const DIGITS_MAX_USUAL = 8
+
+/** All accepted codes, sorted. */
+export const currencies: readonly string[] = [...decimals.keys()].toSorted()
 
 /** Whether a text is an active ISO 4217 currency code in lower case. */
 export function isCurrency(code: string): boolean {
-  return CURRENCIES.has(code)
+  return decimals.has(code)
+}
+
+/**
+ * How many digits of an amount are behind the decimal point: 1999 is 19.99 usd, 1999 jpy and
+ * 1.999 kwd. A currency that is not accepted has two; the records of a provider can have some.
+ */
+export function decimalsOf(currency: string): number {
+  return decimals.get(currency) ?? 2
+}
+
+/** The largest amount in the currency. */
+export function amountMaxMinor(currency: string): number {
+  return 10 ** (DIGITS_MAX.get(currency) ?? DIGITS_MAX_USUAL) - 1
 }

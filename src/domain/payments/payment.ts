@@ -5,8 +5,8 @@ import { parseId, showId } from '../resource-id.ts'
 export const captureMethods = ['automatic', 'manual'] as const
 type CaptureMethod = (typeof captureMethods)[number]
 
-/** The largest amount of a payment in minor units: eight digits, as at Stripe. */
-export const AMOUNT_MAX_MINOR = 99_999_999
+/** The largest amount of a payment in any currency: see `amountMaxMinor`. */
+export const AMOUNT_MAX_MINOR = 999_999_999_999
 
 /** Stripe's reasons: https://docs.stripe.com/api/payment_intents/cancel */
 export const cancelReasons = [
@@ -62,6 +62,10 @@ export interface PaymentRequest {
   /** The client's own name of what is paid, see `reference.ts`. */
   readonly reference: string | null
   readonly metadata: Readonly<Record<string, string>>
+  /** The customer is not there to authenticate: a payment that would need it is declined. */
+  readonly offSession?: boolean
+  /** Where a bank sends a customer back; by default the page of the settings. */
+  readonly returnUrl?: string | null
 }
 
 export interface Payment extends PaymentRequest {

@@ -26,7 +26,7 @@ export const bodyProblems = {
   'invalid-query': invalid(
     400,
     'A query parameter is invalid',
-    'A parameter is unknown, repeated or out of range. The detail names it.',
+    'A parameter is unknown, repeated or out of range. The detail names it; for an unknown one, it lists those that exist.',
   ),
   'body-too-large': invalid(
     413,
@@ -51,7 +51,7 @@ export const bodyProblems = {
   'invalid-amount': invalid(
     422,
     'The amount is invalid',
-    'An amount is a JSON integer in minor units (cents), from 1 to 99999999, in digits only: 1e3 and 1000.0 are refused. In some currencies it must be a multiple of 10 or 100, because the provider accepts no fractions there. Nothing was executed, and the idempotency key is not used up.',
+    'An amount is a JSON integer in minor units (cents), from 1 to 99999999 (in some currencies more: see docs/currencies.md), in digits only: 1e3 and 1000.0 are refused. In some currencies it must be a multiple of 10 or 100, because the provider accepts no fractions there. Nothing was executed, and the idempotency key is not used up.',
   ),
   'amount-too-small': invalid(
     422,
@@ -76,11 +76,16 @@ export const bodyProblems = {
   'webhook-url-refused': invalid(
     422,
     'The webhook URL is refused',
-    'A webhook URL must use https, must not contain credentials, and must lead to a public internet address. Nothing was executed, and the idempotency key is not used up.',
+    'A webhook URL must use https, must contain no credentials, no fragment and no control characters, and must lead to a public internet address. Nothing was executed, and the idempotency key is not used up.',
   ),
   'card-number-refused': invalid(
     422,
     'A card number was sent',
     'The request contains text that looks like a card number. Card numbers must never reach this API: send a payment method id of the provider instead. Nothing was executed, stored or logged.',
+  ),
+  'secret-refused': invalid(
+    422,
+    'A secret was sent',
+    'The request contains an API key, an operator key, a webhook secret or an encryption key, as text. Text is stored and shown to people, in events and in webhooks. Nothing was executed, stored or logged. Replace the secret if others may have seen it.',
   ),
 } as const satisfies Record<string, ProblemDefinition>

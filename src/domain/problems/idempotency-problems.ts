@@ -7,7 +7,7 @@ export const idempotencyProblems = {
   'idempotency-key-missing': invalid(
     400,
     'Idempotency-Key is missing',
-    'Every POST and DELETE needs an Idempotency-Key header, or a Repeatability-Request-ID. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.',
+    'Every POST and DELETE below /v1, but the cancellation of a key, needs an Idempotency-Key header, or a Repeatability-Request-ID. Use a new key for each new operation, and the same key for each retry of it. Nothing was executed.',
   ),
   'idempotency-key-empty': invalid(
     400,
@@ -27,7 +27,7 @@ export const idempotencyProblems = {
   'idempotency-key-malformed': invalid(
     400,
     'Idempotency-Key is malformed',
-    'A key is either an RFC 9651 string in double quotes, or visible ASCII without spaces. Nothing was executed.',
+    'A key is either an RFC 9651 string in double quotes, or visible ASCII without spaces that does not begin with a double quote. `.` and `..` are refused, because no URL can name them. Nothing was executed.',
   ),
   'idempotency-key-repeated': invalid(
     400,

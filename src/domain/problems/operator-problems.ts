@@ -26,13 +26,6 @@ export const operatorProblems = {
     'The CSRF token is missing or not valid',
     'A request by session that changes something needs the header `X-CSRF-Token` with the `csrf_token` of the session. Nothing was changed. Read the session again.',
   ),
-  'launcher-unavailable': {
-    status: 503,
-    title: 'The launcher does not answer',
-    meaning:
-      'The console breaks the stack of `npm start` through its launcher, which did not answer or refused. Whether it did something is unknown. Look at the log of `npm start`.',
-    stripeType: 'api_error',
-  },
   'nothing-to-resume': invalid(
     409,
     'There is nothing to resume',
@@ -45,13 +38,13 @@ export const operatorProblems = {
   ),
   'resolution-contradicted': invalid(
     409,
-    'The provider contradicts this',
-    'A worker looked at the provider, which shows something else than you claimed. The detail says what. Your claim is not acted on; what the provider shows may have been recorded. Read the operation.',
+    'The provider does not show this',
+    'A worker looked at the provider, which answered and does not show what you claimed. The detail says what it found, and what followed. Your claim is not acted on. Read the operation.',
   ),
   'resolution-unverifiable': invalid(
     409,
     'The claim could not be verified',
-    'A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.',
+    'A worker tried to verify your claim, and the provider did not answer. Your claim is not acted on, and the outcome stays unknown. Send it again when the provider answers. If that takes too long and it certainly did not happen, send `"unverified": true`, which needs a second operator.',
   ),
   'key-window-passed': invalid(
     409,

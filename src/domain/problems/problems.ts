@@ -19,7 +19,7 @@ export const problems = {
   'webhook-too-old': invalid(
     400,
     'The signature is too old',
-    'The event was signed more than five minutes ago. The provider signs an event again each time it sends it. Nothing was stored.',
+    'The event was signed more than five minutes ago, or in the future by more than that. The provider signs an event again each time it sends it. Nothing was stored.',
   ),
   'webhook-malformed': invalid(
     400,
@@ -84,7 +84,7 @@ export const problems = {
   'invalid-state': invalid(
     409,
     'The status of the payment does not allow this',
-    'The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and a new idempotency key is not used up. Read the payment.',
+    'The operation is not possible in the current status of the payment: another operation is working on the payment, or the payment has already moved on. Nothing was executed, and a new idempotency key is not used up. If the request was given up and not retried until its key expired, and another request has ended the payment meanwhile, this is a final result: a retry with the same key replays it. Read the payment.',
   ),
   'duplicate-reference': invalid(
     409,

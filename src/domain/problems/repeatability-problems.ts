@@ -7,7 +7,7 @@ export const repeatabilityProblems = {
   'repeatability-request-id-malformed': invalid(
     400,
     'Repeatability-Request-ID is malformed',
-    'A Repeatability-Request-ID is one value of 1 to 255 visible ASCII characters, without spaces and without quotes around it. Nothing was executed.',
+    'A Repeatability-Request-ID is one value of 1 to 255 visible ASCII characters, without spaces and without quotes around it, and not `.` or `..`. Nothing was executed.',
   ),
   'repeatability-first-sent-missing': invalid(
     400,

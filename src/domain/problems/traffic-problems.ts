@@ -26,7 +26,7 @@ export const trafficProblems = {
   'request-timeout': invalid(
     408,
     'The request arrived too slowly',
-    'The headers of a request must arrive within ten seconds, its body within five more. The connection is closed. Nothing was executed.',
+    'The headers of a request must arrive two seconds after the time for which an idle connection is kept, 75 seconds by default, at the latest; its body within five seconds more. The connection is closed. Nothing was executed.',
   ),
   'expectation-failed': invalid(
     417,

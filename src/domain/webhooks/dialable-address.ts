@@ -29,21 +29,37 @@ const REFUSED_IPV4 = [
 ]
 
 /**
- * The public part of IPv6. Everything outside is refused: loopback, link-local, unique-local,
- * multicast, and IPv4 addresses that are mapped (::ffff:), compatible or translated (64:ff9b::).
+ * The public part of IPv6. Everything outside is refused: loopback, link-local, unique-local and
+ * multicast; except for what contains an IPv4 address.
  */
 const PUBLIC_IPV6 = '2000::/3'
 
 /**
- * Ranges inside PUBLIC_IPV6 that are not the public internet, or that hide an IPv4 address.
+ * Ranges inside PUBLIC_IPV6 that are not the public internet.
  * https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 const REFUSED_IPV6 = [
   '2001::/23', // protocol assignments, Teredo among them
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4, which contains an IPv4 address
   '2620:4f:8000::/48', // AS112
   '3fff::/20', // documentation
+]
+
+/** Where the four bytes of an IPv4 address stand among the sixteen of the IPv6 address. */
+type Places = readonly [number, number, number, number]
+const AT_THE_END: Places = [12, 13, 14, 15]
+
+/**
+ * Ranges whose addresses lead to an IPv4 address, which decides. A network behind DNS64 has only
+ * such addresses of receivers that have no IPv6.
+ */
+const EMBEDDING: readonly (readonly [range: string, places: readonly Places[]])[] = [
+  ['::ffff:0:0/96', [AT_THE_END]], // mapped (RFC 4291)
+  ['64:ff9b::/96', [AT_THE_END]], // translated by NAT64 (RFC 6052)
+  // Translated by NAT64 with a prefix of the network's own (RFC 8215). The prefix has one of these
+  // lengths (RFC 6052, section 2.2): 48, 56, 64 or 96 bits.
+  ['64:ff9b:1::/48', [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], AT_THE_END]],
+  ['2002::/16', [[2, 3, 4, 5]]], // 6to4 (RFC 3056)
 ]
 
 const LOOPBACK = [listOf(['127.0.0.0/8'], 'ipv4'), listOf(['::1/128'], 'ipv6')] as const
@@ -51,6 +67,8 @@ const LOOPBACK = [listOf(['127.0.0.0/8'], 'ipv4'), listOf(['::1/128'], 'ipv6')] 
 const refusedIpv4 = listOf(REFUSED_IPV4, 'ipv4')
 const publicIpv6 = listOf([PUBLIC_IPV6], 'ipv6')
 const refusedIpv6 = listOf(REFUSED_IPV6, 'ipv6')
+
+const embedding = EMBEDDING.map(([range, places]) => ({ list: listOf([range], 'ipv6'), places }))
 
 function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList()
@@ -79,8 +97,33 @@ export function isDialable(
       return !refusedIpv4.check(address, 'ipv4')
     case 6:
       if (allowLoopback && loopbackIpv6.check(address, 'ipv6')) return true
-      return publicIpv6.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
+      return isPublicIpv6(address)
     default:
       return false
   }
+}
+
+function isPublicIpv6(address: string): boolean {
+  // A list of IPv6 ranges looks at mapped addresses as IPv4.
+  const found = embedding.find(({ list }) => list.check(address, 'ipv6'))
+  if (found === undefined) {
+    return publicIpv6.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
+  }
+  const bytes = bytesOf(address)
+  // With a prefix of unknown length, each address that may be meant has to be a public one. One that
+  // begins with 0 leads nowhere.
+  const embedded = found.places
+    .map((places) => places.map((place) => bytes[place]).join('.'))
+    .filter((one) => !one.startsWith('0.'))
+  return embedded.length > 0 && embedded.every((one) => !refusedIpv4.check(one, 'ipv4'))
+}
+
+/** The sixteen bytes of an IPv6 address. */
+function bytesOf(address: string): readonly number[] {
+  // A URL has the one usual form, without dots.
+  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const [first, last] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))
+  const missing = 8 - (first?.length ?? 0) - (last?.length ?? 0)
+  const groups = [...(first ?? []), ...Array<string>(missing).fill('0'), ...(last ?? [])]
+  return groups.map((group) => Number.parseInt(group, 16)).flatMap((n) => [n >> 8, n & 255])
 }

@@ -7,12 +7,14 @@ import { showEndpointId } from './webhook-endpoint.ts'
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** Why an attempt got no answer. */
+/**
+ * Why an attempt got no answer. `no_public_address` says the same of a name that leads into a private
+ * network and of one that does not exist, so that a tenant cannot ask for the names of our network.
+ */
 export const attemptErrors = [
   'url_refused',
   'body_too_large',
-  'name_not_resolved',
-  'address_refused',
+  'no_public_address',
   'connection_failed',
   'timeout',
 ] as const
@@ -42,6 +44,9 @@ export const RETRY_DELAYS_SECONDS = [
   24 * HOUR_SECONDS,
 ] as const
 
+/** The longest delay that a receiver can ask for: the longest one of the schedule. */
+const ASKED_DELAY_MAX_SECONDS = 24 * HOUR_SECONDS
+
 /** How many deliveries one replay starts again: enough for one statement. */
 export const REPLAY_MAX = 500
 
@@ -57,10 +62,32 @@ const JITTER = 0.1
  *
  * @param step how many delays of the schedule have passed.
  * @param chance a random number from 0 up to 1.
+ * @param askedSeconds the least delay that the receiver asked for.
  */
-export function retryDelaySeconds(step: number, chance: number): number | undefined {
+export function retryDelaySeconds(
+  step: number,
+  chance: number,
+  askedSeconds = 0,
+): number | undefined {
   const delay = RETRY_DELAYS_SECONDS[step]
-  return delay && Math.round(delay * (1 - JITTER + 2 * JITTER * chance) * 1_000) / 1_000
+  if (delay === undefined) return undefined
+  const own = delay * (1 - JITTER + 2 * JITTER * chance)
+  const asked = Math.min(askedSeconds, ASKED_DELAY_MAX_SECONDS) * (1 + JITTER * chance)
+  return Math.round(Math.max(own, asked) * 1_000) / 1_000
+}
+
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /
+
+/**
+ * The seconds that a Retry-After header asks to wait from now on; undefined when it is malformed.
+ * It has seconds or one of the three forms of a date (RFC 9110, sections 5.6.7 and 10.2.3).
+ */
+export function readRetryAfter(value: string, now: Date): number | undefined {
+  if (/^\d+$/.test(value)) return Number(value)
+  if (!HTTP_DATE.test(value)) return undefined
+  // One form names no time zone.
+  const atMs = Date.parse(value.endsWith(' GMT') ? value : `${value} GMT`)
+  return Number.isNaN(atMs) ? undefined : (atMs - now.getTime()) / 1_000
 }
 
 /**

@@ -32,8 +32,8 @@ export const wantedEventTypes = [
 export const ENDPOINTS_MAX = 20
 
 /**
- * How long the previous secret still signs after a rotation, so that the receiver has time to
- * switch.
+ * How long a secret still signs after its rotation, so that the receiver has time to switch. The last
+ * three do.
  */
 export const PREVIOUS_SECRET_HOURS = 24
 

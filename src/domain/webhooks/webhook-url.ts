@@ -7,8 +7,8 @@ import { isDialable } from './dialable-address.ts'
 export type CheckedUrl = { readonly url: URL } | { readonly refusal: string }
 
 /**
- * Reads the URL of a webhook endpoint: https, without credentials and without a fragment. Any port
- * is allowed: nothing is sent before the TLS handshake, so servers of other protocols receive no
+ * Reads the URL of a webhook endpoint: https, without credentials, without a fragment and without
+ * control characters, some of which `URL` would drop in silence. Any port is allowed: nothing is sent before the TLS handshake, so servers of other protocols receive no
  * request. `URL` converts IPv4 addresses in octal, in hexadecimal or as one number into the usual
  * form.
  *
@@ -18,6 +18,7 @@ export function checkWebhookUrl(
   text: string,
   { allowInsecure }: { allowInsecure: boolean },
 ): CheckedUrl {
+  if (/\p{Cc}/u.test(text)) return { refusal: 'It must not contain control characters.' }
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) return { refusal: 'It is not an absolute URL.' }
   if (url.protocol !== 'https:' && !(allowInsecure && url.protocol === 'http:')) {

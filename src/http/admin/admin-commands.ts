@@ -8,7 +8,7 @@ import { inTransaction } from '../../db/connection/transaction.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Answer } from '../responses/answer.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
-import { readJson, refuseCardNumberInBody } from '../keyed/keyed-intent.ts'
+import { readJson, refuseForbiddenText } from '../keyed/keyed-intent.ts'
 import { validateBody } from '../requests/validate-body.ts'
 
 /** What an operator tries to do. */
@@ -86,7 +86,7 @@ export async function readCommandBody<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.output<Schema>> {
   const body = await readJson(parts, request, true)
-  refuseCardNumberInBody(body, parts.settings)
+  refuseForbiddenText(body, parts.settings)
   return validateBody(schema, body)
 }
 

@@ -21,6 +21,7 @@ import {
   presentOperation,
   showOperationId,
 } from './operations-show.ts'
+import { consequencesOfProposal, presentClaims } from './operations-doubt.ts'
 import { presentResolution } from './operations-verdict.ts'
 import {
   findLastResolution,
@@ -53,11 +54,11 @@ export const listOperations: AdminEndpoint = async (parts, request) => {
   const lookup = listOperationOverviews(parts.store.sql, filter, page)
   return showPage(await withinStoreTimeout(parts, lookup), (operation) => ({
     ...presentOperation(parts, operation),
-    proposal: presentProposal(operation, proposals),
+    proposal: presentProposal(parts, operation, proposals),
   }))
 }
 
-export const getOperation: AdminEndpoint = async (parts, request) => {
+export const getOperation: AdminEndpoint = async (parts, request, operator) => {
   const lookup = findRequestedOperation(parts.store.sql, request)
   const operation = await withinStoreTimeout(parts, lookup)
   const timeline = await withinStoreTimeout(parts, readTimeline(parts, operation))
@@ -65,23 +66,33 @@ export const getOperation: AdminEndpoint = async (parts, request) => {
   const claimed = await withinStoreTimeout(parts, findLastResolution(parts.store.sql, subject))
   const resolution = presentResolution(claimed)
   const proposals = await withinStoreTimeout(parts, readProposals(parts))
-  const proposal = presentProposal(operation, proposals)
-  return showJson({ ...presentOperation(parts, operation), proposal, resolution, timeline })
+  const proposal = presentProposal(parts, operation, proposals)
+  const claims = presentClaims(parts, operation, operator)
+  return showJson({ ...presentOperation(parts, operation), proposal, claims, resolution, timeline })
 }
 
 const readProposals = async ({ store }: ApiParts): Promise<OpenProposal[]> =>
   await listOpenProposals(store.sql, new Date())
 
 function presentProposal(
-  { id, status, unknownAt }: OperationOverview,
+  parts: ApiParts,
+  operation: OperationOverview,
   proposals: readonly OpenProposal[],
 ): Record<string, unknown> | null {
+  const { id, status, unknownAt } = operation
   const found = proposals.find(({ operationId }) => operationId === id)
   const isOpen = status === 'unknown' && unknownAt !== null
   if (found === undefined || !isOpen || found.proposedAt < unknownAt) return null
   const { actor, proposed, proposedAt } = found
   const expiresAt = new Date(proposedAt.getTime() + PROPOSAL_HOURS * 3_600_000)
-  return { proposed_by: actor, proposed_at: proposedAt, expires_at: expiresAt, proposed }
+  const consequences = consequencesOfProposal(parts, operation, proposed)
+  return {
+    proposed_by: actor,
+    proposed_at: proposedAt,
+    expires_at: expiresAt,
+    proposed,
+    consequences,
+  }
 }
 
 async function readTimeline(

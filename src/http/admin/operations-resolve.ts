@@ -1,10 +1,10 @@
 // POST /admin/operations/:id/resolve: states the outcome of an operation with status `unknown`. A
 // worker looks at the provider, and the answer is its verdict. A claim that cannot be verified
 // needs the same request from two operators. With dual control, every claim does.
-import { randomUUIDv7 } from 'node:crypto'
 import { z } from 'zod'
 import {
   findLastProposal,
+  makeActionId,
   PROPOSAL,
   PROPOSAL_HOURS,
   RESOLUTION,
@@ -15,7 +15,6 @@ import {
   type OperationOverview,
 } from '../../db/operators/lists/operation-overviews.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import { showId } from '../../domain/resource-id.ts'
 import {
   concernsRefund,
@@ -25,7 +24,18 @@ import {
 import { jsonType, type Answer } from '../responses/answer.ts'
 import { textField } from '../requests/body-fields.ts'
 import { adminCommand, type CommandResult } from './admin-commands.ts'
-import { findRequestedOperation, namedOperation, showOperationId } from './operations-show.ts'
+import {
+  consequencesOfProposal,
+  hasAnotherOperator,
+  isUnverified,
+  needsTwo,
+} from './operations-doubt.ts'
+import {
+  findRequestedOperation,
+  isInKeyWindow,
+  namedOperation,
+  showOperationId,
+} from './operations-show.ts'
 import { answerVerdict } from './operations-verdict.ts'
 import type { ApiParts } from '../endpoint.ts'
 
@@ -66,14 +76,16 @@ export const resolveOperation = adminCommand({
     const unknownAt = await lockIfUnknown(tx, operation)
     if (unknownAt === undefined) throw new ProblemError('operation-not-unknown')
     refuseOtherKind(operation, body)
-    refusePastKeyWindow(parts, operation, body)
+    if (isUnverified(body) && !isInKeyWindow(parts, operation)) {
+      throw new ProblemError('key-window-passed')
+    }
     let proposer: string | undefined
-    if (needsTwo(parts, body)) {
+    if (needsTwo(parts, isUnverified(body))) {
       proposer = await findProposer(tx, operation, { body, operator, unknownAt })
       if (proposer === undefined) return propose(parts, operation, body, operator)
     }
     const by = proposer === undefined ? operator : `${proposer} and ${operator}`
-    const entry = randomUUIDv7()
+    const entry = await makeActionId(tx)
     const claim = showId('act', entry)
     if (!(await resolveIfUnknown(tx, operation, body, { by, claim }))) {
       throw new ProblemError('operation-not-unknown')
@@ -86,25 +98,6 @@ export const resolveOperation = adminCommand({
     }
   },
 })
-
-function needsTwo({ settings }: ApiParts, resolution: Resolution): boolean {
-  return settings.ADMIN_DUAL_CONTROL || isUnverified(resolution)
-}
-
-function isUnverified(resolution: Resolution): boolean {
-  return resolution.outcome === 'did_not_happen' && resolution.unverified === true
-}
-
-/** Within the window a retry repeats the call with the same provider key, which is harmless. */
-function refusePastKeyWindow(
-  { capabilitiesOf, settings }: ApiParts,
-  { phaseAgeMs, provider }: OperationOverview,
-  resolution: Resolution,
-): void {
-  const windowMs = keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
-  const isPast = phaseAgeMs === null || phaseAgeMs >= windowMs
-  if (isPast && isUnverified(resolution)) throw new ProblemError('key-window-passed')
-}
 
 /**
  * A refund is resolved by the id of a refund, every other operation by the id of a payment intent.
@@ -140,32 +133,35 @@ async function findProposer(
 
 /** @throws ProblemError second-operator-needed when there is no other operator. */
 function propose(
-  { settings }: ApiParts,
-  { id }: OperationOverview,
+  parts: ApiParts,
+  operation: OperationOverview,
   body: Resolution,
   operator: string,
 ): CommandResult {
-  const hasAnother = settings.ADMIN_API_KEY?.some(
-    ({ name, role }) => name !== operator && role === 'operator',
-  )
-  if (hasAnother !== true) {
+  if (!hasAnotherOperator(parts, operator)) {
     const detail = 'ADMIN_API_KEY has only one operator, besides viewers.'
     throw new ProblemError('second-operator-needed', { detail })
   }
   return {
     action: PROPOSAL,
     details: { result: 'proposed', proposed: body },
-    answer: showProposal(id, body, operator),
+    answer: showProposal(parts, operation, body, operator),
   }
 }
 
-function showProposal(id: string, body: Resolution, operator: string): Answer {
+function showProposal(
+  parts: ApiParts,
+  operation: OperationOverview,
+  body: Resolution,
+  operator: string,
+): Answer {
   const proposal = {
     object: 'resolution_proposal',
-    operation: showOperationId(id),
+    operation: showOperationId(operation.id),
     proposed_by: operator,
     proposed: body,
-    needed: `Another operator must send the same body within ${PROPOSAL_HOURS} hours.`,
+    needed: `Another operator must send the same body within ${PROPOSAL_HOURS} hours. Until then nothing changes.`,
+    consequences: consequencesOfProposal(parts, operation, body),
   }
   return { status: 202, headers: jsonType, body: JSON.stringify(proposal) }
 }

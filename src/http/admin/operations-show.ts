@@ -13,6 +13,7 @@ import { showRefundId } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { parseId, showId } from '../../domain/resource-id.ts'
 import { resumptionOf, type Resumption } from '../../domain/operations/resumption.ts'
+import { resumeEffectOf } from '../../domain/operations/doubt-sentences.ts'
 import { keyWindowSeconds } from '../../provider/capabilities.ts'
 import { jsonType, type Answer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
@@ -56,6 +57,9 @@ export function presentOperation(
   operation: OperationOverview,
 ): Record<string, unknown> {
   const { paymentId, refundId, finding, key } = operation
+  const resumption = resumeWould(parts, operation)
+  const inDoubt = isInDoubt(operation)
+  const isInWindow = isInKeyWindow(parts, operation)
   return {
     id: showOperationId(operation.id),
     object: 'operation',
@@ -64,11 +68,17 @@ export function presentOperation(
     operation: operation.operation,
     status: operation.status,
     recovery_point: operation.recoveryPoint,
-    resume_would: resumeWould(parts, operation),
+    resume_would: resumption,
+    resume_effect: resumeEffectOf({
+      resumption,
+      status: operation.status,
+      inDoubt,
+      isInKeyWindow: isInWindow,
+    }),
     attempts: operation.attempts,
     lease_epoch: operation.leaseEpoch,
     lease_expires_at: operation.leaseExpiresAt,
-    in_doubt: operation.inDoubt,
+    in_doubt: inDoubt,
     phase_age_seconds: operation.phaseAgeMs === null ? null : operation.phaseAgeMs / 1_000,
     last_error: operation.lastError,
     unknown_at: operation.unknownAt,
@@ -82,17 +92,39 @@ export function presentOperation(
   }
 }
 
+/** A failed operation keeps the time of a call that is not proved to have done nothing. */
+function isInDoubt({ inDoubt, status, phaseAgeMs }: OperationOverview): boolean {
+  return inDoubt || (status === 'failed_retryable' && phaseAgeMs !== null)
+}
+
+/** Whether the provider still remembers the key of the call, so that a repetition is harmless. */
+export function isInKeyWindow(
+  parts: ApiParts,
+  { phaseAgeMs, provider }: Pick<OperationOverview, 'phaseAgeMs' | 'provider'>,
+): boolean {
+  return phaseAgeMs !== null && phaseAgeMs < keyWindowMs(parts, provider)
+}
+
+function keyWindowMs({ capabilitiesOf, settings }: ApiParts, provider: string | null): number {
+  return keyWindowSeconds(capabilitiesOf(provider ?? ''), settings) * 1_000
+}
+
 function resumeWould(parts: ApiParts, operation: OperationOverview): Resumption {
-  const capabilities = parts.capabilitiesOf(operation.provider ?? '')
-  const keyWindowMs = keyWindowSeconds(capabilities, parts.settings) * 1_000
-  return resumptionOf({ ...operation, callsProvider: callsProvider(parts, operation) }, keyWindowMs)
+  const resumable = { ...operation, callsProvider: callsProvider(parts, operation) }
+  return resumptionOf(resumable, keyWindowMs(parts, operation.provider))
 }
 
 /** Assumes a provider call for an operation or phase that this version does not know. */
-function callsProvider(
-  { operations }: ApiParts,
-  { operation, recoveryPoint }: OperationOverview,
-): boolean {
-  const phases = operations.find(({ name }) => name === operation)?.phases
-  return phases === undefined || phases[recoveryPoint]?.call !== undefined
+function callsProvider(parts: ApiParts, operation: OperationOverview): boolean {
+  const phases = phasesOf(parts, operation)
+  return phases === undefined || phases[operation.recoveryPoint]?.call !== undefined
+}
+
+function phasesOf({ operations }: ApiParts, { operation }: OperationOverview) {
+  return operations.find(({ name }) => name === operation)?.phases
+}
+
+/** The provider call of the current step; undefined when it makes none, or is not known here. */
+export function callOf(parts: ApiParts, operation: OperationOverview): string | undefined {
+  return phasesOf(parts, operation)?.[operation.recoveryPoint]?.call
 }

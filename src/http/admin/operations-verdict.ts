@@ -37,7 +37,7 @@ export async function answerVerdict(
   if (verdict?.taken === false) {
     const type =
       verdict.verdict === 'unverifiable' ? 'resolution-unverifiable' : 'resolution-contradicted'
-    const detail = `The look-up at the provider: ${verdict.shown}`
+    const detail = `The look-up at the provider: ${verdict.shown}. ${verdict.effect}`
     // Not thrown: a thrown problem would be recorded as a refusal, beside the verdict.
     return problemAnswer(new ProblemError(type, { detail }), parts.settings.IDEMPOTENCY_FLAVOR)
   }
@@ -99,5 +99,6 @@ export function presentResolution(
     verdict: verdict?.verdict ?? null,
     taken: verdict?.taken ?? null,
     shown: verdict?.shown ?? null,
+    effect: verdict?.effect ?? null,
   }
 }

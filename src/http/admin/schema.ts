@@ -17,17 +17,18 @@ const operationShape = z.object({
   idempotency_key: z.string().nullable().meta({
     description: "The client's idempotency key. Null when no client began the operation.",
   }),
-  operation: z
-    .string()
-    .meta({ description: 'The kind of operation.', examples: ['payment.create'] }),
+  operation: z.string().meta({ description: 'The kind of operation.' }),
   status: z.enum(operationStatuses).meta({ description: 'The status of the operation.' }),
   recovery_point: z
     .string()
     .meta({ description: 'The last step that was recorded; work resumes after it.' }),
   resume_would: z.enum(resumptions).meta({
     description:
-      'What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run it as for a retry of its client. `nothing`: it is completed, or a worker is working on it.',
+      'What resuming the operation would do now. `look_up`: look up its unknown outcome at the provider. `repeat_call`: repeat the provider call with the same provider key, which the provider still remembers. `run`: run the current step, which cannot have run before. `park`: mark it `unknown` and look it up, because its call may have run and the provider may have forgotten the key. `reopen`: run its current step as for a retry of its client. `nothing`: it is completed, or a worker is working on it.',
   }),
+  resume_effect: z
+    .string()
+    .meta({ description: 'What resuming the operation would do now, in words for a person.' }),
   attempts: z.int().meta({ description: 'How many times work on the operation has started.' }),
   lease_epoch: z
     .int()
@@ -63,6 +64,26 @@ const operationShape = z.object({
 
 export const operationSchema = operationShape.meta({ id: 'Operation' })
 
+const sentence = (when: string) => z.string().meta({ description: `What follows ${when}.` })
+
+const consequences = z
+  .object({
+    refused: z.string().nullable().meta({
+      description: 'Why the claim is refused now. Null when it is not.',
+    }),
+    warning: z.string().nullable().meta({
+      description: 'What is wrong afterwards if the claim is. Null when the look-up decides.',
+    }),
+    found: sentence('if the look-up finds the call'),
+    absent: sentence('if the look-up does not find it'),
+    unclear: sentence('if the look-up is answered and shows neither'),
+    unanswered: sentence('if no look-up is answered'),
+  })
+  .meta({
+    id: 'ClaimConsequences',
+    description: 'What follows from a claim about an unknown outcome, in words for a person.',
+  })
+
 const proposal = z
   .object({
     proposed_by: z.string().meta({ description: 'The operator who proposed it.' }),
@@ -71,6 +92,7 @@ const proposal = z
     proposed: anyMembers.meta({
       description: 'The proposed resolution: the body that the other operator must send.',
     }),
+    consequences,
   })
   .nullable()
   .meta({
@@ -96,10 +118,15 @@ const resolutionSchema = z
     claimed_at: timeField('When it was claimed.'),
     verdict: z.enum(verdicts).nullable().meta({
       description:
-        'What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it shows something else. `unverifiable`: it did not answer. Null until a worker has looked.',
+        'What the look-up at the provider says about the claim. `verified`: the provider shows the same. `contradicted`: it answered, and does not show the same. `unverifiable`: it did not answer. Null until a worker has looked.',
     }),
     taken: z.boolean().nullable().meta({ description: 'Whether the claim was acted on.' }),
-    shown: z.string().nullable().meta({ description: 'What the provider showed.' }),
+    shown: z.string().nullable().meta({
+      description: 'What the look-up found, or why it was not answered.',
+    }),
+    effect: z.string().nullable().meta({
+      description: 'What followed, in words for a person. Null until a worker has looked.',
+    }),
   })
   .meta({ id: 'Resolution', description: 'What an operator claimed about an unknown outcome.' })
 
@@ -114,6 +141,24 @@ export const operationWithResolutionSchema = operationShape
 export const operationWithTimelineSchema = operationShape
   .extend({
     proposal,
+    claims: z
+      .array(
+        z.object({
+          outcome: z.enum(['happened', 'did_not_happen']),
+          unverified: z.boolean().meta({
+            description: 'Whether it is acted on even if no look-up is answered.',
+          }),
+          needs_second_operator: z.boolean().meta({
+            description: 'Whether another operator must confirm it.',
+          }),
+          consequences,
+        }),
+      )
+      .nullable()
+      .meta({
+        description:
+          'What an operator can claim about the outcome. Null when the outcome is not unknown.',
+      }),
     resolution: lastResolution,
     timeline: z
       .array(phaseRunSchema)
@@ -128,6 +173,7 @@ export const resolutionProposalSchema = z
     proposed_by: z.string().meta({ description: 'The operator who made the proposal.' }),
     proposed: anyMembers.meta({ description: 'The proposed resolution.' }),
     needed: z.string().meta({ description: 'What is needed to apply the proposal.' }),
+    consequences,
   })
   .meta({
     id: 'ResolutionProposal',
@@ -185,7 +231,6 @@ export const adminActionSchema = z
     action: z.string().meta({
       description:
         'What the operator did. `operation.resolve` is a claim, and `operation.resolve.verdict` says whether a look-up verified it.',
-      examples: ['operation.resume'],
     }),
     subject: z
       .string()

@@ -1,6 +1,6 @@
 // Contracts of the endpoints of the console: its page and files, and the session of its operator.
 import { z } from 'zod'
-import type { Contracts } from '../contracts/contract.ts'
+import { unchanged, type Contracts } from '../contracts/contract.ts'
 import { sessionSchema } from './schema.ts'
 import { logInBody } from './sessions.ts'
 
@@ -54,8 +54,6 @@ const liveContracts: Contracts = {
 
 const fileInPath = (example: string) =>
   z.object({ file: z.string().meta({ description: 'The name of the file.', examples: [example] }) })
-
-const unchanged = { description: 'The file has not changed.', headers: ['ETag'] } as const
 
 const pageContracts: Contracts = {
   'GET /console': {

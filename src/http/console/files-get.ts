@@ -1,15 +1,9 @@
 // GET /console/app/:file and GET /console/packages/:file: the files of the page of the console.
-import type { Request } from 'express'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { Answer } from '../responses/answer.ts'
-import { headerLines, type OpenEndpoint } from '../endpoint.ts'
+import type { OpenEndpoint } from '../endpoint.ts'
+import { answerFile } from '../responses/static-file.ts'
 import { readOnce } from '../service/read-once.ts'
-import {
-  readConsoleFolder,
-  readConsolePackages,
-  type ConsoleFile,
-  type ConsoleFiles,
-} from './files.ts'
+import { readConsoleFolder, readConsolePackages, type ConsoleFiles } from './files.ts'
 
 /** Everything comes from this host. No script and no style is in the page itself. */
 const CONTENT_SECURITY_POLICY = [
@@ -33,15 +27,6 @@ function serve(read: () => Promise<ConsoleFiles>): OpenEndpoint {
   return async (_parts, request) => {
     const file = (await read()).get(String(request.params['file']))
     if (file === undefined) throw new ProblemError('resource-not-found')
-    return answerFile(request, file)
+    return answerFile(request, file, pagePolicy)
   }
-}
-
-/** A browser keeps the file, and asks each time whether it has changed. */
-function answerFile(request: Request, { type, body, etag }: ConsoleFile): Answer {
-  const headers = { ...pagePolicy, etag, 'cache-control': 'no-cache' }
-  if (headerLines(request, 'if-none-match').join().includes(etag)) {
-    return { status: 304, headers, body: '' }
-  }
-  return { status: 200, headers: { ...headers, 'content-type': `${type}; charset=utf-8` }, body }
 }

@@ -1,18 +1,12 @@
 // Reads the scripts and styles of the console: our own from the folder console/, and those of
 // packages from node_modules. There is no build step: a browser runs them as they are.
-import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeFile, type StaticFile } from '../responses/static-file.ts'
 
-export interface ConsoleFile {
-  readonly type: string
-  readonly body: Buffer
-  readonly etag: string
-}
-
-export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
+export type ConsoleFiles = ReadonlyMap<string, StaticFile>
 
 const FOLDER = fileURLToPath(new URL('../../../console/', import.meta.url))
 
@@ -45,9 +39,9 @@ const PATHS: Readonly<Record<string, string>> = {
 }
 
 /** Lists the folder once. Only files in the list are served, so a path cannot leave the folder. */
-export async function readConsoleFolder(): Promise<ConsoleFiles> {
-  const names = (await readdir(FOLDER)).filter((name) => Object.hasOwn(TYPES, extname(name)))
-  return await readFiles(names.map((name) => [name, join(FOLDER, name)]))
+export async function readConsoleFolder(folder = FOLDER): Promise<ConsoleFiles> {
+  const names = (await readdir(folder)).filter((name) => Object.hasOwn(TYPES, extname(name)))
+  return await readFiles(names.map((name) => [name, join(folder, name)]))
 }
 
 export async function readConsolePackages(): Promise<ConsoleFiles> {
@@ -61,8 +55,7 @@ async function readFiles(places: readonly (readonly [string, string])[]): Promis
   const files = places.map(async ([name, path]) => {
     const type = TYPES[extname(name)] ?? ''
     const text = await readFile(path, 'utf8')
-    const body = Buffer.from(type === TYPES['.js'] ? withPaths(text) : text)
-    return [name, { type, body, etag: `"${hash('sha256', body, 'base64url')}"` }] as const
+    return [name, await makeFile(type, type === TYPES['.js'] ? withPaths(text) : text)] as const
   })
   return new Map(await Promise.all(files))
 }

@@ -5,7 +5,7 @@ import { timeField } from '../contracts/fields.ts'
 export const sessionSchema = z
   .object({
     object: z.literal('console_session'),
-    operator: z.string().meta({ description: 'The name of the operator.', examples: ['alice'] }),
+    operator: z.string().meta({ description: 'The name of the operator.' }),
     role: z
       .enum(['operator', 'viewer'])
       .meta({ description: 'A `viewer` may read everything and change nothing.' }),
@@ -16,13 +16,8 @@ export const sessionSchema = z
     dual_control: z.boolean().meta({
       description: 'Whether every resolution of an unknown outcome needs two operators.',
     }),
-    may_break: z.boolean().meta({
-      description:
-        'Whether the operator may break the stack: an operator with `npm start` and its stand-in.',
-    }),
     idle_seconds: z.int().meta({
       description: 'The session ends after so many seconds without a request.',
-      examples: [1800],
     }),
     expires_at: timeField('When the session ends in any case.'),
   })

@@ -81,7 +81,6 @@ function showSession({ settings }: ApiParts, session: OpenSession): Answer {
     role: operator.role,
     csrf_token: csrfToken,
     dual_control: settings.ADMIN_DUAL_CONTROL,
-    may_break: operator.role === 'operator' && settings.CONSOLE_LAUNCHER_URL !== undefined,
     idle_seconds: settings.CONSOLE_IDLE_SECONDS,
     expires_at: expiresAt,
   })

@@ -1,10 +1,11 @@
-// Defines the contract of an endpoint: what openapi.yaml says about it beyond its row in the table
-// of routes. The contracts of one resource are in one file.
+// Defines the contract of an endpoint: what the OpenAPI documents say about it beyond its row in the
+// table of routes. The contracts of one resource are in one file.
 import { z } from 'zod'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import type { ResponseHeader } from './response-headers.ts'
 
-export const tags = {
+/** The parts of openapi.yaml, which is for tenants. */
+export const tenantTags = {
   Payments: 'Create, capture, cancel and read card payments.',
   Refunds: 'Return money to the cardholder, in full or in part.',
   Disputes: 'Payments that cardholders contest at their bank. You answer them at the provider.',
@@ -14,13 +15,21 @@ export const tags = {
   Webhooks: 'Send events to URLs that you choose, and inspect each delivery.',
   'Idempotency keys':
     'Look up what an idempotency key was used for, and what the service guarantees for keys.',
+  Service: 'Problem types, and the documentation of this API.',
+} as const
+
+/** The parts of openapi-operators.yaml. */
+export const operatorTags = {
   Operators:
     'For the people who run the service. These endpoints work across tenants and exist only when the service is configured with operator keys.',
   Console:
     'The web console of operators, and the session of a browser in it. These endpoints exist only when the console is switched on.',
   Provider: 'Called by the payment provider.',
-  Service: 'Health checks and the documentation of this API.',
+  Health: 'Health checks, for load balancers and orchestrators.',
 } as const
+
+export const tags = { ...tenantTags, ...operatorTags }
+
 type Tag = keyof typeof tags
 
 /** A response that is not a problem. */
@@ -31,7 +40,12 @@ export interface Success {
   /** Other media types in which the body is available. */
   readonly texts?: readonly string[]
   readonly headers?: readonly ResponseHeader[]
+  /** By default the example of the schema. */
+  readonly example?: Readonly<Record<string, unknown>>
 }
+
+/** The answer to a browser that has the file already. */
+export const unchanged: Success = { description: 'The file has not changed.', headers: ['ETag'] }
 
 export interface Contract {
   readonly operationId: string

@@ -2,12 +2,18 @@
 import { z } from 'zod'
 import type { IdPrefix } from '../../domain/resource-id.ts'
 
+const idSchemas = new Map<IdPrefix, z.ZodString>()
+
 /** A public id: the prefix and 26 characters of Crockford's base 32. */
 export function idField(prefix: IdPrefix, description: string): z.ZodString {
-  return z
-    .string()
-    .regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`))
-    .meta({ description, examples: [exampleId(prefix)] })
+  const schema =
+    idSchemas.get(prefix) ??
+    z
+      .string()
+      .regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`))
+      .meta({ id: `${prefix.charAt(0).toUpperCase()}${prefix.slice(1)}Id` })
+  idSchemas.set(prefix, schema)
+  return schema.meta({ description })
 }
 
 export function exampleId(prefix: IdPrefix): string {
@@ -16,7 +22,7 @@ export function exampleId(prefix: IdPrefix): string {
 
 // Not `z.iso.datetime()`: its pattern is longer than the rest of a schema.
 export function timeField(description: string): z.ZodString {
-  return z.string().meta({ description, format: 'date-time', examples: [EXAMPLE_TIME] })
+  return z.string().meta({ description, format: 'date-time' })
 }
 
 /** Keys are random, so that they name no person and cannot be guessed. */
@@ -27,7 +33,6 @@ export const EXAMPLE_TIME = '2026-01-31T12:00:00.000Z'
 export const shownAmount = (what: string): z.ZodInt =>
   z.int().meta({
     description: `${what}, in the smallest unit of the currency, such as cents.`,
-    examples: [1999],
   })
 
 export const shownCurrency = z
@@ -35,24 +40,23 @@ export const shownCurrency = z
   .regex(/^[a-z]{3}$/)
   .meta({
     description: 'Three-letter ISO 4217 currency code, in lower case.',
-    examples: ['usd'],
   })
 
 /** An object without a stable shape: it is meant for people or differs between providers. */
 export const anyMembers = z.record(z.string(), z.unknown())
+
+const hasMore = z.boolean().meta({
+  id: 'HasMore',
+  description: 'Whether there are more entries beyond this page, in the direction of the cursor.',
+})
 
 /** A page of a list. */
 export function listOf<Item extends z.ZodType>(id: string, item: Item) {
   return z
     .object({
       object: z.literal('list'),
-      data: z
-        .array(item)
-        .meta({ description: 'The entries, newest first unless the endpoint says otherwise.' }),
-      has_more: z.boolean().meta({
-        description:
-          'Whether there are more entries beyond this page, in the direction of the cursor.',
-      }),
+      data: z.array(item),
+      has_more: hasMore,
     })
     .meta({ id })
 }

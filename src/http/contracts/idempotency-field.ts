@@ -11,22 +11,9 @@ export const idempotencyField = z
       'When the idempotency key expires. While its operation is in progress, it does not expire.',
     ),
   })
-  .meta({ id: 'Idempotency' })
-  .optional()
   .meta({
+    id: 'Idempotency',
     description:
-      'Present with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response.',
+      'Present in answers to requests with an idempotency key: with `Prefer: return=representation-with-idempotency`, or always if the service is configured so. It is not a part of the stored response.',
   })
-
-const extended = new Map<z.ZodObject, z.ZodObject>()
-
-/** The schema of a resource in the answer to a keyed request. */
-export function withIdempotencyField(schema: z.ZodType): z.ZodType {
-  if (!(schema instanceof z.ZodObject)) return schema
-  const id = schema.meta()?.id
-  const known = extended.get(schema)
-  if (known !== undefined || id === undefined) return known ?? schema
-  const keyed = schema.extend({ idempotency: idempotencyField }).meta({ id: `Keyed${id}` })
-  extended.set(schema, keyed)
-  return keyed
-}
+  .optional()

@@ -28,19 +28,12 @@ export function timeFilterField(description: string) {
 }
 
 export const pageParameters = z.object({
-  limit: z
-    .int()
-    .min(1)
-    .max(100)
-    .default(10)
-    .meta({
-      param: { id: 'Limit' },
-      description: 'The maximum number of entries to return, from 1 to 100.',
-    }),
+  limit: z.int().min(1).max(100).default(10).meta({
+    description: 'The maximum number of entries to return, from 1 to 100. 10 by default.',
+  }),
   starting_after: z
     .string()
     .meta({
-      param: { id: 'StartingAfter' },
       description:
         'A cursor: the id of an entry. Returns the entries that follow it in the list. To get the next page, send the id of the last entry of the current page.',
     })
@@ -48,7 +41,6 @@ export const pageParameters = z.object({
   ending_before: z
     .string()
     .meta({
-      param: { id: 'EndingBefore' },
       description:
         'A cursor: the id of an entry. Returns the entries that precede it in the list. To get the previous page, send the id of the first entry of the current page. Cannot be combined with `starting_after`.',
     })
@@ -60,7 +52,6 @@ export const idempotencyKeyHeader = z.object({
     .string()
     .min(1)
     .meta({
-      param: { id: 'IdempotencyKey' },
       description:
         'A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.',
       examples: [EXAMPLE_KEY],
@@ -69,7 +60,6 @@ export const idempotencyKeyHeader = z.object({
     .string()
     .regex(/^[\x21-\x7E]{1,255}$/)
     .meta({
-      param: { id: 'RepeatabilityRequestId' },
       description:
         'Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.',
       examples: ['2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10'],
@@ -78,7 +68,6 @@ export const idempotencyKeyHeader = z.object({
   'Repeatability-First-Sent': z
     .string()
     .meta({
-      param: { id: 'RepeatabilityFirstSent' },
       description:
         'When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.',
       examples: ['Sat, 31 Jan 2026 12:00:00 GMT'],
@@ -88,7 +77,6 @@ export const idempotencyKeyHeader = z.object({
     .string()
     .regex(/^t=\d{1,12},v1=[0-9a-f]{64}$/)
     .meta({
-      param: { id: 'RequestTimestamp' },
       description:
         'Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query.',
     })
@@ -99,7 +87,6 @@ export const preferHeader = z.object({
   Prefer: z
     .string()
     .meta({
-      param: { id: 'Prefer' },
       description:
         'How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.',
       examples: ['respond-async', 'wait=5', 'return=representation-with-idempotency'],

@@ -1,12 +1,11 @@
-// Describes problem responses for openapi.yaml: one schema for each row of the table of problem
-// types, so that a client can tell problems apart by `type`.
+// Describes problems for the OpenAPI documents: one schema for each flavour, and an example of each
+// type.
 import { failureTypes } from '../../domain/payments/failure-type.ts'
 import { z } from 'zod'
-import { acpError } from '../../domain/problems/acp-error.ts'
-import { problemBody, errorMember } from '../../domain/problems/problem-error.ts'
+import { problemBody } from '../../domain/problems/problem-error.ts'
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { idempotencyField } from './idempotency-field.ts'
-import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
+import { examplePayment, paymentSchema, refundSchema } from '../payments/schema.ts'
 
 const fieldErrorSchema = z
   .object({
@@ -15,7 +14,7 @@ const fieldErrorSchema = z
       .meta({ description: 'The place in the body that is wrong, as an RFC 6901 JSON pointer.' }),
     detail: z.string().meta({ description: 'What is wrong there.' }),
   })
-  .meta({ id: 'FieldError', examples: [{ pointer: '/amount', detail: 'Required' }] })
+  .meta({ id: 'FieldError' })
 
 const errorsField = z
   .array(fieldErrorSchema)
@@ -23,43 +22,9 @@ const errorsField = z
   .optional()
   .meta({ description: 'The errors in the body, at most the first 20.' })
 
-const locationField = z
-  .string()
-  .optional()
-  .meta({ description: 'The path of the resource that the operation created or changed.' })
-
-/** Members of a problem beyond those of RFC 9457. */
-const extensions: { readonly [Type in ProblemType]?: z.ZodRawShape } = {
-  'payment-declined': { payment: paymentSchema, idempotency: idempotencyField },
-  'authorization-expired': { payment: paymentSchema, idempotency: idempotencyField },
-  'refund-declined': { refund: refundSchema, idempotency: idempotencyField },
-  'charge-disputed': { refund: refundSchema.optional(), idempotency: idempotencyField },
-  'duplicate-reference': {
-    earlier: z.string().optional().meta({
-      description: 'The id of the payment or refund that uses the reference.',
-    }),
-    location: z.string().optional().meta({ description: 'Its path.' }),
-    idempotency: idempotencyField,
-  },
-  'reference-required': { errors: errorsField },
-  'response-dropped': { location: locationField, idempotency: idempotencyField },
-  'idempotency-key-reused': { idempotency: idempotencyField },
-  'operation-in-progress': { idempotency: idempotencyField },
-  'outcome-unknown': { idempotency: idempotencyField },
-  'provider-unavailable': { idempotency: idempotencyField },
-  'invalid-state': { idempotency: idempotencyField },
-  'operation-timed-out': { idempotency: idempotencyField },
-  'operation-canceled': { idempotency: idempotencyField },
-  'unknown-field': { errors: errorsField },
-  'invalid-amount': { errors: errorsField },
-  'amount-too-small': { errors: errorsField },
-  'unknown-currency': { errors: errorsField },
-  'customer-not-found': { errors: errorsField },
-  'invalid-field': { errors: errorsField },
-  'capture-exceeds-authorization': { errors: errorsField },
-  'webhook-url-refused': { errors: errorsField },
-  'card-number-refused': { errors: errorsField },
-}
+const locationField = z.string().optional().meta({
+  description: 'The path of the resource that was created or changed, or that uses the reference.',
+})
 
 const declineError = {
   code: 'card_declined',
@@ -67,92 +32,59 @@ const declineError = {
   message: 'Declined.',
 }
 
-const expiryError = {
-  code: 'charge_expired_for_capture',
-  decline_code: null,
-  message: 'The authorization has expired.',
-}
-
-/** Extension members of the example, for problems that have some. */
+/** Members of the example beyond those that each problem has. */
 const examples: { readonly [Type in ProblemType]?: Record<string, unknown> } = {
   'payment-declined': {
     payment: { ...examplePayment, amount_captured: 0, status: 'declined', failure: declineError },
-    error: declineError,
+    error: { ...declineError, type: 'card_error' },
   },
-  'authorization-expired': {
-    payment: {
-      ...examplePayment,
-      amount_captured: 0,
-      status: 'canceled',
-      capture_method: 'manual',
-      cancellation_reason: 'automatic',
-    },
-    error: expiryError,
-  },
-  'refund-declined': {
-    refund: { ...exampleRefund, status: 'declined', failure: declineError },
-    error: declineError,
-  },
-  'duplicate-reference': {
-    earlier: examplePayment.id,
-    location: `/v1/payments/${examplePayment.id}`,
-  },
-  'invalid-amount': { errors: [{ pointer: '/amount', detail: 'Required' }] },
-  'reference-required': { errors: [{ pointer: '/reference', detail: 'Required' }] },
-  'customer-not-found': { errors: [{ pointer: '/customer', detail: 'No such customer' }] },
+  'invalid-field': { errors: [{ pointer: '/amount', detail: 'Required' }] },
 }
 
-/** The problems that say what the provider answered. */
-const DECLINES: readonly ProblemType[] = [
-  'payment-declined',
-  'authorization-expired',
-  'refund-declined',
-]
+const stripeTypes = [...new Set(Object.values(problems).map(({ stripeType }) => stripeType))]
 
-function makeProblemSchema(type: ProblemType) {
-  const { title, status, meaning } = problems[type]
-  const isDecline = DECLINES.includes(type)
-  const { type: stripeType, code } = errorMember(type)
-  return z
-    .object({
-      type: z.literal(`/problems/${type}`),
-      title: z.literal(title),
-      status: z.literal(status),
-      detail: z.string().optional(),
-      ...extensions[type],
-      error: z.object({
-        type: type === 'payment-declined' ? z.enum(failureTypes) : z.literal(stripeType),
-        code: isDecline ? z.string() : z.literal(code),
-        message: z.string(),
-        ...(extensions[type]?.['errors'] === undefined ? {} : { param: z.string().optional() }),
-        ...(isDecline ? { decline_code: z.string().nullable() } : {}),
-      }),
-    })
-    .meta({
-      id: `${pascalCase(type)}Problem`,
-      title,
-      description: meaning,
-      examples: [problemBody(type, undefined, examples[type])],
-    })
-}
+const shownFailureSchema = z
+  .object({
+    type: z.enum([...new Set([...stripeTypes, ...failureTypes])]),
+    code: z.string().meta({
+      description: 'The code of the problem or, for a decline, of the provider.',
+    }),
+    message: z.string(),
+    param: z.string().optional().meta({ description: 'The first wrong field.' }),
+    decline_code: z.string().nullable().optional(),
+  })
+  .meta({ description: 'The same for the SDKs of Stripe.' })
 
-export function pascalCase(type: string): string {
-  return type.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
-}
+const problemTypes = Object.keys(problems) as ProblemType[]
 
-const schemas = new Map(
-  (Object.keys(problems) as ProblemType[]).map((type) => [type, makeProblemSchema(type)]),
-)
+/** Every problem when `IDEMPOTENCY_FLAVOR=ietf`. `x-problems` says which an operation can answer. */
+export const problemSchema = z
+  .object({
+    type: z.enum(problemTypes.map((type) => `/problems/${type}`)).meta({
+      description: 'The path of the page that explains the problem. It tells problems apart.',
+    }),
+    title: z.string(),
+    status: z.int().meta({ description: 'The HTTP status.' }),
+    detail: z.string().optional().meta({ description: 'What is particular to this request.' }),
+    errors: errorsField,
+    payment: paymentSchema.optional().meta({
+      description: 'The payment, with `payment-declined` and `authorization-expired`.',
+    }),
+    refund: refundSchema.optional().meta({
+      description: 'The refund, with `refund-declined` and `charge-disputed`.',
+    }),
+    earlier: z.string().optional().meta({
+      description: 'With `duplicate-reference`: the id of the payment or refund that uses it.',
+    }),
+    location: locationField,
+    idempotency: idempotencyField,
+    error: shownFailureSchema,
+  })
+  .meta({ id: 'Problem', description: 'A problem as in RFC 9457.' })
 
-/** @throws Error when the table has no such type. */
-export function problemSchema(type: ProblemType): z.ZodType {
-  const schema = schemas.get(type)
-  if (schema === undefined) throw new Error(`there is no problem type ${type}`)
-  return schema
-}
-
-const exampleStripeError = {
-  error: { ...errorMember('invalid-state'), doc_url: '/problems/invalid-state' },
+/** A problem as the service answers it. */
+export function exampleProblem(type: ProblemType): Record<string, unknown> {
+  return problemBody(type, undefined, examples[type])
 }
 
 /** Every problem when `IDEMPOTENCY_FLAVOR=stripe`. */
@@ -177,7 +109,6 @@ export const stripeErrorSchema = z
     id: 'StripeError',
     description:
       'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=stripe`, for clients that use the SDKs of Stripe. In this flavor, problems with status 413, 415 or 422 have status 400 instead. Each service has one flavor; `/.well-known/idempotency-policy` states which.',
-    examples: [exampleStripeError],
   })
 
 /** Every problem when `IDEMPOTENCY_FLAVOR=acp`. */
@@ -193,7 +124,6 @@ export const acpErrorSchema = z
     id: 'AcpError',
     description:
       'The form of every problem when the service runs with `IDEMPOTENCY_FLAVOR=acp`, as in the Agentic Commerce Protocol of 2026-04-17.',
-    examples: [acpError('idempotency-key-reused')],
   })
 
 /** The JSON that `GET /problems/:type` returns. */

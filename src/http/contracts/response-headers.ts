@@ -31,7 +31,7 @@ export const responseHeaders = {
   ETag: {
     description: 'The version of the file, for `If-None-Match`.',
     schema: z.string(),
-    example: '"1bz0Jk..."',
+    example: 'W/"1bz0Jk..."',
   },
   'X-Accel-Buffering': {
     description: 'Tells nginx to pass events on at once.',
@@ -52,7 +52,7 @@ export const responseHeaders = {
   },
   'Idempotency-Key-Expires': {
     description:
-      'When the idempotency key expires. Until then, a retry with the key is answered with the stored response.',
+      'Present when the request was compared with the stored key: when that key expires. Until then, a retry with the key is answered with the stored response.',
     schema: z.string(),
     example: httpDate,
   },
@@ -103,7 +103,7 @@ export const responseHeaders = {
   },
   'Stripe-Should-Retry': {
     description:
-      'Tells the SDKs of Stripe whether to retry. Present only with `IDEMPOTENCY_FLAVOR=stripe`.',
+      'Tells the SDKs of Stripe whether to retry. Present only with `IDEMPOTENCY_FLAVOR=stripe`, and `false` on answers that are no problem.',
     schema: z.enum(['true', 'false']),
     example: 'false',
   },
@@ -115,3 +115,9 @@ export const responseHeaders = {
 } as const satisfies Record<string, HeaderDescription>
 
 export type ResponseHeader = keyof typeof responseHeaders
+
+/** On answers about a key that has an expired use, too. */
+export const EARLIER_USE_HEADERS = [
+  'Idempotency-Key-Expired',
+  'Idempotency-Earlier-Resource',
+] as const satisfies readonly ResponseHeader[]

@@ -10,7 +10,7 @@ import {
   timeField,
 } from '../contracts/fields.ts'
 
-export const exampleDispute = {
+const exampleDispute = {
   id: exampleId('dp'),
   object: 'dispute',
   payment: exampleId('pay'),

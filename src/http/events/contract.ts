@@ -11,7 +11,8 @@ export const eventContracts: Contracts = {
     operationId: 'listEvents',
     tag: 'Events',
     summary: 'List events',
-    description: 'Returns your events, newest first.',
+    description:
+      'Returns your events, newest first. An event is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
     isList: true,
     query: z.object({
       type: oneOf(eventTypes, 'Only return events of this type.'),

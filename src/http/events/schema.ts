@@ -1,27 +1,24 @@
 // Describes the JSON of events, in `/v1/events` and in webhooks, for openapi.yaml.
 import { z } from 'zod'
 import { eventTypes } from '../../domain/events/event-types.ts'
-import { disputeSchema, exampleDispute } from '../disputes/schema.ts'
+import { disputeSchema } from '../disputes/schema.ts'
 import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
 import { EXAMPLE_KEY, EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
-import { examplePayment, exampleRefund, paymentSchema, refundSchema } from '../payments/schema.ts'
+import { examplePayment, paymentSchema, refundSchema } from '../payments/schema.ts'
 
 type Kind = 'payment' | 'refund' | 'dispute' | 'webhook_endpoint'
 
 const eventTypesOf = (kind: Kind): string[] =>
   eventTypes.filter((type) => type.startsWith(`${kind}.`))
 
-function eventSchema<Subject extends z.ZodType>(kind: Kind, subject: Subject) {
-  return z.object({
+/** What all events have. */
+export const eventBase = z
+  .object({
     id: idField(
       'evt',
       'The id of the event. An event can be delivered more than once; store its id to ignore repetitions.',
     ),
     object: z.literal('event'),
-    type: z.enum(eventTypesOf(kind)).meta({ description: 'What happened.' }),
-    data: z.object({
-      object: subject,
-    }),
     request: z.object({
       idempotency_key: z.string().nullable().meta({
         description:
@@ -29,34 +26,24 @@ function eventSchema<Subject extends z.ZodType>(kind: Kind, subject: Subject) {
       }),
     }),
     created_at: timeField('When the event happened.'),
+    timestamp: timeField('The same as `created_at`, under the name of Standard Webhooks.'),
   })
-}
+  .meta({ id: 'EventBase' })
 
-/** Returns an example of an event with this type. */
-export function exampleEvent(type: string): Record<string, unknown> {
-  return {
-    id: exampleId('evt'),
-    object: 'event',
-    type,
-    data: { object: exampleOf(type) },
-    request: { idempotency_key: /^(dispute|webhook_endpoint)\./.test(type) ? null : EXAMPLE_KEY },
-    created_at: EXAMPLE_TIME,
-  }
-}
+const eventSchema = <Subject extends z.ZodType>(kind: Kind, subject: Subject) =>
+  eventBase.extend({
+    type: z.enum(eventTypesOf(kind)).meta({ description: 'What happened.' }),
+    data: z.object({ object: subject }),
+  })
 
-function exampleOf(type: string): Record<string, unknown> {
-  if (type.startsWith('dispute')) return exampleDispute
-  if (type.startsWith('webhook_endpoint')) return exampleEndpoint
-  return type.startsWith('refund') ? exampleRefund : examplePayment
-}
-
-const exampleEndpoint = {
-  id: exampleId('we'),
-  object: 'webhook_endpoint',
-  description: null,
-  status: 'disabled',
-  disabled_reason: 'failing',
-  failing_since: EXAMPLE_TIME,
+export const exampleEvent = {
+  id: exampleId('evt'),
+  object: 'event',
+  type: 'payment.succeeded',
+  data: { object: examplePayment },
+  request: { idempotency_key: EXAMPLE_KEY },
+  created_at: EXAMPLE_TIME,
+  timestamp: EXAMPLE_TIME,
 }
 
 const endpointOfEvent = z.object({
@@ -75,30 +62,31 @@ export const paymentEventSchema = eventSchema('payment', paymentSchema).meta({
   id: 'PaymentEvent',
   description:
     'An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.',
-  examples: [exampleEvent('payment.succeeded')],
 })
 
 export const refundEventSchema = eventSchema('refund', refundSchema).meta({
   id: 'RefundEvent',
   description:
     'An event about a refund. `data.object` is the refund as it was when the event happened.',
-  examples: [exampleEvent('refund.succeeded')],
 })
 
 export const disputeEventSchema = eventSchema('dispute', disputeSchema).meta({
   id: 'DisputeEvent',
   description:
     'An event about a dispute. `data.object` is the dispute as it was when the event happened.',
-  examples: [exampleEvent('dispute.created')],
 })
 
-export const endpointEventSchema = eventSchema('webhook_endpoint', endpointOfEvent).meta({
+const endpointEventSchema = eventSchema('webhook_endpoint', endpointOfEvent).meta({
   id: 'WebhookEndpointEvent',
   description:
     'An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `webhook_endpoint.test`: you have requested a test. `data.object` has no URL.',
-  examples: [exampleEvent('webhook_endpoint.disabled')],
 })
 
 export const anyEventSchema = z
-  .union([paymentEventSchema, refundEventSchema, disputeEventSchema, endpointEventSchema])
-  .meta({ id: 'Event' })
+  .discriminatedUnion('type', [
+    paymentEventSchema,
+    refundEventSchema,
+    disputeEventSchema,
+    endpointEventSchema,
+  ])
+  .meta({ id: 'Event', examples: [exampleEvent] })

@@ -1,4 +1,5 @@
 // Contracts of the endpoints for idempotency keys.
+import { EARLIER_USE_HEADERS } from '../contracts/response-headers.ts'
 import { z } from 'zod'
 import { flavors } from '../../domain/problems/flavor.ts'
 import { anyMembers, EXAMPLE_KEY } from '../contracts/fields.ts'
@@ -25,7 +26,7 @@ const idempotencyPolicySchema = z
     }),
     stored: anyMembers.meta({
       description:
-        'Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`.',
+        'Which answers are stored, and how they are replayed: with the original status and bytes, for `DELETE` as for `POST`. With a status of `final`, an error is stored if its problem is among `final_problems`.',
     }),
     member: anyMembers.meta({
       description:
@@ -60,7 +61,7 @@ export const keyContracts: Contracts = {
       200: {
         description: 'The idempotency key.',
         schema: idempotencyKeySchema,
-        headers: ['Idempotency-Key-Expired', 'Idempotency-Earlier-Resource'],
+        headers: EARLIER_USE_HEADERS,
       },
     },
     problems: ['idempotency-key-expired'],
@@ -78,11 +79,12 @@ export const keyContracts: Contracts = {
       200: {
         description: 'The idempotency key. The cancellation has ended.',
         schema: idempotencyKeySchema,
+        headers: EARLIER_USE_HEADERS,
       },
       202: {
         description: 'The idempotency key. The cancellation is in progress.',
         schema: idempotencyKeySchema,
-        headers: ['Location', 'Retry-After'],
+        headers: ['Location', 'Retry-After', ...EARLIER_USE_HEADERS],
       },
     },
     problems: [
@@ -90,6 +92,7 @@ export const keyContracts: Contracts = {
       'operation-not-cancelable',
       'too-many-stored-keys',
       'card-number-refused',
+      'secret-refused',
       'request-timestamp-missing',
       'request-timestamp-invalid',
       'request-too-old',

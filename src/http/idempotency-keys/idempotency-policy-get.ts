@@ -1,9 +1,10 @@
 // GET /.well-known/idempotency-policy: describes the guarantees for idempotency keys to machines.
 // The README describes them to people.
-import { statusIn } from '../../domain/problems/flavor.ts'
+import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
 import { KEY_LENGTH_MAX } from '../../domain/idempotency/idempotency-key.ts'
 import { CLOCK_SKEW_SECONDS, oldestAgeSeconds } from '../../domain/idempotency/repeatability.ts'
-import { mayRetry, type ProblemType } from '../../domain/problems/problems.ts'
+import { storedProblems, type StoredProblem } from '../../domain/operations/stored-response.ts'
+import { mayRetry, problems, type ProblemType } from '../../domain/problems/problems.ts'
 import { jsonType } from '../responses/answer.ts'
 import type { ApiParts, OpenEndpoint } from '../endpoint.ts'
 import { WITH_IDEMPOTENCY } from '../keyed/prefer.ts'
@@ -41,11 +42,13 @@ function policyOf(settings: Settings): Record<string, unknown> {
       min_length: settings.KEY_LENGTH_MIN,
       recommended: 'UUID (RFC 9562)',
       must_not_contain: 'personal data',
+      must_not_be: ['.', '..'],
       max_length: KEY_LENGTH_MAX,
       made_by: 'client',
       forms: [
         { form: 'quoted', syntax: 'RFC 9651 string' },
-        { form: 'bare', pattern: '^[\\x21-\\x7E]+$' },
+        // A quote at the beginning makes it the other form.
+        { form: 'bare', pattern: '^[\\x21\\x23-\\x7E][\\x21-\\x7E]*$' },
       ],
       forms_are_equivalent: true,
     },
@@ -63,7 +66,7 @@ function policyOf(settings: Settings): Record<string, unknown> {
       // One of the two has to be the same.
       body: ['as_sent', 'as_validated'],
     },
-    stored: storedStatuses,
+    stored: storedIn(settings.IDEMPOTENCY_FLAVOR),
     member: { name: 'idempotency', added: settings.IDEMPOTENCY_MEMBER, prefer: WITH_IDEMPOTENCY },
     answers: answersIn(settings),
     wait: { default_seconds: settings.WAIT_SECONDS, max_seconds: settings.WAIT_MAX_SECONDS },
@@ -73,16 +76,30 @@ function policyOf(settings: Settings): Record<string, unknown> {
 
 /**
  * Only final responses are stored. A request that is refused before it is accepted uses up no key.
+ * `final` has statuses with which other answers are not final: `final_problems` tells them apart.
  */
-const storedStatuses = {
-  final: ['2xx', '402', '408', '410'],
-  // prettier-ignore
-  never: ['202 with Retry-After', '400', '401', '403', '404', '405', '409', '413', '415', '417', '422', '429', '431', '5xx'],
-  replayed_with: { 'idempotent-replayed': 'true' },
-  // Of a DELETE, too: its retry gets 200, not 404.
-  replayed_status: 'original',
-  replayed_body: 'original_bytes',
+function storedIn(flavor: Flavor) {
+  const final = Object.keys(storedProblems) as StoredProblem[]
+  const finalStatuses = new Set(final.map((type) => statusIn(flavor, type)))
+  const others = (Object.keys(problems) as ProblemType[])
+    .map((type) => statusIn(flavor, type))
+    .filter((status) => status < 500 && !finalStatuses.has(status))
+  return {
+    final: ['2xx', ...textsOf(finalStatuses)],
+    final_problems: final.map((type) => ({
+      status: statusIn(flavor, type),
+      type: `/problems/${type}`,
+    })),
+    never: ['202 with Retry-After', ...textsOf(new Set(others)), '5xx'],
+    replayed_with: { 'idempotent-replayed': 'true' },
+    // Of a DELETE, too: its retry gets 200, not 404.
+    replayed_status: 'original',
+    replayed_body: 'original_bytes',
+  }
 }
+
+const textsOf = (statuses: ReadonlySet<number>): string[] =>
+  [...statuses].toSorted((one, other) => one - other).map(String)
 
 /** The time by which a client is never executed twice, however late it retries. */
 function firstSentIn(settings: Settings) {
@@ -108,7 +125,7 @@ function byOperation(
   )
 }
 
-function answerOf(flavor: Settings['IDEMPOTENCY_FLAVOR'], type: ProblemType) {
+function answerOf(flavor: Flavor, type: ProblemType) {
   return {
     status: statusIn(flavor, type),
     type: `/problems/${type}`,

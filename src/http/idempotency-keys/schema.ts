@@ -11,7 +11,7 @@ export const idempotencyKeySchema = z
     operation: z.string().meta({ description: 'The operation that the key was used for.' }),
     status: z.enum(operationStatuses).meta({
       description:
-        'The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped and is proved to have had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.',
+        'The status of the operation. `pending` and `processing`: the operation is in progress. `completed`: the final response is stored, and retries replay it. `failed_retryable`: the operation stopped, and it is proved, or stated by operators, that its current step had no effect; a retry resumes it. `unknown`: the operation may have taken effect, and the service is looking up the outcome at the provider.',
     }),
     recovery_point: z
       .string()

@@ -23,14 +23,14 @@ export type Role = 'owner' | 'retry'
  * @throws ProblemError store-unavailable for a response in the form of a newer version, in the middle
  *   of a deployment. A process of that version replays it.
  */
-export function replay(stored: StoredResponse, role: Role): Answer {
+export function replay(key: IdempotencyKey, stored: StoredResponse, role: Role): Answer {
   const { version = RESPONSE_VERSION, status, headers } = stored
   if (version > RESPONSE_VERSION) {
     const detail = 'The response was stored by a newer version of the service.'
-    throw new ProblemError('store-unavailable', { detail })
+    throw new ProblemError('store-unavailable', { detail, headers: expiry(key) })
   }
   const mark = role === 'owner' ? {} : { 'idempotent-replayed': 'true' }
-  return { status, headers: { ...headers, ...mark }, body: stored.body }
+  return { status, headers: { ...expiry(key), ...headers, ...mark }, body: stored.body }
 }
 
 /** @throws ProblemError idempotency-key-reused unless the key belongs to this request. */
@@ -84,7 +84,7 @@ export async function answerFor(
   if (role === 'retry') parts.replays.count(key, key.response === null ? 'conflicts' : 'replays')
   const headers = { ...expiry(key), ...preferenceApplied(key, asked) }
   if (key.response !== null) {
-    const stored = replay(key.response, role)
+    const stored = replay(key, key.response, role)
     return { answer: { ...stored, headers: { ...headers, ...stored.headers } } }
   }
   const later = { ...headers, ...retryAfter(await secondsUntilChange(parts, key)) }

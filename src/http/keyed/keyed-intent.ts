@@ -4,6 +4,8 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { containsCardNumber, findCardNumber } from '../../domain/payments/card-number.ts'
+import { containsSecret } from '../../domain/own-secrets.ts'
+import { findText } from '../../domain/problems/find-text.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { RequestFingerprints } from '../../domain/idempotency/fingerprint.ts'
 import { readRequestName, type RequestName } from '../../domain/idempotency/repeatability.ts'
@@ -76,11 +78,11 @@ export async function readNamedRequest(
   request: Request,
 ): Promise<KeyedRequest> {
   const { settings } = parts
-  refuseCardNumberInKey(name.key, settings)
+  refuseForbiddenKey(name.key, settings)
   const bytes = await readOptionalBody(parts, request, mayOmit)
   verifyTimestamp(settings, request, bytes ?? NO_BYTES)
   const body = bytes === undefined ? {} : parseJsonBody(bytes)
-  refuseCardNumberInBody(body, settings)
+  refuseForbiddenText(body, settings)
   const { method, path } = request
   return { ...name, method, path, body }
 }
@@ -107,15 +109,29 @@ async function readOptionalBody(
 
 type Settings = ApiParts['settings']
 
-function refuseCardNumberInKey(key: string, settings: Settings): void {
-  if (settings.CARD_NUMBER_CHECK !== 'everywhere' || !containsCardNumber(key)) return
-  const detail = 'The idempotency key contains what looks like a card number.'
-  throw new ProblemError('card-number-refused', { detail })
+function refuseForbiddenKey(key: string, settings: Settings): void {
+  if (settings.CARD_NUMBER_CHECK === 'everywhere' && containsCardNumber(key)) {
+    const detail = 'The idempotency key contains what looks like a card number.'
+    throw new ProblemError('card-number-refused', { detail })
+  }
+  if (!isSecretIn(settings)(key)) return
+  throw new ProblemError('secret-refused', { detail: 'The idempotency key contains a secret.' })
 }
 
-export function refuseCardNumberInBody(body: Record<string, unknown>, settings: Settings): void {
-  const pointer = findCardNumber(body, settings.CARD_NUMBER_CHECK)
-  if (pointer === undefined) return
-  const detail = 'Contains what looks like a card number.'
-  throw new ProblemError('card-number-refused', { errors: [{ pointer, detail }] })
+/** @throws ProblemError card-number-refused or secret-refused, with the place in the body. */
+export function refuseForbiddenText(body: Record<string, unknown>, settings: Settings): void {
+  const card = findCardNumber(body, settings.CARD_NUMBER_CHECK)
+  if (card !== undefined) {
+    const detail = 'Contains what looks like a card number.'
+    throw new ProblemError('card-number-refused', { errors: [{ pointer: card, detail }] })
+  }
+  const secret = findText(body, isSecretIn(settings))
+  if (secret === undefined) return
+  const detail = 'Contains a secret.'
+  throw new ProblemError('secret-refused', { errors: [{ pointer: secret, detail }] })
+}
+
+function isSecretIn({ ENCRYPTION_KEYS }: Settings): (text: string) => boolean {
+  const keys = (ENCRYPTION_KEYS?.keys ?? []).map(({ key }) => key)
+  return (text) => containsSecret(text, keys)
 }

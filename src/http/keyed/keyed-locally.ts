@@ -11,7 +11,7 @@ import type { LocalOperation, StoredResponse } from '../../domain/operations/ope
 import { withTombstone } from './tombstone-headers.ts'
 import { withinStoreTimeout, type ApiParts, type TenantEndpoint } from '../endpoint.ts'
 import { refuseShortKey } from '../limits/key-length.ts'
-import { expiry, refuseOtherRequest, replay } from './keyed-answer.ts'
+import { refuseOtherRequest, replay } from './keyed-answer.ts'
 import type { KeyedRequestParts } from './keyed-route.ts'
 import { readKeyedRequest } from './keyed-intent.ts'
 import { observeReservations } from './observe-reservations.ts'
@@ -72,8 +72,7 @@ export function keyedLocally<Body extends z.ZodObject, Input>(
     refuseOtherRequest(completed, fingerprints)
     const { id, response } = completed
     if (response === null) throw new Error(`operation ${id} is completed without a response`)
-    const answer = replay(response, id === reservation.id ? 'owner' : 'retry')
-    return { ...answer, headers: { ...expiry(completed), ...answer.headers } }
+    return replay(completed, response, id === reservation.id ? 'owner' : 'retry')
   })
 }
 

@@ -1,5 +1,6 @@
 // Reports the result of every keyed request to the observer, once per request, for both kinds of
 // keyed endpoint. An invalid request reserves no key and is not reported.
+import { showId } from '../../domain/resource-id.ts'
 import type { Request } from 'express'
 import { isStoreUnavailable } from '../../db/connection/store-errors.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -33,7 +34,7 @@ export function observeReservations(endpoint: KeyedEndpoint): TenantEndpoint {
     const report = (result: ReservationResult | undefined): void => {
       if (isReported || result === undefined) return
       isReported = true
-      parts.observe.reserved(tenantId, result)
+      parts.observe.reserved(showId('tnt', tenantId), result)
     }
     try {
       const answer = await endpoint(parts, request, tenantId, report)

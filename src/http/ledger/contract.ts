@@ -25,7 +25,8 @@ export const ledgerContracts: Contracts = {
     operationId: 'listLedgerTransactions',
     tag: 'Ledger',
     summary: 'List ledger transactions',
-    description: 'Returns your ledger transactions, newest first.',
+    description:
+      'Returns your ledger transactions, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
     isList: true,
     query: z.object({
       payment: idFilter('pay', 'Only return the transactions of this payment.'),

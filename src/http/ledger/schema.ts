@@ -56,18 +56,6 @@ export const ledgerTransactionSchema = z
         ],
         created_at: EXAMPLE_TIME,
       },
-      {
-        id: exampleId('ltx'),
-        object: 'ledger_transaction',
-        kind: 'provider_fee',
-        payment: exampleId('pay'),
-        refund: null,
-        entries: [
-          { account: 'provider_fees', amount: 88, currency: 'usd' },
-          { account: 'provider_receivable', amount: -88, currency: 'usd' },
-        ],
-        created_at: EXAMPLE_TIME,
-      },
     ],
   })
 

@@ -15,20 +15,15 @@ import type { ProblemType } from '../../domain/problems/problems.ts'
 import { problemAnswer, type TextAnswer } from '../responses/answer.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { retryAdvice } from '../responses/flavor-headers.ts'
+import { BODY_TIMEOUT_MS } from '../requests/read-body.ts'
 import { limitConnections } from './connections.ts'
 import { createPipeline } from './pipelining.ts'
 
-/** From the first byte of a request to the end of its headers. */
-const HEADERS_TIMEOUT_MS = 10_000
-
-/** From the end of an answer to the first byte of the next request. */
-export const KEEP_ALIVE_TIMEOUT_MS = 5_000
-
-/** Makes our limit longer than Node's own limits, which answer the client before they close. */
+/**
+ * Keeps a limit above another one. Node closes an idle connection a second after its limit, and
+ * answers a slow client before we disconnect it.
+ */
 const MARGIN_MS = 2_000
-
-/** For the headers and the body. `readBody` has a shorter limit and answers sooner. */
-const REQUEST_TIMEOUT_MS = 20_000
 
 /**
  * For a client that reads nothing, added to the longest time that a request may wait for its
@@ -47,7 +42,6 @@ const LINGER_MS = 2_000
 type RefusingParts = Pick<ApiParts, 'log' | 'settings'>
 
 export interface ServerTimeouts {
-  readonly headersTimeoutMs: number
   readonly checkIntervalMs: number
   readonly silenceMaxMs: number
 }
@@ -57,7 +51,6 @@ export function createApiServer(
   app: RequestListener,
   parts: RefusingParts,
   timeouts: ServerTimeouts = {
-    headersTimeoutMs: HEADERS_TIMEOUT_MS,
     checkIntervalMs: CHECK_INTERVAL_MS,
     silenceMaxMs: SILENCE_MAX_MS,
   },
@@ -66,17 +59,24 @@ export function createApiServer(
   const takeTurn = createPipeline((response) =>
     refuse(parts, response, 'overloaded', 'too many pipelined requests'),
   )
+  const keepAliveMs = parts.settings.HTTP_KEEP_ALIVE_SECONDS * 1_000
+  // For a new connection Node counts the time before the first byte, too. Load balancers open
+  // connections ahead, and use them as late as those that they keep.
+  const headersTimeoutMs = keepAliveMs + MARGIN_MS
   const server = createServer(
     {
-      headersTimeout: timeouts.headersTimeoutMs,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: headersTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+      // `readBody` has a shorter limit and answers sooner.
+      requestTimeout: headersTimeoutMs + BODY_TIMEOUT_MS + MARGIN_MS,
       connectionsCheckingInterval: timeouts.checkIntervalMs,
       // Node would refuse without a body. `faultOf` refuses with a problem.
       requireHostHeader: false,
     },
     (request, response) => {
-      keepUntilClosed(unfinished, request.socket, response)
+      const { socket } = request
+      if (socket.timeout !== server.timeout) socket.setTimeout(server.timeout)
+      keepUntilClosed(unfinished, socket, response)
       takeTurn(request, response, () => {
         markBegun(request, response)
         const fault = faultOf(request)
@@ -89,12 +89,14 @@ export function createApiServer(
     server,
     {
       most: parts.settings.MAX_CONNECTIONS,
-      idleMaxMs: KEEP_ALIVE_TIMEOUT_MS + timeouts.headersTimeoutMs + MARGIN_MS,
+      idleMaxMs: keepAliveMs + headersTimeoutMs + MARGIN_MS,
       checkIntervalMs: timeouts.checkIntervalMs,
     },
     parts.log,
   )
   server.setTimeout(parts.settings.WAIT_MAX_SECONDS * 1_000 + timeouts.silenceMaxMs)
+  // This limit is for a client that does not read. It begins with the first request.
+  server.on('connection', (socket) => socket.setTimeout(headersTimeoutMs + MARGIN_MS))
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     refuse(parts, response, 'expectation-failed', 'an expectation other than 100-continue'),
   )

@@ -14,18 +14,19 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 /**
  * The sender of a provider event is unknown until the whole event has arrived and its signature is
- * verified. Such requests get one place in ten; the provider retries refused events.
+ * verified. Such requests get one place in ten; the provider retries refused events. So do log-ins to
+ * the console.
  */
-const UNVERIFIED_PATH = '/provider/webhooks'
 const PLACES_PER_UNVERIFIED = 10
 
 export interface Places {
   /**
    * Takes a place for the request until it is answered or its client disconnects.
    *
+   * @param isUnverified whether the sender is unknown until the whole body is read.
    * @throws ProblemError overloaded.
    */
-  take(request: Request, response: Response): void
+  take(request: Request, response: Response, isUnverified?: boolean): void
   /**
    * Names the tenant of a request that has a place, once it is known.
    *
@@ -91,8 +92,7 @@ export function createPlaces(most: number, waiting: (tenantId?: string) => numbe
     place.state = state
   }
   return {
-    take(request, response) {
-      const isUnverified = request.path === UNVERIFIED_PATH
+    take(request, response, isUnverified = false) {
       const place: Place = { isUnverified, tenantId: undefined, state: 'released' }
       take(place)
       places.set(request, place)
@@ -128,10 +128,15 @@ function isReleased({ state }: Place): boolean {
   return state === 'released'
 }
 
-/** Middleware that takes a place for every request but health checks. */
-export function limitConcurrency(places: Places) {
+/**
+ * Middleware that takes a place for every request but health checks.
+ *
+ * @param unverifiedPaths the routes whose senders are unknown until the whole body is read.
+ */
+export function limitConcurrency(places: Places, unverifiedPaths: ReadonlySet<string>) {
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (!PROBES.has(request.path)) places.take(request, response)
+    const { path } = request
+    if (!PROBES.has(path)) places.take(request, response, unverifiedPaths.has(path))
     next()
   }
 }

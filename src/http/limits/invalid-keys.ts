@@ -19,7 +19,10 @@ export interface InvalidKeysLimit {
   worked(attempt: Attempt): void
 }
 
-/** Some megabytes each. Addresses beyond that are not counted; the oldest key is evicted. */
+/**
+ * Some megabytes each. Addresses beyond that share the count of their surroundings, of which the
+ * oldest is evicted; so is the oldest key.
+ */
 const ADDRESSES_MAX = 50_000
 const KEYS_MAX = 10_000
 
@@ -31,36 +34,54 @@ export function createInvalidKeysLimit(
   const windowMs = windowSeconds * 1_000
   const workingKeys = new Set<string>()
   let counts = new Map<string, number>()
+  let countsAround = new Map<string, number>()
   let windowEndsAtMs = 0
 
   const countsNow = () => {
     if (now() >= windowEndsAtMs) {
       windowEndsAtMs = (Math.floor(now() / windowMs) + 1) * windowMs
       counts = new Map()
+      countsAround = new Map()
     }
     return counts
   }
+  const countOf = (network: string): number =>
+    countsNow().get(network) ?? countsAround.get(surroundingsOf(network)) ?? 0
 
   return {
     secondsUntilNext({ address, apiKey }) {
-      if (limit === 0 || (countsNow().get(networkOf(address)) ?? 0) < limit) return undefined
+      if (limit === 0 || countOf(networkOf(address)) < limit) return undefined
       if (workingKeys.has(nameOf(apiKey))) return undefined
       return Math.max(1, Math.ceil((windowEndsAtMs - now()) / 1_000))
     },
     failed({ address }) {
       const network = networkOf(address)
-      const count = countsNow().get(network)
-      if (count !== undefined || counts.size < ADDRESSES_MAX) counts.set(network, (count ?? 0) + 1)
+      const isCounted = countsNow().has(network) || counts.size < ADDRESSES_MAX
+      if (isCounted) return void counts.set(network, (counts.get(network) ?? 0) + 1)
+      const around = surroundingsOf(network)
+      countsAround.set(around, (countsAround.get(around) ?? 0) + 1)
+      evictOldest(countsAround, ADDRESSES_MAX)
     },
     worked({ apiKey }) {
       const name = nameOf(apiKey)
       // A set keeps the order of insertion: the first key has not worked for the longest time.
       workingKeys.delete(name)
       workingKeys.add(name)
-      const [oldest] = workingKeys
-      if (workingKeys.size > KEYS_MAX && oldest !== undefined) workingKeys.delete(oldest)
+      evictOldest(workingKeys, KEYS_MAX)
     },
   }
+}
+
+/** Maps and sets keep the order of insertion. */
+function evictOldest(kept: Map<string, unknown> | Set<string>, most: number): void {
+  const [oldest] = kept.keys()
+  if (kept.size > most && oldest !== undefined) kept.delete(oldest)
+}
+
+/** The /16 network of an IPv4 address, or the /32 network of an IPv6 network: that of a provider. */
+function surroundingsOf(network: string): string {
+  const separator = network.includes(':') ? ':' : '.'
+  return network.split(separator).slice(0, 2).join(separator)
 }
 
 /** No key is kept in plain text. */

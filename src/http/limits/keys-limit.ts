@@ -1,6 +1,7 @@
 // Limits how many idempotency keys of a kind a tenant may have at a time: those of uncompleted
 // operations, and all that are stored. A process adds the keys it reserved since its last count to
-// that count, so that a request costs no statement until the limit is near.
+// that count, so that a request costs no statement until the limit is near. With a counter in a row,
+// each reservation of a tenant would wait for the commit of the one before.
 import type { Logger } from 'pino'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { retryAfter } from '../responses/answer.ts'

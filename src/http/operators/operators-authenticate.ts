@@ -27,26 +27,25 @@ export async function authenticateOperator(parts: ApiParts, request: Request): P
  * recorded nowhere.
  *
  * @throws ProblemError operator-key-invalid, which is the same for a malformed and an unknown key;
- *   too-many-invalid-keys.
+ *   too-many-invalid-keys, never for a valid key.
  */
 export function authenticateOperatorKey(
   parts: ApiParts,
   request: Request,
   key: string,
 ): OperatorKey {
+  // A guesser behind the same address must not lock operators out. The settings refuse a key that
+  // could be guessed, and finding it costs no statement.
+  const found = findOperatorKey(parts, key)
+  if (found !== undefined) return found
   const { invalidKeys } = parts.limits
   const attempt = { address: request.ip ?? '', apiKey: key }
   const seconds = invalidKeys.secondsUntilNext(attempt)
   if (seconds !== undefined) {
     throw new ProblemError('too-many-invalid-keys', { headers: { 'retry-after': String(seconds) } })
   }
-  const found = findOperatorKey(parts, key)
-  if (found === undefined) {
-    invalidKeys.failed(attempt)
-    refuse()
-  }
-  invalidKeys.worked(attempt)
-  return found
+  invalidKeys.failed(attempt)
+  refuse()
 }
 
 function refuse(): never {

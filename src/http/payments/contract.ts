@@ -3,24 +3,39 @@
 import { z } from 'zod'
 import { referenceField } from '../requests/body-fields.ts'
 import { listOf } from '../contracts/fields.ts'
-import { paymentSchema, phaseRunSchema } from './schema.ts'
+import { examplePayment, paymentSchema, phaseRunSchema } from './schema.ts'
 import type { Contracts, Success } from '../contracts/contract.ts'
 import { idInPath } from '../contracts/parameters.ts'
 
 export const paymentInPath = idInPath('pay', 'The id of the payment.')
 
-/** A response that shows a payment. */
-export const paymentAnswer = (description: string): Success => ({
+/** A response that shows a payment, which in its example differs from a charged one. */
+export const paymentAnswer = (
+  description: string,
+  differences: Readonly<Record<string, unknown>> = {},
+): Success => ({
   description,
   schema: paymentSchema,
   headers: ['Location'],
+  example: { ...examplePayment, ...differences },
 })
+
+/** A payment that holds its amount. */
+export const heldPayment = {
+  amount_captured: 0,
+  status: 'requires_capture',
+  capture_method: 'manual',
+}
 
 /** The description of a response with status 202. */
 export const accepted = (resource: string): string =>
   `The operation is accepted and still in progress. The body is the ${resource} in its current state. To get the final response, retry with the same idempotency key, or read the resource at \`Location\`.`
 
-export const acceptedPayment = paymentAnswer(accepted('payment'))
+export const acceptedPayment = paymentAnswer(accepted('payment'), {
+  amount_captured: 0,
+  status: 'processing',
+  capture_before: null,
+})
 
 export const paymentContracts: Contracts = {
   'GET /v1/payments': {

@@ -1,8 +1,9 @@
 // Serves the POST of an operation on an existing payment. The operation marks the payment as
-// processing only if its status allows it, so that one of several concurrent operations wins.
+// processing only if its status allows it, so that one of several concurrent operations wins. One that
+// keeps the status needs an allowed status, too, but takes the payment from no other operation.
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connection/client.ts'
-import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
+import { findPayment, markProcessingIfIn, selectPaymentIfIn } from '../../db/payments/payments.ts'
 import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -22,7 +23,10 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
   KeyedRoute,
   'path' | 'contract'
 > {
-  readonly operation: Operation & { readonly startsFrom: readonly PaymentStatus[] }
+  readonly operation: Operation & {
+    readonly startsFrom: readonly PaymentStatus[]
+    readonly changesStatus?: false
+  }
   readonly body: Body
   /**
    * Returns the parameters that the operation stores. The payment was read before the key was
@@ -45,8 +49,8 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
   route: PaymentRoute<Body, Stored>,
 ): OperationEndpoint {
   const { operation, path, contract } = route
-  const resource = (sql: Sql) =>
-    markProcessingIfIn(sql, operation.startsFrom, route.requires?.(sql))
+  const select = operation.changesStatus === false ? selectPaymentIfIn : markProcessingIfIn
+  const resource = (sql: Sql) => select(sql, operation.startsFrom, route.requires?.(sql))
   return keyedEndpoint({
     operation,
     path,

@@ -24,6 +24,7 @@ export function presentPhaseRun(run: PhaseRunRecord): Record<string, unknown> {
     lease_epoch: run.leaseEpoch,
     provider: run.outcome && presentExchange(run.outcome, run),
     started_at: run.startedAt.toISOString(),
+    ended_at: run.endedAt?.toISOString() ?? null,
     recorded_at: run.recordedAt.toISOString(),
   }
 }

@@ -12,6 +12,7 @@ import {
   shownCurrency,
   timeField,
 } from '../contracts/fields.ts'
+import { idempotencyField } from '../contracts/idempotency-field.ts'
 
 const failureSchema = z
   .object({
@@ -25,22 +26,17 @@ const failureSchema = z
   .meta({
     id: 'Failure',
     description: 'Why the payment or refund was declined or failed, as the provider states it.',
-    examples: [{ code: 'card_declined', decline_code: 'generic_decline', message: 'Declined.' }],
   })
 
 const metadataSchema = z.record(z.string(), z.string()).meta({
   description: 'The key-value pairs that you stored with the object.',
-  examples: [{ order: '1042' }],
 })
 
 const shownReference = (kind: string) =>
   z
     .string()
     .nullable()
-    .optional()
-    .meta({
-      description: `Your own name of the ${kind}. Absent from responses that an earlier version has stored.`,
-    })
+    .meta({ description: `Your own name of the ${kind}.` })
 
 export const examplePayment = {
   id: exampleId('pay'),
@@ -54,11 +50,11 @@ export const examplePayment = {
   payment_method: 'pm_card_visa',
   customer: null,
   description: null,
-  reference: 'order-1042',
-  metadata: { order: '1042' },
+  reference: null,
+  metadata: {},
   failure: null,
   cancellation_reason: null,
-  capture_before: EXAMPLE_TIME,
+  capture_before: '2026-02-07T12:00:00.000Z',
   provider: { name: 'stripe', payment_id: 'pi_3SZ0001' },
   created_at: EXAMPLE_TIME,
 }
@@ -73,7 +69,7 @@ export const paymentSchema = z
     currency: shownCurrency,
     status: z.enum(paymentStatuses).meta({
       description:
-        'The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped and is proved to have charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.',
+        'The status of the payment. `processing`: an operation is in progress. `requires_action`: the cardholder must authenticate. `requires_capture`: the amount is held on the card and can be captured or canceled; also after a creation that stopped before its capture. `unknown`: the card may have been charged, and the service is looking up the outcome at the provider. `failed`: the payment stopped, and it is proved, or stated by operators, that it charged and held nothing; a retry of the request that created it resumes it. `succeeded`, `declined` and `canceled` are final.',
     }),
     capture_method: z.enum(captureMethods).meta({
       description:
@@ -97,15 +93,13 @@ export const paymentSchema = z
         description: 'What must be done next. Present only when the status is `requires_action`.',
       }),
     failure: failureSchema.nullable(),
-    cancellation_reason: z.enum(cancellationReasons).nullable().optional().meta({
+    cancellation_reason: z.enum(cancellationReasons).nullable().meta({
       description:
-        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known. Absent from responses that an earlier version has stored.',
+        'Why the payment was canceled: the reason of the request, or `abandoned` when its cardholder did not authenticate in time. `automatic` and `expired`: the authorization expired, and the provider released the money. Null unless the status is `canceled`, and when no reason is known.',
     }),
     capture_before: timeField(
-      'When the provider releases the held amount, unless it is captured before. Null while nothing was held, and when the provider does not say. Absent from responses that an earlier version has stored.',
-    )
-      .nullable()
-      .optional(),
+      'When the provider releases the held amount, unless it is captured before. Null while nothing was held, and when the provider does not say.',
+    ).nullable(),
     provider: z.object({
       name: z.string().meta({ description: 'The name of the provider.' }),
       payment_id: z
@@ -114,6 +108,7 @@ export const paymentSchema = z
         .meta({ description: "The provider's id of the payment, once it is known." }),
     }),
     created_at: timeField('When the payment was requested.'),
+    idempotency: idempotencyField,
   })
   .meta({ id: 'Payment', examples: [examplePayment] })
 
@@ -125,7 +120,7 @@ export const exampleRefund = {
   currency: 'usd',
   status: 'succeeded',
   reason: 'requested_by_customer',
-  reference: 'return-77',
+  reference: null,
   metadata: {},
   failure: null,
   created_at: EXAMPLE_TIME,
@@ -140,22 +135,21 @@ export const refundSchema = z
     currency: shownCurrency,
     status: z.enum(refundStatuses).meta({
       description:
-        'The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.',
+        'The status of the refund. `processing`: the request is in progress. `unknown`: the refund may have been made, and the service is looking up the outcome at the provider. `pending`: the provider has accepted it, and has not ended it yet. `requires_action`: the customer must act before the provider can end it. `succeeded`: the money was sent; the bank can still return it for 30 days, and then the refund becomes `failed`. `failed` with a `failure`: the provider could not refund the customer, who must be paid another way; the money is on the balance again, and the amount can be refunded again. `failed` without one: the service stopped, and it is proved, or stated by operators, that no money moved; a retry of the request that created it resumes it. `canceled`: the provider canceled it. `declined`: the provider refused it.',
     }),
     reason: z.enum(refundReasons).nullable().meta({ description: 'The reason for the refund.' }),
     reference: shownReference('refund'),
     metadata: metadataSchema,
     failure: failureSchema.nullable(),
     created_at: timeField('When the refund was requested.'),
+    idempotency: idempotencyField,
   })
   .meta({ id: 'Refund', examples: [exampleRefund] })
 
 export const phaseRunSchema = z
   .object({
     object: z.literal('phase_run'),
-    operation: z
-      .string()
-      .meta({ description: 'The kind of operation.', examples: ['payment.create'] }),
+    operation: z.string().meta({ description: 'The kind of operation.' }),
     phase: z.string().nullable().meta({
       description: 'The step. Null for the entry that records the beginning of an operation.',
     }),
@@ -193,6 +187,9 @@ export const phaseRunSchema = z
           'The provider call of the step, without secrets. Null when the step made no provider call.',
       }),
     started_at: timeField('When the attempt began.'),
-    recorded_at: timeField('When the attempt was recorded.'),
+    ended_at: timeField(
+      'When the provider answered, or was waited for no longer. Null for the entry that records the beginning of an operation.',
+    ).nullable(),
+    recorded_at: timeField('When the attempt was recorded, together with others.'),
   })
   .meta({ id: 'PhaseRun', description: 'One attempt of one step of an operation.' })

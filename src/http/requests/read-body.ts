@@ -10,9 +10,11 @@ export const BODY_MAX_BYTES = 64 * 1024
 /** From the end of the headers to the last byte. A slower client would block others. */
 export const BODY_TIMEOUT_MS = 5_000
 
+/** Empty parameters count as none (RFC 9110 section 5.6.6). Others than the charset are refused. */
+const UTF_8 = '[ \\t]*(?:;[ \\t]*(?:charset=(?:utf-8|"utf-8")[ \\t]*)?)*$'
 const contentTypes = {
-  json: /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i,
-  form: /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i,
+  json: new RegExp(`^application/json${UTF_8}`, 'i'),
+  form: new RegExp(`^application/x-www-form-urlencoded${UTF_8}`, 'i'),
 }
 export type ContentType = keyof typeof contentTypes
 

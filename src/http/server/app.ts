@@ -27,6 +27,7 @@ import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
 import { refusals } from '../observer.ts'
+import { removeForwardedPorts } from './forwarded-for.ts'
 import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
@@ -43,7 +44,12 @@ export function createApp(parts: ApiParts): Express {
     .enable('case sensitive routing')
     // Without proxies the client's address is that of the connection, and its headers name no other one.
     .set('trust proxy', parts.settings.TRUST_PROXY ?? false)
-  app.use(traceRequest(), logRequest(parts), limitConcurrency(parts.limits.places))
+  app.use(
+    removeForwardedPorts,
+    traceRequest(),
+    logRequest(parts),
+    limitConcurrency(parts.limits.places, unverifiedPaths),
+  )
   const serve = serveEndpoints(parts)
   for (const route of routes) {
     if (!isServed(route, parts.settings)) continue
@@ -61,6 +67,13 @@ export function createApp(parts: ApiParts): Express {
   app.use(answerError(parts))
   return app
 }
+
+/** The routes that read a body before they know its sender. */
+const unverifiedPaths: ReadonlySet<string> = new Set(
+  routes
+    .filter(({ post }) => post?.access === 'open' || post?.access === 'console')
+    .map(({ path }) => path),
+)
 
 function serveEndpoints(parts: ApiParts) {
   const callerOf = createCallers(parts)

@@ -21,22 +21,12 @@ import { createWebhookEndpoint } from '../webhooks/webhook-endpoints-create.ts'
 import { deleteWebhookEndpoint } from '../webhooks/webhook-endpoints-delete.ts'
 import type { ApiParts } from '../endpoint.ts'
 import { admin, consoleOnly, keyless, open, session, tenant, type Route } from './route.ts'
-import {
-  clearFaults,
-  injectFault,
-  killProcess,
-  payOnce,
-  startTraffic,
-  stopTraffic,
-} from '../break/commands.ts'
-import { getCounts } from '../break/counts-get.ts'
-import { listFaults } from '../break/faults-get.ts'
 import { getConsole } from '../console/page-get.ts'
 import { getConsoleFile, getConsolePackage } from '../console/files-get.ts'
 import { getLive } from '../console/live-get.ts'
 import { getSession, logIn, logOut } from '../console/sessions.ts'
 import { getStart, START_PATH } from '../service/start-get.ts'
-import { getDocs, getDocsFile, getOpenapi } from '../service/docs-get.ts'
+import { getDocs, getDocsPage, getOpenapi, getOperatorsOpenapi } from '../service/docs-get.ts'
 import { getEvent, listEvents } from '../events/events-get.ts'
 import { cancelIdempotencyKey } from '../idempotency-keys/idempotency-keys-cancel.ts'
 import { getIdempotencyKey } from '../idempotency-keys/idempotency-keys-get.ts'
@@ -171,16 +161,6 @@ const ownRoutes: readonly Route[] = [
     delete: session(logOut, true),
   },
   { path: '/console/live', get: session(getLive) },
-  { path: '/console/break/kill', post: session(killProcess) },
-  {
-    path: '/console/break/faults',
-    get: session(listFaults),
-    post: session(injectFault),
-    delete: session(clearFaults),
-  },
-  { path: '/console/break/traffic', post: session(startTraffic), delete: session(stopTraffic) },
-  { path: '/console/break/pay', post: session(payOnce) },
-  { path: '/console/break/counts', get: session(getCounts) },
   { path: '/console', get: consoleOnly(getConsole) },
   { path: '/console/app/:file', get: consoleOnly(getConsoleFile) },
   { path: '/console/packages/:file', get: consoleOnly(getConsolePackage) },
@@ -189,21 +169,21 @@ const ownRoutes: readonly Route[] = [
   { path: '/provider/webhooks/braintree', post: open(receiveBraintreeEvent) },
   { path: POLICY_PATH, get: open(getIdempotencyPolicy) },
   { path: '/openapi.yaml', get: open(getOpenapi) },
+  { path: '/openapi-operators.yaml', get: open(getOperatorsOpenapi) },
   { path: '/docs', get: open(getDocs) },
-  { path: '/docs/:file', get: open(getDocsFile) },
+  { path: '/docs/:page', get: open(getDocsPage) },
   { path: '/problems/:type', get: open(getProblem) },
   { path: '/healthz', get: open(getHealth) },
   { path: '/readyz', get: open(getReadiness) },
 ]
 
-/** Whether the settings have what the route is for: operators, the console, or the launcher. */
+/** Whether the settings have what the route is for: operators, or the console. */
 export function isServed(
-  { path, get, post, delete: remove }: Route,
-  { ADMIN_API_KEY, CONSOLE, CONSOLE_LAUNCHER_URL }: ApiParts['settings'],
+  { get, post, delete: remove }: Route,
+  { ADMIN_API_KEY, CONSOLE }: ApiParts['settings'],
 ): boolean {
   const access = (get ?? post ?? remove)?.access
   if (access === 'admin') return ADMIN_API_KEY !== undefined
-  if (path.startsWith('/console/break/') && CONSOLE_LAUNCHER_URL === undefined) return false
   return CONSOLE === 'on' || (access !== 'console' && access !== 'session')
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { ProblemType } from '../../domain/problems/problems.ts'
 import { anyMembers } from '../contracts/fields.ts'
 import { problemPageSchema } from '../contracts/problem-schema.ts'
-import type { Contracts } from '../contracts/contract.ts'
+import { unchanged, type Contracts } from '../contracts/contract.ts'
 
 const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 
@@ -14,9 +14,9 @@ const readiness = z
       .enum(['ok', 'unavailable'])
       .meta({ description: 'Whether the process accepts traffic.' }),
     checks: z.object({
-      database: z.enum(['ok', 'unreachable', 'unusable']).meta({
+      database: z.enum(['ok', 'unreachable', 'unusable', 'read_only']).meta({
         description:
-          'Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service.',
+          'Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service. `read_only`: nothing can be written, because the disk is full or the server refuses writes.',
       }),
       migrations: z.enum(['ok', 'behind', 'unknown']).meta({
         description: 'Whether the database has the schema that this version needs.',
@@ -30,6 +30,12 @@ const readiness = z
   .meta({ id: 'Readiness' })
 
 const html = ['text/html']
+
+const documentAnswer = {
+  description: 'The OpenAPI document.',
+  texts: ['application/yaml'],
+  headers: ['ETag'],
+} as const
 
 const received = {
   description: 'The event is stored, or was stored before.',
@@ -78,7 +84,7 @@ export const serviceContracts: Contracts = {
       example: { bt_signature: 'public_key|signature', bt_payload: 'PG5vdGlm...' },
     },
     answers: { 200: received },
-    problems: eventProblems,
+    problems: [...eventProblems, 'webhook-too-old'],
   },
   'GET /': {
     operationId: 'getStart',
@@ -91,17 +97,17 @@ export const serviceContracts: Contracts = {
   },
   'GET /healthz': {
     operationId: 'getHealth',
-    tag: 'Service',
+    tag: 'Health',
     summary: 'Check health',
     description: 'Answers as long as the process is running. It does not check the database.',
     answers: { 200: { description: 'The process is running.', schema: health } },
   },
   'GET /readyz': {
     operationId: 'getReadiness',
-    tag: 'Service',
+    tag: 'Health',
     summary: 'Check readiness',
     description:
-      'Reports whether the process should receive traffic: the database can be reached over sessions of its own, it has the schema of this version, and the process is not shutting down.',
+      'Reports whether the process should receive traffic: the database can be reached over sessions of its own, it has the schema of this version and accepts writes, and the process is not shutting down.',
     answers: {
       200: { description: 'The process is ready.', schema: readiness },
       503: {
@@ -115,23 +121,36 @@ export const serviceContracts: Contracts = {
     operationId: 'getOpenapi',
     tag: 'Service',
     summary: 'Retrieve this document',
-    answers: { 200: { description: 'The OpenAPI document.', texts: ['application/yaml'] } },
+    answers: { 200: documentAnswer, 304: unchanged },
+  },
+  'GET /openapi-operators.yaml': {
+    operationId: 'getOperatorsOpenapi',
+    tag: 'Operators',
+    summary: 'Retrieve this document',
+    answers: { 200: documentAnswer, 304: unchanged },
   },
   'GET /docs': {
     operationId: 'getDocs',
     tag: 'Service',
     summary: 'Browse this document',
-    description: 'Returns an HTML page that shows the OpenAPI document.',
-    answers: { 200: { description: 'The page.', texts: html } },
+    description: 'Returns an HTML page that lists the operations, with a link to the page of each.',
+    answers: { 200: { description: 'The page.', texts: html, headers: ['ETag'] }, 304: unchanged },
   },
-  'GET /docs/:file': {
-    operationId: 'getDocsFile',
+  'GET /docs/:page': {
+    operationId: 'getDocsPage',
     tag: 'Service',
-    summary: 'Retrieve a file of the documentation page',
+    summary: 'Browse one operation',
+    description: 'Returns the page of an operation, or the style sheet of the pages.',
     path: z.object({
-      file: z.string().meta({ description: 'The name of the file.', examples: ['swagger-ui.css'] }),
+      page: z.string().meta({
+        description: 'The `operationId` of the operation; `operators` for the list of theirs.',
+        examples: ['createPayment'],
+      }),
     }),
-    answers: { 200: { description: 'The file.', texts: ['text/css', 'text/javascript'] } },
+    answers: {
+      200: { description: 'The page.', texts: ['text/css', ...html], headers: ['ETag'] },
+      304: unchanged,
+    },
   },
   'GET /problems/:type': {
     operationId: 'getProblem',

@@ -1,84 +1,71 @@
-// GET /docs, GET /docs/:file and GET /openapi.yaml: return the OpenAPI document and a page that
-// shows it. All files of the page are served from here, and its Content-Security-Policy forbids any
-// other source.
+// GET /docs, GET /docs/:page and the OpenAPI documents. The pages are rendered from the documents at
+// the first request, without scripts, and their Content-Security-Policy allows only the style sheet.
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { parse } from 'yaml'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import type { Answer } from '../responses/answer.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
+import { answerFile, makeFile, type StaticFile } from '../responses/static-file.ts'
+import { renderPages, type OpenapiDocument } from './docs-page.ts'
 import { readOnce } from './read-once.ts'
 
-const packages = createRequire(import.meta.url)
+const policy = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+}
 
-/** Needs no 'unsafe-inline' for styles: styles that a script sets do not count as inline. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Atomic Payments API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<div id="swagger-ui"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
-</html>
+const STYLE = `:root { color-scheme: light dark; --line: light-dark(#d8dce2, #3a4150); --quiet: light-dark(#f4f5f7, #1d222c) }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff, #12151b); color: light-dark(#1b2330, #dfe3ea) }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem }
+a { color: light-dark(#0b57c2, #8ab8ff) }
+code, pre { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere }
+code { background: var(--quiet); padding: 0.1em 0.3em; border-radius: 4px }
+code.request { font-size: 1.2em }
+pre { background: var(--quiet); padding: 1rem; overflow: auto; border-radius: 6px }
+table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 1rem }
+th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line) }
+summary { cursor: pointer }
+li { margin: 0.2rem 0 }
 `
 
-// By default the page sends the address of the document to a validator on the internet.
-const START = `SwaggerUIBundle({
-  url: '/openapi.yaml',
-  dom_id: '#swagger-ui',
-  validatorUrl: null,
-  deepLinking: true,
-  docExpansion: 'list',
-  defaultModelsExpandDepth: 0,
+const readText = async (name: string) =>
+  await readFile(new URL(`../../../${name}`, import.meta.url), 'utf8')
+
+const serveDocument = (name: string): OpenEndpoint => {
+  const read = readOnce(async () => await makeFile('application/yaml', await readText(name)))
+  return async (_parts, request) => answerFile(request, await read(), policy)
+}
+
+export const getOpenapi = serveDocument('openapi.yaml')
+
+export const getOperatorsOpenapi = serveDocument('openapi-operators.yaml')
+
+const INDEX = 'docs'
+
+const readPages = readOnce(async () => {
+  const documents = [
+    [INDEX, 'openapi.yaml'],
+    ['operators', 'openapi-operators.yaml'],
+  ] as const
+  const pages = documents.map(async ([index, name]) =>
+    renderPages(parse(await readText(name)) as OpenapiDocument, index),
+  )
+  return new Map((await Promise.all(pages)).flatMap((rendered) => [...rendered]))
 })
-`
 
-interface ServedFile {
-  readonly type: string
-  readonly read: () => Promise<string | Buffer>
+/** Compressed when it is first asked for. */
+const files = new Map<string, Promise<StaticFile>>()
+
+async function readPage(name: string): Promise<StaticFile> {
+  const page = name === 'style.css' ? STYLE : (await readPages()).get(name)
+  if (page === undefined) throw new ProblemError('resource-not-found')
+  const made = files.get(name) ?? makeFile(name === 'style.css' ? 'text/css' : 'text/html', page)
+  files.set(name, made)
+  return await made
 }
 
-const packageFile = (type: string, name: string): ServedFile => ({
-  type,
-  read: readOnce(() => readFile(packages.resolve(`swagger-ui-dist/${name}`))),
-})
+export const getDocs: OpenEndpoint = async (_parts, request) =>
+  answerFile(request, await readPage(INDEX), policy)
 
-const files: ReadonlyMap<string, ServedFile> = new Map([
-  ['start.js', { type: 'text/javascript', read: () => Promise.resolve(START) }],
-  ['swagger-ui.css', packageFile('text/css', 'swagger-ui.css')],
-  ['swagger-ui-bundle.js', packageFile('text/javascript', 'swagger-ui-bundle.js')],
-])
-
-const readDocument = readOnce(() => readFile(new URL('../../../openapi.yaml', import.meta.url)))
-
-export const getDocs: OpenEndpoint = () => Promise.resolve(text('text/html', PAGE))
-
-export const getDocsFile: OpenEndpoint = async (_parts, request) => {
-  const file = files.get(String(request.params['file']))
-  if (file === undefined) throw new ProblemError('resource-not-found')
-  return text(file.type, await file.read())
-}
-
-export const getOpenapi: OpenEndpoint = async () => text('application/yaml', await readDocument())
-
-function text(type: string, body: string | Buffer): Answer {
-  const headers = {
-    'content-type': `${type}; charset=utf-8`,
-    'content-security-policy': CONTENT_SECURITY_POLICY,
-    'cross-origin-opener-policy': 'same-origin',
-  }
-  return { status: 200, headers, body }
-}
+export const getDocsPage: OpenEndpoint = async (_parts, request) =>
+  answerFile(request, await readPage(String(request.params['page'])), policy)

@@ -63,7 +63,9 @@ export const rotateApiKeyBody = z.strictObject({
     .min(0)
     .max(ROTATION_GRACE_SECONDS_MAX)
     .default(ROTATION_GRACE_SECONDS)
-    .describe('The number of seconds for which the old key continues to work.'),
+    .describe(
+      `The number of seconds for which the old key continues to work. ${ROTATION_GRACE_SECONDS} by default.`,
+    ),
 })
 
 export const rotateApiKey = adminCommand({

@@ -80,9 +80,7 @@ export const newTenantSchema = tenantShape
   .extend({ api_key: newApiKeySchema })
   .meta({ id: 'NewTenant' })
 
-const customerId = z
-  .string()
-  .meta({ description: "The provider's id of the customer.", examples: ['cus_NffrFeUfNV2Hib'] })
+const customerId = z.string().meta({ description: "The provider's id of the customer." })
 
 export const customerSchema = z
   .object({
@@ -109,16 +107,20 @@ const limitShape = z.object({
   }),
 })
 
-const keyLimit = limitShape.extend({
-  used: z.int().meta({
-    description:
-      'How many there are now. The count stops at the limit, or at 1,000,000 without one.',
-  }),
-})
+const keyLimit = limitShape
+  .extend({
+    used: z.int().meta({
+      description:
+        'How many there are now. The count stops at the limit, or at 1,000,000 without one.',
+    }),
+  })
+  .meta({ id: 'KeyLimit' })
 
-const rateLimit = limitShape.extend({
-  window_seconds: z.int().meta({ description: 'The time in which the limit applies.' }),
-})
+const rateLimit = limitShape
+  .extend({
+    window_seconds: z.int().meta({ description: 'The time in which the limit applies.' }),
+  })
+  .meta({ id: 'RateLimit' })
 
 export const tenantLimitsSchema = z
   .object({

@@ -9,6 +9,8 @@ import { updateWebhookEndpointBody } from './webhook-endpoints-update.ts'
 import { listOf } from '../contracts/fields.ts'
 import {
   deletedWebhookEndpointSchema,
+  exampleEndpoint,
+  pendingDelivery,
   webhookDeliverySchema,
   webhookEndpointSchema,
   webhookReplaySchema,
@@ -78,6 +80,7 @@ export const webhookContracts: Contracts = {
         description: 'The webhook endpoint, without its secret.',
         schema: webhookEndpointSchema,
         headers: ['Location'],
+        example: { ...exampleEndpoint, status: 'disabled', disabled_reason: 'requested' },
       },
     },
     problems: ['webhook-url-refused'],
@@ -102,7 +105,7 @@ export const webhookContracts: Contracts = {
     tag: 'Webhooks',
     summary: 'Rotate the secret of a webhook endpoint',
     description:
-      'Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events.',
+      'Creates a new secret for a webhook endpoint. For 24 hours, webhooks are signed with both the old and the new secret, so that you can switch without losing events. After several rotations, the last three secrets that were replaced within 24 hours sign, too.',
     path: endpointInPath,
     keyed: 'local',
     body: noBody,
@@ -144,6 +147,7 @@ export const webhookContracts: Contracts = {
         description: 'The delivery of the test event, which is pending.',
         schema: webhookDeliverySchema,
         headers: ['Location'],
+        example: { ...pendingDelivery, event_type: 'webhook_endpoint.test', attempts: [] },
       },
     },
     problems: ['webhook-endpoint-disabled'],
@@ -152,7 +156,8 @@ export const webhookContracts: Contracts = {
     operationId: 'listWebhookDeliveries',
     tag: 'Webhooks',
     summary: 'List webhook deliveries',
-    description: 'Returns the deliveries of events to your webhook endpoints, newest first.',
+    description:
+      'Returns the deliveries of events to your webhook endpoints, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
     isList: true,
     query: z.object({
       endpoint: idFilter('we', 'Only return deliveries to this webhook endpoint.'),
@@ -188,6 +193,7 @@ export const webhookContracts: Contracts = {
         description: 'The delivery, which is pending again.',
         schema: webhookDeliverySchema,
         headers: ['Location'],
+        example: pendingDelivery,
       },
     },
     problems: ['webhook-endpoint-disabled'],

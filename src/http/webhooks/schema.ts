@@ -1,15 +1,17 @@
 // Describes the JSON of webhook endpoints and deliveries for openapi.yaml.
 import { z } from 'zod'
 import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
-import { disabledReasons, wantedEventTypes } from '../../domain/webhooks/webhook-endpoint.ts'
+import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
 import { EXAMPLE_TIME, exampleId, idField, timeField } from '../contracts/fields.ts'
+import { wantedEventType } from './webhook-endpoint-fields.ts'
+import { idempotencyField } from '../contracts/idempotency-field.ts'
 
-const exampleEndpoint = {
+export const exampleEndpoint = {
   id: exampleId('we'),
   object: 'webhook_endpoint',
   url: 'https://merchant.example/webhooks',
   description: null,
-  event_types: ['*'],
+  event_types: ['payment.succeeded'],
   status: 'enabled',
   disabled_reason: null,
   paused_until: null,
@@ -22,7 +24,7 @@ const endpointShape = z.object({
   url: z.string().meta({ description: 'The URL that events are sent to.' }),
   description: z.string().nullable().meta({ description: 'Free text, for people.' }),
   event_types: z
-    .array(z.enum(wantedEventTypes))
+    .array(wantedEventType)
     .meta({ description: 'The types of events that are sent. `*` stands for every type.' }),
   status: z
     .enum(['enabled', 'disabled'])
@@ -35,6 +37,7 @@ const endpointShape = z.object({
     'Until when the service leaves the endpoint alone after repeated failures. Its deliveries wait, and use up no attempts. Null when attempts are made.',
   ).nullable(),
   created_at: timeField('When the webhook endpoint was created.'),
+  idempotency: idempotencyField,
 })
 
 export const webhookEndpointSchema = endpointShape.meta({
@@ -62,6 +65,7 @@ export const deletedWebhookEndpointSchema = z
     id: idField('we', 'The id of the deleted webhook endpoint.'),
     object: z.literal('webhook_endpoint'),
     deleted: z.literal(true),
+    idempotency: idempotencyField,
   })
   .meta({ id: 'DeletedWebhookEndpoint' })
 
@@ -75,6 +79,7 @@ export const webhookReplaySchema = z
       description:
         'Whether there may be more failed deliveries. Send another request, with a new idempotency key.',
     }),
+    idempotency: idempotencyField,
   })
   .meta({
     id: 'WebhookReplay',
@@ -89,14 +94,33 @@ export const webhookReplaySchema = z
     ],
   })
 
+const exampleDelivery = {
+  id: exampleId('wd'),
+  object: 'webhook_delivery',
+  event: exampleId('evt'),
+  event_type: 'payment.succeeded',
+  endpoint: exampleId('we'),
+  status: 'succeeded',
+  next_attempt_at: null,
+  attempts: [
+    { number: 1, started_at: EXAMPLE_TIME, latency_ms: 84, http_status: 204, error: null },
+  ],
+  created_at: EXAMPLE_TIME,
+}
+
+/** A delivery whose next attempt is due. */
+export const pendingDelivery = {
+  ...exampleDelivery,
+  status: 'pending',
+  next_attempt_at: EXAMPLE_TIME,
+}
+
 export const webhookDeliverySchema = z
   .object({
     id: idField('wd', 'The id of the delivery.'),
     object: z.literal('webhook_delivery'),
     event: idField('evt', 'The event that is delivered.'),
-    event_type: z
-      .string()
-      .meta({ description: 'The type of the event.', examples: ['payment.succeeded'] }),
+    event_type: z.string().meta({ description: 'The type of the event.' }),
     endpoint: idField('we', 'The webhook endpoint that the event is sent to.'),
     status: z.enum(deliveryStatuses).meta({
       description:
@@ -123,24 +147,11 @@ export const webhookDeliverySchema = z
             .meta({ description: 'Why there was no answer. Null when there was one.' }),
         }),
       )
-      .meta({ description: 'The attempts so far, oldest first.' }),
+      .meta({ description: 'The last 30 attempts, oldest first.' }),
     created_at: timeField('When the event happened.'),
+    idempotency: idempotencyField,
   })
   .meta({
     id: 'WebhookDelivery',
-    examples: [
-      {
-        id: exampleId('wd'),
-        object: 'webhook_delivery',
-        event: exampleId('evt'),
-        event_type: 'payment.succeeded',
-        endpoint: exampleId('we'),
-        status: 'succeeded',
-        next_attempt_at: null,
-        attempts: [
-          { number: 1, started_at: EXAMPLE_TIME, latency_ms: 84, http_status: 204, error: null },
-        ],
-        created_at: EXAMPLE_TIME,
-      },
-    ],
+    examples: [exampleDelivery],
   })

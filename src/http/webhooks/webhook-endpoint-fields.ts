@@ -8,18 +8,15 @@ import { textField } from '../requests/body-fields.ts'
 
 const URL_LENGTH_MAX = 2048
 
-export const urlField = z
-  .string()
-  .min(1)
-  .max(URL_LENGTH_MAX)
-  .meta({
-    description:
-      'The URL to send events to. It must use https and resolve to an address on the public internet.',
-    examples: ['https://merchant.example/webhooks'],
-  })
+export const urlField = z.string().min(1).max(URL_LENGTH_MAX).meta({
+  description:
+    'The URL to send events to. It must use https and resolve to an address on the public internet.',
+})
+
+export const wantedEventType = z.enum(wantedEventTypes).meta({ id: 'WantedEventType' })
 
 export const eventTypesField = z
-  .array(z.enum(wantedEventTypes))
+  .array(wantedEventType)
   .min(1)
   .max(wantedEventTypes.length)
   .refine((types) => new Set(types).size === types.length, { error: 'A type is repeated' })

@@ -14,7 +14,6 @@ export const replayWebhooksBody = z
     since: z.iso.datetime({ offset: true }).meta({
       description:
         'Only deliveries of events that happened at this time or later. A time in RFC 3339.',
-      examples: ['2026-01-31T12:00:00Z'],
     }),
   })
   .meta({ id: 'ReplayWebhooks' })

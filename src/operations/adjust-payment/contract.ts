@@ -2,10 +2,15 @@
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { chargeAmountField } from '../../http/payments/amount-fields.ts'
-import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
+import {
+  acceptedPayment,
+  heldPayment,
+  paymentAnswer,
+  paymentInPath,
+} from '../../http/payments/contract.ts'
 
 export const adjustPaymentBody = z.strictObject({
-  amount: chargeAmountField('The new amount to hold, in minor units.'),
+  amount: chargeAmountField('The new amount to hold.'),
 })
 
 export const adjustPaymentContract: KeyedContract = {
@@ -17,7 +22,10 @@ export const adjustPaymentContract: KeyedContract = {
   path: paymentInPath,
   keyed: 'foreign',
   body: { schema: adjustPaymentBody.meta({ id: 'AdjustPayment' }), example: { amount: 2499 } },
-  answers: { 200: paymentAnswer('The payment with the new amount.'), 202: acceptedPayment },
+  answers: {
+    200: paymentAnswer('The payment with the new amount.', { ...heldPayment, amount: 2499 }),
+    202: acceptedPayment,
+  },
   problems: [
     'payment-declined',
     'authorization-expired',

@@ -2,7 +2,12 @@
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
+import {
+  acceptedPayment,
+  heldPayment,
+  paymentAnswer,
+  paymentInPath,
+} from '../../http/payments/contract.ts'
 import { optionalField } from '../../http/requests/body-fields.ts'
 
 export const cancelPaymentBody = z.strictObject({
@@ -23,6 +28,13 @@ export const cancelPaymentContract: KeyedContract = {
     mayOmit: true,
     example: { reason: 'requested_by_customer' },
   },
-  answers: { 200: paymentAnswer('The canceled payment.'), 202: acceptedPayment },
+  answers: {
+    200: paymentAnswer('The canceled payment.', {
+      ...heldPayment,
+      status: 'canceled',
+      cancellation_reason: 'requested_by_customer',
+    }),
+    202: acceptedPayment,
+  },
   problems: ['payment-declined', 'invalid-state', 'not-supported-by-provider'],
 }

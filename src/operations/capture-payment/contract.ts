@@ -2,11 +2,16 @@
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { partAmountField } from '../../http/payments/amount-fields.ts'
-import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
+import {
+  acceptedPayment,
+  heldPayment,
+  paymentAnswer,
+  paymentInPath,
+} from '../../http/payments/contract.ts'
 
 export const capturePaymentBody = z.strictObject({
   amount: partAmountField(
-    'The amount to capture, in minor units. By default all of it; the rest is released.',
+    'The amount to capture. By default all of it; the rest is released.',
   ).optional(),
 })
 
@@ -23,7 +28,14 @@ export const capturePaymentContract: KeyedContract = {
     mayOmit: true,
     example: { amount: 1500 },
   },
-  answers: { 200: paymentAnswer('The captured payment.'), 202: acceptedPayment },
+  answers: {
+    200: paymentAnswer('The captured payment.', {
+      ...heldPayment,
+      amount_captured: 1500,
+      status: 'succeeded',
+    }),
+    202: acceptedPayment,
+  },
   problems: [
     'payment-declined',
     'authorization-expired',

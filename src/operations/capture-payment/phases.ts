@@ -18,14 +18,14 @@ export const capturePayment = defineOperation('payment.capture', {
 interface Subject {
   readonly payment: Payment
   readonly amountMinor: number
-  /** The payment's amount at the time of the request; absent in rows of an earlier version. */
-  readonly authorizedMinor: number | undefined
+  /** The payment's amount at the time of the request. */
+  readonly authorizedMinor: number
 }
 
 function subject({ payment, parameters }: OperationInput): Subject {
   const { amount_minor: amountMinor, authorized_minor: authorizedMinor } = parameters as {
     amount_minor: number
-    authorized_minor?: number
+    authorized_minor: number
   }
   return { payment, amountMinor, authorizedMinor }
 }
@@ -38,7 +38,7 @@ function ofUnchangedAmount(resource: PaymentResource<Subject>): PaymentResource<
   return {
     ...resource,
     async markReopened(marking, retried) {
-      const { payment, authorizedMinor = payment.amountMinor } = retried
+      const { payment, authorizedMinor } = retried
       if (payment.amountMinor !== authorizedMinor) {
         throw new StaleResourceError(`payment ${payment.id}`, `of ${authorizedMinor}`)
       }

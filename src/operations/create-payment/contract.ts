@@ -14,9 +14,12 @@ import {
   textField,
 } from '../../http/requests/body-fields.ts'
 
+/** Only with an authority, which a URL that is a script or data does not have. */
+const RETURN_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[\x21-\x7E]+$/
+
 const fields = z.strictObject({
   amount: chargeAmountField(
-    'The amount in minor units, such as cents. In digits only: `1e3` and `1000.0` are refused.',
+    'The amount, such as 1999 for 19.99 usd. In digits only: `1e3` and `1000.0` are refused.',
   ),
   currency: z
     .string()
@@ -24,12 +27,10 @@ const fields = z.strictObject({
     .meta({
       description: 'The ISO 4217 code of the currency, in lower case.',
       pattern: '^[a-z]{3}$',
-      examples: ['usd'],
     }),
   payment_method: optionalField(providerIdField).meta({
     description:
       "The id of the provider's payment method: of the first provider of the tenant that takes the currency. Never a card number. A saved payment method needs the customer that owns it. Required without `payment_methods`.",
-    examples: ['pm_card_visa'],
   }),
   payment_methods: optionalField(
     z.strictObject(
@@ -37,11 +38,11 @@ const fields = z.strictObject({
     ),
   ).meta({
     description:
-      'Instead of `payment_method`: a payment method for each provider that may charge, by its name. The payment goes to the first provider of the tenant that takes the currency and has one here. If that provider is proved to have executed nothing, for example because it cannot be reached, the payment moves once to the next one. A payment with a `customer` does not move.',
+      'Instead of `payment_method`: a payment method for each provider that may charge, by its name. The payment goes to the first provider of the tenant that takes its currency and amount, and has one here. If that provider is proved to have executed nothing, for example because it cannot be reached, the payment moves once to the next one. A payment with a `customer` does not move.',
   }),
   capture_method: z.enum(captureMethods).default('automatic').meta({
     description:
-      'When the amount is captured. `automatic`: as soon as the card is authorized. `manual`: by a later capture request.',
+      'When the amount is captured. `automatic`, the default: as soon as the card is authorized. `manual`: by a later capture request.',
   }),
   customer: optionalField(providerIdField).meta({
     description:
@@ -53,10 +54,22 @@ const fields = z.strictObject({
   reference: optionalField(referenceField).meta({
     description:
       'Your own name of what is paid, for example the number of an order. The service charges each reference once: while a payment with it may charge or has charged, another one is refused, also with another key. A payment that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
-    examples: ['order-1042'],
   }),
   metadata: optionalMetadataField.meta({
     description: 'Key-value pairs to store with the payment.',
+  }),
+  off_session: optionalField(z.boolean()).meta({
+    description:
+      'Whether the customer is absent, as for a renewal with a saved payment method. A payment that would need authentication is then declined with the code `authentication_required`, instead of waiting in `requires_action`. False by default.',
+  }),
+  return_url: optionalField(
+    z
+      .string()
+      .max(2_048)
+      .regex(RETURN_URL, 'Invalid URL: expected a scheme, :// and visible ASCII'),
+  ).meta({
+    description:
+      'Where the provider sends a customer back who had to leave your page to authenticate: a page, or a URL with the scheme of an app. By default the page that the operator has set (`PAYMENT_RETURN_URL`).',
   }),
 })
 

@@ -1,7 +1,7 @@
 // POST /v1/payments
 import { randomUUIDv7 } from 'node:crypto'
 import { detailsOfPayment, insertPayments } from '../../db/payments/payments.ts'
-import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
+import { findChargeProblem, takesCurrency } from '../../domain/payments/amount-rules.ts'
 import type { PaymentRequest } from '../../domain/payments/payment.ts'
 import { routePayment, type CreateParameters, type Routed } from '../../domain/payments/routing.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -43,16 +43,19 @@ export const createPaymentEndpoint = keyedEndpoint({
 const NOWHERE: Routed = { provider: '', paymentMethod: '' }
 
 /**
- * There is no fallback if it refuses the amount, or if the payment is for a customer of the first
- * provider. Undefined when no provider takes the payment.
+ * A provider that cannot express the currency is passed over. With payment methods by provider, so is
+ * one that refuses the amount, if another one accepts it. A customer belongs to the first provider,
+ * so its payment has no other. Undefined when no provider takes the payment.
  */
 function route(parts: ApiParts, payment: NewPayment): Routed | undefined {
-  const { providerName, routes = [{ provider: providerName }] } = parts
-  const routed = routePayment(routes, payment.currency, payment.paymentMethods)
-  const other = routed?.fallback?.provider
-  if (routed === undefined || other === undefined) return routed
-  const isFit = payment.customer === null && findAmountProblem(parts, other, payment) === undefined
-  return isFit ? routed : { ...routed, fallback: undefined }
+  const { providerName, routes = [{ provider: providerName }], capabilitiesOf } = parts
+  const { currency, customer, paymentMethods } = payment
+  const able = routes.filter((one) => takesCurrency(capabilitiesOf(one.provider).amounts, currency))
+  const routed = routePayment(able, currency, paymentMethods)
+  if (routed === undefined || typeof paymentMethods === 'string') return routed
+  if (customer !== null) return { ...routed, fallback: undefined }
+  const fit = able.filter((one) => findAmountProblem(parts, one.provider, payment) === undefined)
+  return routePayment(fit, currency, paymentMethods) ?? routed
 }
 
 function findAmountProblem(
@@ -91,6 +94,8 @@ export function paymentRequestOf(body: Readonly<Record<string, unknown>>): NewPa
     description: valid.description ?? null,
     reference: valid.reference ?? null,
     metadata: valid.metadata ?? {},
+    offSession: valid.off_session ?? false,
+    returnUrl: valid.return_url ?? null,
   }
 }
 

@@ -4,7 +4,7 @@ import { refundReasons } from '../../domain/payments/refund.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { partAmountField } from '../../http/payments/amount-fields.ts'
 import { accepted, paymentInPath } from '../../http/payments/contract.ts'
-import { refundSchema } from '../../http/payments/schema.ts'
+import { exampleRefund, refundSchema } from '../../http/payments/schema.ts'
 import {
   optionalField,
   optionalMetadataField,
@@ -12,16 +12,13 @@ import {
 } from '../../http/requests/body-fields.ts'
 
 export const createRefundBody = z.strictObject({
-  amount: partAmountField(
-    'The amount to refund, in minor units. By default all that is left.',
-  ).optional(),
+  amount: partAmountField('The amount to refund. By default all that is left.').optional(),
   reason: optionalField(z.enum(refundReasons)).describe(
     'The reason, which is sent to the provider.',
   ),
   reference: optionalField(referenceField).meta({
     description:
       'Your own name of what is returned, for example the number of a return. The service refunds each reference once: while a refund with it may return money or has returned it, another one is refused, also with another key or for another payment. A refund that was declined, canceled or has failed leaves its reference free. A reference must name no person.',
-    examples: ['return-77'],
   }),
   metadata: optionalMetadataField.describe('Key-value pairs to store with the refund.'),
 })
@@ -41,7 +38,12 @@ export const createRefundContract: KeyedContract = {
   },
   answers: {
     201: { description: 'The refund.', schema: refundSchema, headers: ['Location'] },
-    202: { description: accepted('refund'), schema: refundSchema, headers: ['Location'] },
+    202: {
+      description: accepted('refund'),
+      schema: refundSchema,
+      headers: ['Location'],
+      example: { ...exampleRefund, status: 'processing' },
+    },
   },
   problems: [
     'refund-declined',

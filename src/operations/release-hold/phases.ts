@@ -17,19 +17,15 @@ export const releaseHold = defineOperation('hold.release', {
 export interface ReleaseParameters {
   /** The provider's id of the hold. */
   readonly providerPaymentId: string
-  /** Absent in operations of earlier versions: then it is the provider of the payment. */
-  readonly provider?: string
+  /** Of the hold: the payment may have moved to another one. */
+  readonly provider: string
   /** Its amount. The payment may have another one since, by `payment.adjust`. */
   readonly amountMinor: number
 }
 
 /** The payment as the provider knows it by its second hold. */
 function subject({ payment, parameters }: OperationInput): PaymentSubject {
-  const {
-    providerPaymentId,
-    amountMinor,
-    provider = payment.provider,
-  } = parameters as unknown as ReleaseParameters
+  const { providerPaymentId, amountMinor, provider } = parameters as unknown as ReleaseParameters
   return { payment: { ...payment, provider, providerPaymentId, amountMinor } }
 }
 

@@ -1,33 +1,26 @@
-// Converts amounts between minor units and the decimal texts of Braintree, without rounding: by
-// moving the decimal point, never by arithmetic with fractions.
+// Converts amounts between the units of the API and the decimal texts of Braintree, without rounding:
+// by moving the decimal point, never by arithmetic with fractions.
+import { decimalsOf } from '../../domain/payments/currency.ts'
+import { braintreeCurrencies, isZeroDecimal } from './currencies.ts'
 
 /**
- * The currencies that do not have two decimals, by ISO 4217. Braintree's documents say only that an
- * amount must match the currency format of the merchant account, and list no decimals.
- *
- * @see https://www.six-group.com/en/products-services/financial-information/data-standards.html
+ * The text of an amount: 1999 is `19.99` in eur and `1999` in jpy, and 50000 is `500` in isk, which has
+ * two decimals in the API and none at Braintree. Undefined for an amount that Braintree cannot
+ * express: a fraction of such a currency, and a currency that it does not list.
  */
-const decimals: ReadonlyMap<string, number> = new Map([
-  ...`bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf`
-    .split(' ')
-    .map((currency) => [currency, 0] as const),
-  ...`bhd iqd jod kwd lyd omr tnd`.split(' ').map((currency) => [currency, 3] as const),
-])
-
-const DECIMALS_USUAL = 2
-
-const decimalsOf = (currency: string): number => decimals.get(currency) ?? DECIMALS_USUAL
-
-/** The text of an amount: 1999 is `19.99` in eur, `1999` in jpy and `1.999` in kwd. */
-export function showAmount(amountMinor: number, currency: string): string {
+export function showAmount(amountMinor: number, currency: string): string | undefined {
+  if (!braintreeCurrencies.has(currency)) return undefined
   const places = decimalsOf(currency)
   const digits = String(amountMinor).padStart(places + 1, '0')
-  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
+  const [whole, fraction] = [digits.slice(0, digits.length - places), digits.slice(-places)]
+  if (places === 0) return whole
+  if (!isZeroDecimal(currency)) return `${whole}.${fraction}`
+  return /[^0]/.test(fraction) ? undefined : whole
 }
 
 /**
- * The minor units of a text. Undefined unless it is an amount of the currency: one with a fraction
- * of a minor unit is not. Braintree writes `100`, `250.0` and `250.00`.
+ * The amount in the unit of the API. Undefined unless it is an amount of the currency: one with a
+ * fraction of that unit is not. Braintree writes `100`, `250.0` and `250.00`.
  */
 export function readAmount(text: unknown, currency: string): number | undefined {
   const [, whole = '', fraction = ''] =

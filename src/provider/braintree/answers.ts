@@ -18,7 +18,22 @@ export const MISMATCH = 'the answer does not match the request'
  * The codes that an earlier try of the same call can have caused: the transaction is in another state,
  * or has the asked amount already.
  */
-const UNCLEAR: ReadonlySet<string> = new Set(['91504', '91507', '915218', '95606'])
+const UNCLEAR: ReadonlySet<string> = new Set([
+  '91504',
+  '91507',
+  '915218',
+  '95606',
+  // The request key was used with other parameters, is in use, or could not be checked.
+  '915232',
+  '915233',
+  '915235',
+])
+
+/** An earlier call with this request key failed, and that stays its result. */
+const KEY_OF_FAILURE = '915234'
+
+/** The request key is too long, or the account has none: nothing was processed. */
+const KEY_REFUSED: ReadonlySet<string> = new Set(['915230', '915231'])
 
 /** The codes that end by themselves: a nonce that is in use, a capture that is not settled yet. */
 const TEMPORARY: ReadonlySet<string> = new Set(['91566', '91506', '91574'])
@@ -38,9 +53,16 @@ export function explainAnswer<Value>(
   const answered = { status, ...describeTransaction(result['transaction']) }
   if (result['success'] !== true) return explainRefusal(result, transaction, asked, answered)
   const value = transaction && confirm(transaction)
-  return value === undefined
-    ? unknown(asked, answered, MISMATCH)
-    : { outcome: 'done', value, asked, answered }
+  if (value !== undefined) return { outcome: 'done', value, asked, answered }
+  // A repetition with the same key succeeds, also if what it repeats was refused.
+  const { order_id: orderId } = asked
+  return orderId !== undefined && transaction?.orderId === orderId && isRefusedSale(transaction)
+    ? explainRefusedTransaction(transaction, asked, answered)
+    : unknown(asked, answered, MISMATCH)
+}
+
+function isRefusedSale(transaction: Transaction | undefined): transaction is Transaction {
+  return transaction !== undefined && standingOf(transaction)?.status === 'refused'
 }
 
 function explainRefusal(
@@ -54,7 +76,13 @@ function explainRefusal(
   const answered = { ...described, code, message }
   if (code !== undefined) {
     const codes = [code, ...others]
+    if (codes.includes(KEY_OF_FAILURE)) {
+      return { ...unknown(asked, answered, message), keptFailure: 'certain' }
+    }
     if (codes.some((each) => UNCLEAR.has(each))) return unknown(asked, answered, message)
+    if (codes.some((each) => KEY_REFUSED.has(each))) {
+      return { outcome: 'not_executed', reason: message, asksToWait: true, asked, answered }
+    }
     if (codes.some((each) => TEMPORARY.has(each))) {
       const waits = { aboutObject: true, asksToWait: true } as const
       return { outcome: 'not_executed', reason: message, ...waits, asked, answered }

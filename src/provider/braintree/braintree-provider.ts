@@ -3,6 +3,7 @@
 import braintree from 'braintree'
 import type { Resolve } from '../../names/resolver.ts'
 import type { PaymentProvider } from '../payment-provider.ts'
+import type { ProviderClock } from '../provider-clock.ts'
 import { readAccount } from './account.ts'
 import {
   adjustAuthorization,
@@ -11,7 +12,7 @@ import {
   capturePayment,
   refundPayment,
 } from './calls.ts'
-import { braintreeCapabilities } from './capabilities.ts'
+import { braintreeCapabilities, braintreeCapabilitiesWithKeys } from './capabilities.ts'
 import type { Connection, Gateway } from './connection.ts'
 import { listDisputes, readDispute, retrieveDispute } from './disputes/disputes.ts'
 import { createWatchedAgent } from './http/watched-agent.ts'
@@ -29,6 +30,8 @@ export interface BraintreeOptions {
   readonly privateKey: string
   /** The account of the merchant that takes payments in each currency, in lower case. */
   readonly merchantAccounts: Readonly<Record<string, string>>
+  /** Whether the account has at-most-once processing: else it refuses every call with a key. */
+  readonly sendsKeys?: boolean
   /** Another server with Braintree's API, such as http://127.0.0.1:3101. */
   readonly apiBase?: string | undefined
   /** The time limit of a whole call, in milliseconds. After that its outcome is unknown. */
@@ -39,6 +42,8 @@ export interface BraintreeOptions {
   readonly searchLagMs?: number
   /** Resolves Braintree's name; by default as the system does. */
   readonly resolve?: Resolve
+  /** Notes the Date of each answer. */
+  readonly clock?: ProviderClock
   /** Milliseconds since 1970. */
   readonly now?: () => number
 }
@@ -47,7 +52,7 @@ export function createBraintreeProvider(options: BraintreeOptions): PaymentProvi
   const connection = connect(options)
   return {
     name: 'braintree',
-    capabilities: braintreeCapabilities,
+    capabilities: options.sendsKeys ? braintreeCapabilitiesWithKeys : braintreeCapabilities,
     calls: {
       authorize: {
         execute: (request, identity) => authorizePayment(connection, request.payment, identity),
@@ -90,7 +95,7 @@ export function createBraintreeProvider(options: BraintreeOptions): PaymentProvi
 function connect(options: BraintreeOptions): Connection {
   const { merchantId, publicKey, privateKey, timeoutMs } = options
   const { server, ssl, ...at } = environmentOf(options)
-  const { agent, watch } = createWatchedAgent(ssl, options.resolve)
+  const { agent, watch } = createWatchedAgent(ssl, options)
   const Environment = braintree.Environment as unknown as EnvironmentClass
   const gateway = new braintree.BraintreeGateway({
     environment: new Environment(server, at.port, '', ssl, server, at.port),
@@ -104,6 +109,7 @@ function connect(options: BraintreeOptions): Connection {
     gateway,
     watch,
     timeoutMs,
+    sendsKeys: options.sendsKeys ?? false,
     merchantAccounts: new Map(Object.entries(options.merchantAccounts)),
     searchLagMs: options.searchLagMs ?? braintreeCapabilities.lookUpLagSeconds * 1_000,
     now: options.now ?? Date.now,

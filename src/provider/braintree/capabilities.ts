@@ -1,8 +1,9 @@
 // What Braintree promises and can do; docs/providers/braintree-facts.md has the sources.
 import type { Capabilities } from '../capabilities.ts'
+import { braintreeCurrencies, braintreeSteps } from './currencies.ts'
 
 export const braintreeCapabilities = {
-  /** Only its GraphQL API has keys, and its package does not use that for transactions. */
+  /** Only some accounts have keys: see `braintreeCapabilitiesWithKeys`. */
   keys: null,
   /** Its gateway waits up to 60 seconds for a processor. */
   settleSeconds: 60,
@@ -19,6 +20,20 @@ export const braintreeCapabilities = {
   refundsMayFail: true,
   /** A payer authenticates in the client, before there is a nonce. */
   authentication: false,
-  /** Not documented: refusals are left to Braintree. */
-  amounts: { chargeMinimaMinor: new Map(), steps: new Map() },
+  /** A minimum is not documented: such refusals are left to Braintree. */
+  amounts: {
+    currencies: braintreeCurrencies,
+    chargeMinimaMinor: new Map(),
+    steps: braintreeSteps,
+  },
+} satisfies Capabilities
+
+/**
+ * Of an account with at-most-once processing. The key of a call that failed stays used (915234), and
+ * the call is not completed later. An adjustment has no key: it sets a total, so that a repetition
+ * finds nothing to change (95606), which a look-up explains.
+ */
+export const braintreeCapabilitiesWithKeys = {
+  ...braintreeCapabilities,
+  keys: { keptSeconds: 30 * 24 * 60 * 60, keepsFailures: false },
 } satisfies Capabilities

@@ -14,9 +14,9 @@ export interface Gateway {
   readonly http: { post(path: string, body: object): Promise<unknown> }
   readonly transaction: {
     sale(sale: object): Promise<unknown>
-    submitForSettlement(id: string, amount: string): Promise<unknown>
+    submitForSettlement(id: string, amount: string, options: object): Promise<unknown>
     adjustAuthorization(id: string, amount: string): Promise<unknown>
-    void(id: string): Promise<unknown>
+    void(id: string, options: object): Promise<unknown>
     refund(id: string, options: object): Promise<unknown>
     find(id: string): Promise<unknown>
   }
@@ -27,6 +27,8 @@ export interface Gateway {
 export interface Connection extends TimeLimits {
   readonly gateway: Gateway
   readonly watch: WatchedAgent['watch']
+  /** Whether calls have a request key. */
+  readonly sendsKeys: boolean
   /** Which account of the merchant takes payments in each currency, in lower case. */
   readonly merchantAccounts: ReadonlyMap<string, string>
   /** After this time a search shows every transaction, in milliseconds. */

@@ -1,7 +1,7 @@
 // Classifies every error of the braintree package as an outcome. Only a call that provably did not run
 // is `not_executed`; in doubt the outcome is `unknown`.
 import type { NotExecuted, Unknown } from '../../domain/operations/outcome.ts'
-import { unknown, type CallDescription } from '../call-outcomes.ts'
+import { timedOut, unknown, type CallDescription } from '../call-outcomes.ts'
 import { isJson } from '../json.ts'
 import { failureCode, neverSent } from '../never-sent.ts'
 import { fitText } from '../provider-text.ts'
@@ -25,7 +25,7 @@ const REFUSED_UNPROCESSED: ReadonlySet<unknown> = new Set([
  * | `tooManyRequestsError` 429 | `not_executed`, and to be repeated later |
  * | `notFoundError` 404 | `not_executed`: the keys see another merchant. It waits, and does not open the circuit |
  * | `requestTimeoutError` 408, `serverError` 500, `serviceUnavailableError` 503, `gatewayTimeoutError` 504 | `unknown` |
- * | `unexpectedError` of a connection that was never made | `not_executed` |
+ * | `unexpectedError` or timeout before there was a connection (with TLS: a secure one), or a deadline before it was sent | `not_executed` |
  * | any other `unexpectedError`: another status, a reset, a timeout | `unknown` |
  * | an answer that the package cannot read | `unknown` |
  *
@@ -39,15 +39,16 @@ export function classifyBraintreeError(
   exchange: Exchange,
   asked: CallDescription,
 ): NotExecuted | Unknown {
-  if (error instanceof CallTimeoutError) return unknown(asked, { error: 'timeout' }, error.message)
+  if (error instanceof CallTimeoutError) return timedOut(error, asked)
   const type = typeOf(error)
-  const code = failureCode(exchange.failure) ?? type ?? 'unreadable answer'
+  const failure = exchange.failure ?? error
+  const code = failureCode(failure) ?? type ?? 'unreadable answer'
   const answered = { status: exchange.status, error: code }
   const reason = error instanceof Error ? error.message : 'a thrown value that is not an error'
   const refused = { outcome: 'not_executed', reason: fitText(reason), asked, answered } as const
   if (type === 'tooManyRequestsError') return { ...refused, asksToWait: true }
   if (type === 'notFoundError') return { ...refused, aboutObject: true, asksToWait: true }
-  if (REFUSED_UNPROCESSED.has(type) || neverSent(exchange.failure)) return refused
+  if (REFUSED_UNPROCESSED.has(type) || neverSent(failure)) return refused
   return unknown(asked, answered, reason)
 }
 

@@ -12,18 +12,23 @@ export interface BraintreeWebhookOptions {
   readonly merchantId: string
   readonly publicKey: string
   readonly privateKey: string
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
+
+/** How far the clocks of Braintree and of this service may differ. */
+const TOLERANCE_MS = 300_000
 
 /**
  * Creates a reader for the events of one merchant. A body is a form with the payload and its signature,
- * so no header is read. Neither has a time that could be too old: Braintree sends an event again for a
- * day. An event that is replayed has the same id, and events are only hints.
+ * so no header is read. Its time cannot be too old: Braintree sends an event again for a day. An event
+ * that is replayed has the same id, and events are only hints.
  *
- * @returns a function that throws ProblemError webhook-signature-invalid, or webhook-malformed (signed,
- *   but not an event).
+ * @returns a function that throws ProblemError webhook-signature-invalid, webhook-too-old (more than 300
+ *   seconds in the future), or webhook-malformed (signed, but not an event).
  * @see https://developer.paypal.com/braintree/docs/guides/webhooks/parse/node
  */
-export function createBraintreeEventReader(options: BraintreeWebhookOptions) {
+export function createBraintreeEventReader({ now, ...options }: BraintreeWebhookOptions) {
   const { webhookNotification } = new braintree.BraintreeGateway({
     ...options,
     environment: braintree.Environment.Sandbox,
@@ -35,6 +40,7 @@ export function createBraintreeEventReader(options: BraintreeWebhookOptions) {
       await parseOrExplain(() => webhookNotification.parse(signature, payload)),
     )
     if (event === undefined) throw new ProblemError('webhook-malformed')
+    if (event.occurredAt.getTime() > now() + TOLERANCE_MS) throw new ProblemError('webhook-too-old')
     return { ...event, id: idOf(payload) }
   }
 }

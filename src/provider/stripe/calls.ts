@@ -25,7 +25,7 @@ export async function authorizePayment(
   payment: Payment,
   identity: CallIdentity,
 ): Promise<Outcome<Authorization>> {
-  const parameters = authorizationParameters(payment, identity)
+  const parameters = authorizationParameters(payment, identity, connection.returnUrl)
   const asked = {
     call: 'payment_intents.create',
     provider_key: identity.providerKey,

@@ -98,5 +98,6 @@ export const stripeCapabilities: Capabilities = {
   refundsMayFail: true,
   /** @see https://docs.stripe.com/payments/3d-secure/authentication-flow */
   authentication: true,
-  amounts: { chargeMinimaMinor, steps: amountSteps },
+  /** The unit of the API is Stripe's, for every currency. */
+  amounts: { currencies: null, chargeMinimaMinor, steps: amountSteps },
 }

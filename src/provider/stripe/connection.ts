@@ -1,12 +1,14 @@
 // The connection that every call to Stripe uses: the client, and the time limit for an answer.
 import type Stripe from 'stripe'
 import type { Declined, NotExecuted, Outcome, Unknown } from '../../domain/operations/outcome.ts'
-import { unknown, type CallDescription } from '../call-outcomes.ts'
+import { timedOut, type CallDescription } from '../call-outcomes.ts'
 import { CallTimeoutError, withinTimeLimit, type TimeLimits } from '../time-limit.ts'
 import { classifyStripeError } from './errors.ts'
 
 export interface Connection extends TimeLimits {
   readonly stripe: Stripe
+  /** Where a customer comes back who had to leave to authenticate, unless the payment says it. */
+  readonly returnUrl: string
 }
 
 /** Makes a call within the time limit, and turns errors into outcomes. */
@@ -28,5 +30,5 @@ export function describeFailure(
   asked: CallDescription,
 ): Declined | NotExecuted | Unknown {
   if (!(error instanceof CallTimeoutError)) return classifyStripeError(error, asked)
-  return unknown(asked, { error: 'timeout' }, error.message)
+  return timedOut(error, asked)
 }

@@ -31,7 +31,7 @@ const OF_CLIENTS = new Set(['payment_method', 'customer'])
  * | 409 | `unknown`: an earlier call with this key is still running |
  * | 500 | `unknown`, and possibly kept under the key; certainly if it is a replay |
  * | other 5xx, no JSON, not in the shape of Stripe's errors, anything else | `unknown` |
- * | could not connect | `not_executed` |
+ * | failure before there was a connection (with TLS: a secure one), or a deadline before it was sent | `not_executed` |
  * | timeout, connection lost | `unknown` |
  *
  * `Stripe-Should-Retry` and `Retry-After` change no outcome: they only say whether to call again at

@@ -27,9 +27,16 @@ export function refundParameters(
   }
 }
 
+/**
+ * Since 2023-08-16 Stripe demands a `return_url` when it confirms with dynamic payment methods. Whether a
+ * list of allowed types lifts that is not documented, so it is always sent.
+ *
+ * @see https://docs.stripe.com/api/payment_intents/create
+ */
 export function authorizationParameters(
   payment: Payment,
   { operationId }: CallIdentity,
+  returnUrl: string,
 ): Stripe.PaymentIntentCreateParams {
   return {
     amount: payment.amountMinor,
@@ -39,6 +46,9 @@ export function authorizationParameters(
     // Always only authorize: the capture is a separate phase.
     capture_method: 'manual',
     confirm: true,
+    return_url: payment.returnUrl ?? returnUrl,
+    // With it, Stripe's library lets a customer authenticate on the client's page, in spite of the URL.
+    ...(payment.offSession === true ? { off_session: true } : { use_stripe_sdk: true }),
     ...WITH_CHARGE,
     // Only a payment that waits for its capture can be adjusted.
     ...(payment.captureMethod === 'manual' && {

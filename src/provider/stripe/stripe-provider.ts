@@ -43,13 +43,19 @@ export interface StripeOptions extends HttpOptions {
   readonly secretKey: string
   /** Another server with Stripe's API, such as http://127.0.0.1:3100. */
   readonly apiBase?: string | undefined
+  /** Where a customer comes back who had to leave to authenticate; a page without a purpose by default. */
+  readonly returnUrl?: string
   /** The time limit of a whole call, in milliseconds. After that its outcome is unknown. */
   readonly timeoutMs: number
 }
 
+/** A domain that is reserved for examples. Stripe.js needs no page for cards. */
+const NO_PAGE = 'https://example.com/'
+
 export function createStripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = new Stripe(options.secretKey, stripeConfig(options))
-  const connection = { stripe, timeoutMs: options.timeoutMs }
+  const { timeoutMs, returnUrl = NO_PAGE } = options
+  const connection = { stripe, timeoutMs, returnUrl }
   const readIntents = shareIntentLists(connection)
   return {
     name: 'stripe',

@@ -27,7 +27,7 @@ const TOLERANCE_SECONDS = 300
  * Creates a reader for the events of one endpoint.
  *
  * @returns a function that throws ProblemError webhook-signature-invalid, webhook-too-old (signed
- *   more than 300 seconds ago) or webhook-malformed (signed, but not an event).
+ *   more than 300 seconds ago, or in the future) or webhook-malformed (signed, but not an event).
  * @see https://docs.stripe.com/webhooks#verify-official-libraries
  */
 export function createStripeEventReader({ secret, now }: StripeWebhookOptions): ReadProviderEvent {
@@ -35,10 +35,22 @@ export function createStripeEventReader({ secret, now }: StripeWebhookOptions): 
     if (signature === undefined) throw new ProblemError('webhook-signature-invalid')
     const verify = (toleranceSeconds: number): unknown =>
       Stripe.webhooks.constructEvent(body, signature, secret, toleranceSeconds, undefined, now())
-    const event = readEvent(verifyOrExplain(verify))
+    const value = verifyOrExplain(verify)
+    if (isOfTheFuture(signature, now())) throw new ProblemError('webhook-too-old')
+    const event = readEvent(value)
     if (event === undefined) throw new ProblemError('webhook-malformed')
     return event
   }
+}
+
+/**
+ * The package accepts a signature of any future time. It could be sent again until then.
+ *
+ * @param signature a valid one.
+ */
+function isOfTheFuture(signature: string, nowMs: number): boolean {
+  const time = signature.split(',').findLast((part) => part.startsWith('t='))
+  return Number.parseInt(time?.slice(2) ?? '', 10) > nowMs / 1_000 + TOLERANCE_SECONDS
 }
 
 /** With this tolerance the package ignores the age of a signature. */

@@ -1,9 +1,11 @@
 // Checks the database of a deployment: that it can be reached over sessions of the service's own, what
 // it is like, and its clock.
 import type { Config } from '../../config.ts'
+import { findLongerRetention, type LongerRetention } from '../../db/retention/stored-retention.ts'
 import { openStore, type Store } from '../../db/connection/client.ts'
 import { parseDatabaseUrl, type DatabaseUrl } from '../../db/connection/server/database-url.ts'
-import { migrationsAreCurrent } from '../../db/migrations/applied-migrations.ts'
+import { describeUnopened, readNeededKeys, type NeededKey } from '../../db/encryption/seals.ts'
+import { DEVELOPMENT_ADVICE, readMigrationState } from '../../db/migrations/applied-migrations.ts'
 import { readDatabaseFacts, readServerTime } from '../../db/operators/database-facts.ts'
 import { databaseNeeds } from '../../db/operators/safe-database.ts'
 import { failure, ok, warning, type Check } from '../../domain/deployment/check.ts'
@@ -36,7 +38,11 @@ export async function checkDatabase(config: Config, databaseUrl: string): Promis
       judgeTls(url, clock.hasTls),
       clock.check,
     ]
-    return [...checks, await checkMigrations(store)]
+    checks.push(await checkMigrations(store))
+    if (checks.at(-1)?.verdict === 'failure') return checks
+    checks.push(judgeRetention(await findLongerRetention(sql, config)))
+    if (config.ENCRYPTION_KEYS === undefined) return checks
+    return [...checks, judgeKeys(await readNeededKeys(sql, config.ENCRYPTION_KEYS))]
   } catch (error) {
     return [
       failure(
@@ -51,8 +57,31 @@ export async function checkDatabase(config: Config, databaseUrl: string): Promis
 }
 
 async function checkMigrations({ sql }: Store): Promise<Check> {
-  if (await migrationsAreCurrent(sql)) return ok('migrations', 'current')
-  return failure('migrations', 'some are missing', 'Run npm run migrate as the owner.')
+  const state = await readMigrationState(sql)
+  if (state === 'current') return ok('migrations', state)
+  return state === 'behind'
+    ? failure('migrations', 'some are missing', 'Run npm run migrate as the owner.')
+    : failure('migrations', 'those of a development version', DEVELOPMENT_ADVICE)
+}
+
+function judgeRetention(longer: readonly LongerRetention[]): Check {
+  const name = 'retention'
+  if (longer.length === 0) return ok(name, 'as the owner of the database has stored it')
+  const found = longer.map(({ setting, storedDays }) =>
+    storedDays === 0 ? `${setting}: for ever` : `${setting}: ${storedDays} days`,
+  )
+  return warning(
+    name,
+    `the owner has stored longer times, which count: ${found.join(', ')}`,
+    'Run npm run migrate as the owner with the settings of the service.',
+  )
+}
+
+function judgeKeys(needed: readonly NeededKey[]): Check {
+  const found = describeUnopened(needed)
+  if (found.length === 0) return ok('encryption keys', 'they open what is stored')
+  const advice = 'Set the keys with which it was written, or see "A lost key" in docs/runbook.md.'
+  return failure('encryption keys', found.join('; '), advice)
 }
 
 function judgeTls({ tls: { mode }, hosts }: DatabaseUrl, hasTls: boolean): Check {

@@ -14,7 +14,7 @@ const SLOW_MS = 2_000
 /** Reads the account of each provider's key, and changes nothing. */
 export async function checkProviders(config: Config): Promise<Check[]> {
   try {
-    const providers = wireBareProviders(config)
+    const providers = await wireBareProviders(config)
     if (!providers.some(({ name }) => name === config.PROVIDER)) {
       return [failure('provider', `${KEYS[config.PROVIDER]} is not set`, ADVICE)]
     }

@@ -2,19 +2,17 @@
 import {
   assignCustomers,
   listCustomers,
-  listUnownedCustomers,
   OwnedElsewhereError,
   type Assignment,
 } from '../../db/tenants/provider-customers.ts'
-import type { Store, Transaction } from '../../db/connection/client.ts'
-import { inTransaction } from '../../db/connection/transaction.ts'
+import type { Transaction } from '../../db/connection/client.ts'
 import { readConfig } from '../../config.ts'
 import { findTenant } from '../../db/tenants/tenants.ts'
 import { describeOwners } from '../../domain/tenants/customer.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
 import { readCustomers, readTenantId, type Given } from './arguments.ts'
 import { change, readAll, refuse, type Command } from './commands.ts'
-import { showCustomers, showUnowned } from './show.ts'
+import { showCustomers } from './show.ts'
 
 export function addCustomers({ subject, rest, values }: Given): Command {
   const tenantId = readTenantId(subject)
@@ -47,10 +45,4 @@ export function listOwned({ subject }: Given): Command {
     const owned = { tenantId, provider: readConfig().PROVIDER }
     return showCustomers(await readAll((page) => listCustomers(sql, owned, page)))
   }
-}
-
-export async function listUnowned({ sql }: Store): Promise<string> {
-  return showUnowned(
-    await inTransaction(sql, (tx) => listUnownedCustomers(tx, readConfig().PROVIDER)),
-  )
 }

@@ -1,5 +1,6 @@
 // The command of `npm run tenants` that shows and sets the providers of a tenant's new payments.
 import { findTenant, setProviders } from '../../db/tenants/tenants.ts'
+import { takesCurrency } from '../../domain/payments/amount-rules.ts'
 import { isCurrency } from '../../domain/payments/currency.ts'
 import type { Route } from '../../domain/payments/routing.ts'
 import { showTenantId } from '../../domain/tenants/tenant.ts'
@@ -50,8 +51,13 @@ function readRoute(text: string): Route {
   }
   const currencies = list.split(',')
   const wrong = currencies.find((currency) => !isCurrency(currency))
-  if (wrong === undefined) return { provider, currencies: [...new Set(currencies)] }
-  throw new UsageError(`${JSON.stringify(wrong)} is not an ISO 4217 code in lower case`)
+  if (wrong !== undefined) {
+    throw new UsageError(`${JSON.stringify(wrong)} is not an ISO 4217 code in lower case`)
+  }
+  const { amounts } = capabilitiesOf(provider)
+  const foreign = currencies.find((currency) => !takesCurrency(amounts, currency))
+  if (foreign !== undefined) throw new UsageError(`${provider} does not take ${foreign}`)
+  return { provider, currencies: [...new Set(currencies)] }
 }
 
 function showRoutes(routes: readonly Route[] | null): string {

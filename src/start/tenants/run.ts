@@ -4,7 +4,7 @@ import { ConfigError } from '../../config.ts'
 import type { Store } from '../../db/connection/client.ts'
 import { scopes } from '../../domain/tenants/api-key.ts'
 import { readArguments, UsageError, type Given, type OptionName } from './arguments.ts'
-import { addCustomers, listOwned, listUnowned } from './customers.ts'
+import { addCustomers, listOwned } from './customers.ts'
 import { erase } from './erase.ts'
 import {
   addKey,
@@ -63,8 +63,6 @@ add-customers <tenant> <customer>... [--from <tenant>]
 erase <tenant> <customer>            Removes a customer's personal data from the ended
                                      payments of a tenant, and everything about them
                                      but the ledger. It reads all payments.
-unowned-customers                    Lists the customers that payments have named and
-                                     that belong to no tenant. It reads all payments.
 
 <tenant> is a tenant id (tnt_...), <key> is an API key id (key_...), <customer> is
 the provider's id of a customer (cus_...). The secret of
@@ -114,7 +112,6 @@ const commands: Readonly<Record<string, Entry>> = {
   customers: { about: tenant, options: [], read: listOwned },
   'add-customers': { about: tenantAndCustomers, options: ['from'], read: addCustomers },
   erase: { about: tenantAndCustomers, options: [], read: erase },
-  'unowned-customers': { about: null, options: [], read: () => listUnowned },
 }
 
 /** The result of a command: its exit code, and its output for stdout and stderr. */
@@ -125,7 +122,10 @@ export interface Outcome {
 }
 
 /** Runs a command line. The store is opened only for a valid one. */
-export async function runCommandLine(args: readonly string[], open: () => Store): Promise<Outcome> {
+export async function runCommandLine(
+  args: readonly string[],
+  open: () => Store | Promise<Store>,
+): Promise<Outcome> {
   try {
     return { code: 0, printed: await run(args, open), errorOutput: '' }
   } catch (error) {
@@ -134,7 +134,7 @@ export async function runCommandLine(args: readonly string[], open: () => Store)
   }
 }
 
-async function run(args: readonly string[], open: () => Store): Promise<string> {
+async function run(args: readonly string[], open: () => Store | Promise<Store>): Promise<string> {
   const { command: name, subject, rest, values } = readArguments(args)
   if (values.help === true) return HELP
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
@@ -148,7 +148,7 @@ async function run(args: readonly string[], open: () => Store): Promise<string> 
     throw new UsageError(`${name} takes ${entry.about ?? 'no argument'}`)
   }
   const command = entry.read({ subject, rest, values })
-  const store = open()
+  const store = await open()
   try {
     return await command(store)
   } finally {

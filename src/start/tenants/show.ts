@@ -1,6 +1,5 @@
 // Renders tenants and API keys as plain text for a terminal.
 import { showKeyId, type ApiKey } from '../../domain/tenants/api-key.ts'
-import type { UnownedCustomer } from '../../db/tenants/provider-customers.ts'
 import type { Customer } from '../../domain/tenants/customer.ts'
 import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import { showTenantId, type Tenant } from '../../domain/tenants/tenant.ts'
@@ -48,16 +47,6 @@ export function showLimits(
 export function showCustomers(customers: readonly Customer[]): string {
   const rows = customers.map(({ id, assignedAt }) => [id, assignedAt.toISOString()])
   return showTable(['CUSTOMER', 'ASSIGNED'], rows)
-}
-
-export function showUnowned(customers: readonly UnownedCustomer[]): string {
-  const rows = customers.map(({ id, tenantId, payments, lastUsedAt }) => [
-    id,
-    showTenantId(tenantId),
-    String(payments),
-    lastUsedAt.toISOString(),
-  ])
-  return showTable(['CUSTOMER', 'NAMED BY', 'PAYMENTS', 'LAST'], rows)
 }
 
 /** Each column is as wide as its widest cell. */

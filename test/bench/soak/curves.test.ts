@@ -80,10 +80,13 @@ describe('the curves of a soak', () => {
   test('name the table that bloats and keeps dead rows', () => {
     const bloating = samples.map((sample, index) => {
       const jobs = { tableBytes: index * 1e6, indexBytes: 5e6, deadRows: index * 1_000 }
-      return { ...sample, tables: { ...sample.tables, 'pgboss.job': jobs } }
+      return { ...sample, tables: { ...sample.tables, 'atomic_jobs.job': jobs } }
     })
 
-    expect(growing(bloating)).toEqual(['Size of pgboss.job: table', 'Dead rows: pgboss.job'])
+    expect(growing(bloating)).toEqual([
+      'Size of atomic_jobs.job: table',
+      'Dead rows: atomic_jobs.job',
+    ])
   })
 
   test('GROW when payments take more and more disk space', () => {

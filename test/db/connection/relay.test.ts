@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import { connectDriver, readDatabase } from '../../../src/db/connection/driver.ts'
 import { openRelay, type Relay } from '../../../src/db/connection/relay.ts'
 import { parseDatabaseUrl } from '../../../src/db/connection/server/database-url.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
@@ -42,6 +43,27 @@ test('passes statements on, with the role and the options of the URL', async () 
     select current_user::text as role, current_setting('work_mem') as memory, ${large}::text as large
   `
   expect(rows).toEqual([{ role: SERVICE_ROLE, memory: '7MB', large }])
+  await closeBoth(relay, store)
+})
+
+test('passes on what is fixed for every session, not the default of the database', async () => {
+  const { relay, store } = await openThrough(database.url)
+  const name = store.sql(new URL(database.url).pathname.slice(1))
+  const owner = openStore({
+    url: database.url,
+    applicationName: 'test',
+    poolSize: 1,
+    timeoutMs: 9_000,
+  })
+  await owner.sql`alter database ${name} set DateStyle = 'German, DMY'`
+  const driver = connectDriver(readDatabase(relay.url, 10_000))
+
+  const [row] = await driver`
+    select current_setting('DateStyle') as dates, current_setting('default_transaction_isolation') as isolation
+  `
+  expect(row).toEqual({ dates: 'ISO, MDY', isolation: 'read committed' })
+  await owner.sql`alter database ${name} reset all`
+  await Promise.all([driver.end(), owner.close()])
   await closeBoth(relay, store)
 })
 

@@ -24,11 +24,12 @@ const TABLES_WITHOUT_TENANT = [
   'admin_actions',
   'answer_epochs',
   'console_sessions',
-  'finished_key_burials',
+  'encryption_seals',
   'provider_accounts',
   'rate_limits',
   'reconciliation_runs',
   'reconciliation_seen',
+  'retention_periods',
   'service_processes',
 ]
 
@@ -108,7 +109,7 @@ describe('every table of tenants', () => {
         wordsOf(table === 'tenants' ? policy.replace('(id =', '(tenant_id =') : policy).join(' '),
       )
 
-    expect(tables.map(({ table }) => table)).toContain('finished_keys')
+    expect(tables.map(({ table }) => table)).toContain('payments')
     expect(tables.filter(({ walled }) => !walled)).toEqual([])
     expect(new Set(tables.map((table) => policyOf(table).join('; '))).size).toBe(1)
   })

@@ -36,7 +36,7 @@ function makeEvent(fields: Partial<ProviderEvent> = {}): ProviderEvent {
 async function jobsOf({ id }: ProviderEvent): Promise<Record<string, unknown>[]> {
   const rows = await store.sql<{ job: Record<string, unknown> }[]>`
     select to_jsonb(job) - 'id' - 'created_on' - 'start_after' - 'keep_until' as job
-    from pgboss.job where data ->> 'eventId' = ${id}
+    from atomic_jobs.job where data ->> 'eventId' = ${id}
   `
   return rows.map(({ job }) => job)
 }
@@ -76,7 +76,7 @@ test('inserts the same job as pg-boss, column by column', async () => {
   const event = makeEvent()
   await storeProviderEvent(store.sql, event)
   const [ours] = await jobsOf(event)
-  await store.sql`delete from pgboss.job`
+  await store.sql`delete from atomic_jobs.job`
   const boss = new PgBoss({
     connectionString: database.url,
     schema: JOB_SCHEMA,
@@ -113,7 +113,7 @@ describe('an event with a final status', () => {
     const event = makeEvent()
     await storeProviderEvent(store.sql, event)
     await closeProviderEventIfPending(store.sql, event, 'ignored')
-    await store.sql`delete from pgboss.job`
+    await store.sql`delete from atomic_jobs.job`
 
     expect(await storeProviderEvent(store.sql, event)).toBe(false)
 

@@ -108,7 +108,7 @@ test('each reservation has its payment, its event with its key, its first line a
         (select idempotency_key from events where payment_id = ${paymentId}) as key,
         (select object ->> 'id' from events where payment_id = ${paymentId}) as shown,
         (select reached from phase_runs where operation_id = ${id}) as reached,
-        (select data ->> 'traceparent' from pgboss.job where data ->> 'operationId' = ${id}) as trace
+        (select data ->> 'traceparent' from atomic_jobs.job where data ->> 'operationId' = ${id}) as trace
     `
     expect(row).toEqual({
       order: '1',

@@ -1,11 +1,13 @@
 // Tests migrations, on databases that are not copies of the migrated template.
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import {
   MAINTENANCE_QUEUE,
@@ -66,14 +68,14 @@ async function describeDatabase(database: Store): Promise<Described[]> {
   return await database.sql<Described[]>`
     with described (object) as (
       select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type
-      from information_schema.columns where table_schema in ('public', 'pgboss', 'drizzle')
+      from information_schema.columns where table_schema in ('public', 'atomic_jobs', 'drizzle')
       union all
       select conrelid::regclass || ' ' || pg_get_constraintdef(oid) from pg_constraint
-      where connamespace in ('public'::regnamespace, 'pgboss'::regnamespace)
+      where connamespace in ('public'::regnamespace, 'atomic_jobs'::regnamespace)
       union all
-      select indexdef from pg_indexes where schemaname in ('public', 'pgboss')
+      select indexdef from pg_indexes where schemaname in ('public', 'atomic_jobs')
       union all
-      select (to_jsonb(queue) - 'created_on' - 'updated_on')::text from pgboss.queue
+      select (to_jsonb(queue) - 'created_on' - 'updated_on')::text from atomic_jobs.queue
     )
     select object from described
     where object !~ 'queue_stats_[0-9]{8}'
@@ -140,7 +142,8 @@ test('lets readers pass while another session keeps a table locked, and then goe
 test('creates the tables and the queues of a fresh database, which can store a payment', async () => {
   await migrateDatabase(url)
 
-  const queues = await store.sql`select name, dead_letter, notify from pgboss.queue order by name`
+  const queues =
+    await store.sql`select name, dead_letter, notify from atomic_jobs.queue order by name`
   expect(queues).toEqual([
     { name: MAINTENANCE_QUEUE, dead_letter: null, notify: false },
     { name: OPERATIONS_QUEUE, dead_letter: OPERATIONS_DEAD_LETTERS, notify: true },
@@ -155,6 +158,51 @@ test('creates the tables and the queues of a fresh database, which can store a p
   ])
   const key = await reserve(store.sql, reservationOf(await makeTenant(store)))
   expect(key.status).toBe('pending')
+})
+
+/** The tables of ours that drizzle knows: columns, constraints, indexes, policies. */
+async function describeTables(database: Store): Promise<Described[]> {
+  return await database.sql<Described[]>`
+    with of_ours as (
+      select oid from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'rate_limits'
+    ),
+    described (object) as (
+      select concat_ws(
+        ' ', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull,
+        pg_get_expr(adbin, adrelid)
+      )
+      from of_ours join pg_attribute on attrelid = oid
+      left join pg_attrdef on adrelid = attrelid and adnum = attnum
+      where attnum > 0 and not attisdropped
+      union all
+      select concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(pg_constraint.oid))
+      from of_ours join pg_constraint on conrelid = of_ours.oid
+      union all
+      select pg_get_indexdef(indexrelid) from of_ours join pg_index on indrelid = oid
+      union all
+      select concat_ws(' ', polrelid::regclass, polname, polcmd, pg_get_expr(polqual, polrelid))
+      from of_ours join pg_policy on polrelid = of_ours.oid
+    )
+    select object from described order by object
+  `
+}
+
+test('makes the tables that src/db/schema describes', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    'node_modules/drizzle-kit/bin.cjs',
+    'export',
+    '--sql',
+  ])
+  // A constraint calls it.
+  const [place] = await admin.sql<{ definition: string }[]>`
+    select pg_get_functiondef('place_of_id'::regproc) as definition
+  `
+  await store.sql.unsafe(`${place?.definition}; ${stdout}`)
+
+  const described = await describeTables(store)
+  expect(described.length).toBeGreaterThan(400)
+  expect(await describeTables(admin)).toEqual(described)
 })
 
 test('distributes nothing in a database without Citus, and says so', async () => {
@@ -187,25 +235,32 @@ test('gives the same result when four processes migrate a fresh database', async
   await Promise.all(Array.from({ length: 4 }, () => migrateDatabase(url)))
 
   expect(await describeDatabase(store)).toEqual(await describeDatabase(admin))
-  expect(await migrationsAreCurrent(store.sql)).toBe(true)
+  expect(await readMigrationState(store.sql)).toBe('current')
 })
 
 test('reports a database as current only after its migration', async () => {
-  expect(await migrationsAreCurrent(store.sql)).toBe(false)
+  expect(await readMigrationState(store.sql)).toBe('behind')
 
   await migrateDatabase(url)
 
-  expect(await migrationsAreCurrent(store.sql)).toBe(true)
+  expect(await readMigrationState(store.sql)).toBe('current')
 })
 
-test('reports a database without the newest migration as not current', async () => {
-  await migrateDatabase(url)
+test.each([
+  ['without migrations', '{}', 'behind'],
+  ['without the newest migration', '{1}', 'behind'],
+  ['with the newest migration', '{1,2}', 'current'],
+  ['of a later version', '{1,2,3}', 'current'],
+  ['of a development version', '{0}', 'development'],
+] as const)('reports a database %s', async (_, times, state) => {
+  const folder = await folderWith({ '0000_first': '', '0001_second': '' })
+  await store.sql`create schema drizzle`
   await store.sql`
-    delete from drizzle.__drizzle_migrations
-    where created_at = (select max(created_at) from drizzle.__drizzle_migrations)
+    create table drizzle.__drizzle_migrations as select unnest(${times}::bigint[]) as created_at
   `
 
-  expect(await migrationsAreCurrent(store.sql)).toBe(false)
+  expect(await readMigrationState(store.sql, folder)).toBe(state)
+  await rm(folder, { recursive: true })
 })
 
 test('fails when the database is unreachable', async () => {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { ConfigError } from '../../../src/config.ts'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
-import { migrationsAreCurrent } from '../../../src/db/migrations/applied-migrations.ts'
+import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
@@ -88,7 +88,7 @@ async function runAsAdmin(url: string, statements: readonly string[]): Promise<v
 
 async function expectMigrated(url: string, role: string): Promise<void> {
   await useStore(url, role, async ({ sql }) => {
-    expect(await migrationsAreCurrent(sql)).toBe(true)
+    expect(await readMigrationState(sql)).toBe('current')
     expect(await sql`select current_user::text as role`).toEqual([{ role }])
     await sql`select from payments`
   })

@@ -124,7 +124,7 @@ describe('the ledger', () => {
   })
 })
 
-test('lets the service write all of our tables except these', async () => {
+test('lets the service write and delete only in these tables', async () => {
   const tables = await owner.sql<{ name: string; rights: string }[]>`
     select
       table_name as name,
@@ -137,15 +137,23 @@ test('lets the service write all of our tables except these', async () => {
     from information_schema.tables where table_schema = 'public'
   `
 
-  const limited = tables.filter(({ rights }) => rights !== 'delete insert select update')
+  const limited = tables.filter(({ rights }) => rights !== 'insert select update')
   expect(Object.fromEntries(limited.map(({ name, rights }) => [name, rights]))).toEqual({
-    admin_actions: 'insert select',
+    admin_actions: 'select',
     api_keys: 'select',
+    console_sessions: 'delete insert select update',
+    encryption_seals: 'insert select',
+    events: 'select',
+    idempotency_keys: 'delete insert select update',
+    key_tombstones: 'delete insert select update',
+    ledger_postings: 'select',
+    phase_runs: 'select',
+    provider_events: 'delete insert select update',
+    reconciliation_seen: 'delete insert select update',
+    retention_periods: 'select',
+    service_processes: 'delete insert select update',
     tenants: 'select',
     webhook_attempts: 'insert select',
-    events: 'insert select',
-    ledger_postings: 'insert select',
-    phase_runs: 'insert select',
   })
 })
 
@@ -220,9 +228,11 @@ test.each([
   ['cannot delete an API key', 'delete from api_keys'],
   ['cannot change the timeline', 'update phase_runs set attempt = 0'],
   ['cannot delete events', 'delete from events'],
+  ['cannot delete payments', 'delete from payments'],
+  ['cannot change how long history is kept', 'update retention_periods set days = 1'],
   ['cannot change the list of migrations', 'delete from drizzle.__drizzle_migrations'],
   ['cannot create a table', 'create table mine (id uuid)'],
-  ['cannot create a table of pg-boss', 'create table pgboss.mine (id uuid)'],
+  ['cannot create a table of pg-boss', 'create table atomic_jobs.mine (id uuid)'],
 ])('the service %s', async (_, statement) => {
   await expect(service.sql.unsafe(statement)).rejects.toMatchObject({
     code: INSUFFICIENT_PRIVILEGE,

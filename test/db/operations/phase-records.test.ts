@@ -89,7 +89,7 @@ async function rowsOf({ tenantId }: Claim): Promise<Record<string, unknown[]>> {
     `
     return [table, found.map(({ row }) => row as unknown)] as const
   })
-  const jobs = await sql`select id::text from pgboss.job order by id`
+  const jobs = await sql`select id::text from atomic_jobs.job order by id`
   return { ...Object.fromEntries(await Promise.all(rows)), jobs: [...jobs] }
 }
 

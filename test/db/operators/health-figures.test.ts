@@ -68,7 +68,7 @@ test('counts neither jobs that are not due nor active ones', async () => {
   const { sql } = t.engine.store
   const before = (await figures()).queues[WEBHOOKS_QUEUE] ?? 0
   await sql`
-    insert into pgboss.job (name, data, policy, state, start_after) values
+    insert into atomic_jobs.job (name, data, policy, state, start_after) values
       (${WEBHOOKS_QUEUE}, '{}', 'standard', 'created', now()),
       (${WEBHOOKS_QUEUE}, '{}', 'standard', 'retry', now()),
       (${WEBHOOKS_QUEUE}, '{}', 'standard', 'created', now() + interval '1 hour'),

@@ -53,7 +53,7 @@ const NEVER_POLL_SECONDS = 600
 
 async function readJobs(queue: string) {
   return await store.sql<{ state: string; output: unknown; data: unknown }[]>`
-    select state::text, output, data from pgboss.job where name = ${queue} order by created_on, id
+    select state::text, output, data from atomic_jobs.job where name = ${queue} order by created_on, id
   `
 }
 
@@ -164,7 +164,7 @@ describe('a script', () => {
     const failing = () =>
       jobs.executeSql(`
         begin;
-        update pgboss.queue set retry_limit = 7 where name = '${OPERATIONS_QUEUE}';
+        update atomic_jobs.queue set retry_limit = 7 where name = '${OPERATIONS_QUEUE}';
         select 1 / 0;
         commit
       `)
@@ -177,7 +177,7 @@ describe('a script', () => {
       Array.from({ length: 6 }, () => ({ rows: [{ name }] })),
     )
     const [queue] = await store.sql`
-      select retry_limit from pgboss.queue where name = ${OPERATIONS_QUEUE}
+      select retry_limit from atomic_jobs.queue where name = ${OPERATIONS_QUEUE}
     `
     expect(queue?.['retry_limit']).not.toBe(7)
   })

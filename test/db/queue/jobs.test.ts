@@ -72,7 +72,7 @@ async function readJob(operationId: string): Promise<JobRow | undefined> {
       extract(epoch from start_after - created_on)::float8 as starts_after,
       extract(epoch from keep_until - created_on)::float8 as kept_for,
       extract(epoch from now() - created_on)::float8 as age
-    from pgboss.job as job
+    from atomic_jobs.job as job
     where data ->> 'operationId' = ${operationId}
   `
   return row
@@ -82,7 +82,7 @@ async function readJob(operationId: string): Promise<JobRow | undefined> {
 async function writeBoth(): Promise<{ ours: JobRow | undefined; theirs: JobRow | undefined }> {
   const { tenantId, id } = await pendingOperation(store)
   const ours = await readJob(id)
-  await store.sql`delete from pgboss.job`
+  await store.sql`delete from atomic_jobs.job`
   const job: OperationJob = { tenantId, operationId: id }
   await boss.send(OPERATIONS_QUEUE, job)
   return { ours, theirs: await readJob(id) }
@@ -145,7 +145,7 @@ describe('the job of a reserved key', () => {
 
   test('is not inserted when its transaction rolls back', async () => {
     const held = await claimedOperation(store)
-    await store.sql`delete from pgboss.job`
+    await store.sql`delete from atomic_jobs.job`
     const failing = store.sql.begin(async (tx) => {
       await tx`
         update idempotency_keys set status = 'failed_retryable', lease_expires_at = null
@@ -172,7 +172,7 @@ describe('the job of a webhook delivery', () => {
         to_jsonb(job) - 'id' - 'data' - 'created_on' - 'start_after' - 'keep_until' as settings,
         extract(epoch from start_after - created_on)::float8 as starts_after,
         extract(epoch from keep_until - start_after)::float8 as kept_for
-      from pgboss.job as job where name = ${WEBHOOKS_QUEUE} order by start_after
+      from atomic_jobs.job as job where name = ${WEBHOOKS_QUEUE} order by start_after
     `
   }
 
@@ -196,7 +196,7 @@ describe('the job of a webhook delivery', () => {
       disableAfterSeconds: 86_400,
     })
     const ours = await readJobs()
-    await store.sql`delete from pgboss.job`
+    await store.sql`delete from atomic_jobs.job`
     await boss.send(WEBHOOKS_QUEUE, first.data)
     await boss.send(WEBHOOKS_QUEUE, { ...first.data, attempt: 2 }, { startAfter: 300 })
     const theirs = await readJobs()

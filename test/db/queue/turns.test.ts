@@ -27,7 +27,7 @@ beforeAll(async () => {
   store = openTestStore(database.url)
 })
 afterEach(async () => {
-  await store.sql`delete from pgboss.job`
+  await store.sql`delete from atomic_jobs.job`
 })
 afterAll(async () => {
   await store.close()
@@ -48,10 +48,10 @@ async function queue(tenant: string, options: Queued = {}): Promise<void> {
   const { count = 1, endpoint, startsIn = -60, state = 'created' } = options
   const data = { tenantId: tenant, ...(endpoint !== undefined && { endpointId: endpoint }) }
   await store.sql`
-    insert into pgboss.job (name, data, state, start_after, started_on)
+    insert into atomic_jobs.job (name, data, state, start_after, started_on)
     select
       ${options.queue ?? OPERATIONS_QUEUE}, ${JSON.stringify(data)}::jsonb,
-      ${state}::pgboss.job_state, now() + (${startsIn}::int + i) * interval '1 second',
+      ${state}::atomic_jobs.job_state, now() + (${startsIn}::int + i) * interval '1 second',
       case when ${state}::text = 'retry' then now() end
     from generate_series(0, ${count}::int - 1) as i
   `
@@ -167,7 +167,7 @@ test('shares the places between the tenants that events name; the others share o
 test('fetches a malformed job, which has no tenant', async () => {
   await queue('a')
   await store.sql`
-    insert into pgboss.job (id, name, data) values (${randomUUID()}, ${OPERATIONS_QUEUE}, '{}')
+    insert into atomic_jobs.job (id, name, data) values (${randomUUID()}, ${OPERATIONS_QUEUE}, '{}')
   `
 
   expect(await fetchLanes()).toEqual(['', 'a'])

@@ -8,6 +8,8 @@ import { seesEveryTenant } from '../../../src/db/connection/row-security.ts'
 import { openFindings } from '../../../src/db/reconciliation/findings.ts'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { deleteOldPaymentDetails } from '../../../src/db/retention/old-records.ts'
+import { storeRetention } from '../../../src/db/retention/stored-retention.ts'
+import { readConfig } from '../../../src/config.ts'
 import { closedDisputeStatuses, disputeStatuses } from '../../../src/domain/payments/dispute.ts'
 import { finalStatuses, paymentStatuses } from '../../../src/domain/payments/payment-status.ts'
 import { refundStatuses } from '../../../src/domain/payments/refund.ts'
@@ -28,6 +30,7 @@ beforeAll(async () => {
   t = await startTestEngine()
   ;({ sql } = t.engine.store)
   service = openServiceStore(t.databaseUrl)
+  await storeRetention(sql, { ...readConfig({}), PAYMENT_RETENTION_DAYS: 400 })
 })
 // Payments of earlier tests are not old.
 beforeEach(() => sql`update payments set created_at = now(), updated_at = now()`)
@@ -269,15 +272,28 @@ describe('keeps the details', () => {
     await keeps(ref)
   })
 
+  test.each([
+    ['for ever', 0],
+    ['for 500 days', 500],
+  ])('of all payments while the owner keeps them %s', async (_, days) => {
+    const ref = await captured(t)
+    await age(ref)
+    await storeRetention(sql, { ...readConfig({}), PAYMENT_RETENTION_DAYS: days })
+    await keeps(ref)
+    await storeRetention(sql, { ...readConfig({}), PAYMENT_RETENTION_DAYS: 400 })
+  })
+
   test('of all payments of the last 400 days, whatever the service asks for', async () => {
     const ref = await captured(t)
     await age(ref, 399)
+    await storeRetention(sql, { ...readConfig({}), PAYMENT_RETENTION_DAYS: 1 })
     expect(await remove(100, 398)).toBe(0)
     const count = await inTransaction(service.sql, async (tx) => {
       await tx`select where ${seesEveryTenant(tx)}`
       return await tx`select delete_old_payment_details('infinity', 100)::int as count`
     })
     expect([...count]).toEqual([{ count: 0 }])
+    await storeRetention(sql, { ...readConfig({}), PAYMENT_RETENTION_DAYS: 400 })
   })
 })
 

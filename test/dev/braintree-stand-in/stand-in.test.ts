@@ -1,7 +1,7 @@
 // Tests the stand-in with Braintree's unmodified package: it behaves as docs/providers/braintree-facts.md
 // says, and not more nicely.
 import braintree from 'braintree'
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { KEYS, startStandIn, type RunningStandIn } from '../../provider/braintree/adapter-calls.ts'
 
 interface Result {
@@ -74,11 +74,93 @@ test('the same sale twice is a duplicate for 30 seconds, and then a second trans
 test.each([
   ['another amount', { amount: '20.00' }],
   ['another order id', { orderId: 'order-2' }],
-  ['another method', { paymentMethodNonce: 'fake-valid-visa-nonce' }],
+  ['another card', { paymentMethodNonce: 'fake-valid-mastercard-nonce' }],
 ])('a sale with %s is no duplicate', async (_case, fields) => {
   await sale()
 
   expect((await sale(fields)).success).toBe(true)
+})
+
+test.each(['authorized', 'submitted_for_settlement', 'settling', 'settled', 'voided'])(
+  'a sale on the same card is a duplicate of one that is %s, also with another nonce',
+  async (status) => {
+    const { transaction } = await sale()
+    await standIn.control('POST', `/transactions/${transaction.id}/status`, { status })
+
+    const second = await sale({ paymentMethodNonce: 'fake-valid-visa-nonce' })
+
+    expect(second.transaction).toMatchObject({ gatewayRejectionReason: 'duplicate' })
+  },
+)
+
+test('PayPal refuses an order id that was used before, however long ago', async () => {
+  const paypal = { paymentMethodNonce: 'fake-paypal-one-time-nonce' }
+  await sale(paypal)
+  nowMs += 86_400_000
+
+  expect((await sale(paypal)).transaction).toMatchObject({ status: 'processor_declined' })
+  expect((await sale({ ...paypal, orderId: 'order-2' })).success).toBe(true)
+})
+
+describe('with request keys', () => {
+  const keyed = (fields: object = {}) => sale({ apiRequestKey: 'key-1', ...fields })
+  beforeEach(() => standIn.control('POST', '/settings', { request_keys: true }))
+
+  test('an account without them refuses every key', async () => {
+    await standIn.control('POST', '/settings', { request_keys: false })
+
+    expect(codesIn(await keyed())).toEqual(['915231'])
+    expect(await standIn.executed()).toEqual([])
+  })
+
+  test('each call with a key is executed once, and answers with what is there now', async () => {
+    const made = await keyed()
+    const { id } = made.transaction
+    const again = await keyed()
+    const captures = [
+      await call('submitForSettlement', id, '5.00', { apiRequestKey: 'key-2' }),
+      await call('submitForSettlement', id, '5.00', { apiRequestKey: 'key-2' }),
+    ]
+    await client.testing['settle']?.call(client.testing, id)
+    const refund = { amount: '5.00', apiRequestKey: 'key-3' }
+    const refunds = [await call('refund', id, refund), await call('refund', id, refund)]
+    const other = await sale({ orderId: 'order-2' })
+    const voids = [
+      await call('void', other.transaction.id, { apiRequestKey: 'key-4' }),
+      await call('void', other.transaction.id, { apiRequestKey: 'key-4' }),
+    ]
+
+    expect([made, again, ...captures, ...refunds, ...voids].map(({ success }) => success)).toEqual(
+      Array.from({ length: 8 }, () => true),
+    )
+    expect(again.transaction.id).toBe(id)
+    expect(refunds[1]?.transaction.id).toBe(refunds[0]?.transaction.id)
+    expect((await keyed()).transaction['status']).toBe('settled')
+    expect((await standIn.executed()).map(({ kind }) => kind)).toEqual([
+      'transaction.sale',
+      'transaction.submit_for_settlement',
+      'transaction.refund',
+      'transaction.sale',
+      'transaction.void',
+    ])
+  })
+
+  test('a key is refused with other parameters, after a failure, and when it is too long', async () => {
+    await keyed()
+    await keyed({ apiRequestKey: 'key-2', paymentMethodNonce: 'unknown-nonce' })
+
+    expect(codesIn(await keyed({ amount: '20.00' }))).toEqual(['915232'])
+    const failed = { apiRequestKey: 'key-2', paymentMethodNonce: 'unknown-nonce' }
+    expect(codesIn(await keyed(failed))).toEqual(['915234'])
+    expect(codesIn(await keyed({ apiRequestKey: 'k'.repeat(256) }))).toEqual(['915230'])
+  })
+
+  test('a key is forgotten after 30 days', async () => {
+    const first = await keyed()
+    nowMs += 30 * 86_400_000
+
+    expect((await keyed()).transaction.id).not.toBe(first.transaction.id)
+  })
 })
 
 test('the checking of duplicates can be switched off', async () => {
@@ -117,7 +199,8 @@ test('a smaller capture becomes the amount of the transaction', async () => {
 test.each([
   ['submitForSettlement', 'voided', [], '91507'],
   ['submitForSettlement', 'authorized', ['20.00'], '91522'],
-  ['submitForSettlement', 'authorized', ['5'], '81531'],
+  ['submitForSettlement', 'authorized', ['5.123'], '81503'],
+  ['submitForSettlement', 'authorized', ['0.00'], '81531'],
   ['void', 'settled', [], '91504'],
   ['refund', 'submitted_for_settlement', ['5.00'], '91506'],
   ['refund', 'settled', ['20.00'], '91521'],
@@ -133,6 +216,31 @@ test.each([
   expect(refused.success).toBe(false)
   expect(codesIn(refused)).toEqual([code])
   expect(await standIn.executed()).toEqual(before)
+})
+
+test.each([
+  ['jpy', '1999', '1999'],
+  ['isk', '1999', '1999'],
+  ['lak', '1999', '1999'],
+  ['eur', '19', '19.00'],
+  ['cve', '19.99', '19.99'],
+])('an amount in %s is written as %s', async (currency, amount, shown) => {
+  const made = await sale({ amount, merchantAccountId: `${currency}_account` })
+
+  expect(made.transaction['amount']).toBe(shown)
+  expect(await standIn.executed()).toMatchObject([{ currency, value: shown }])
+})
+
+test.each([
+  ['isk', '19.99', '81503'],
+  ['jpy', '1999.00', '81503'],
+  ['eur', '19.9', '81503'],
+  ['mga', '1999', '91513'],
+  ['kwd', '1.999', '91513'],
+])('an amount in %s of %s is refused: %s', async (currency, amount, code) => {
+  const refused = await sale({ amount, merchantAccountId: `${currency}_account` })
+
+  expect(codesIn(refused)).toEqual([code])
 })
 
 test('a captured sale can still be voided, until it is settled', async () => {

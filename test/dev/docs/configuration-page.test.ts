@@ -11,11 +11,11 @@ test('the page has one row for each variable and no other row', () => {
 })
 
 test.each([
-  ['LEASE_MS', '`20000`', '100 to 3,600,000 ms'],
+  ['PROVIDER_TIMEOUT_MS', '`8000`', '1 to 3,600,000 ms'],
   ['KEY_RETENTION_SECONDS', '`86400`', '86,400 s or more'],
   ['IDEMPOTENCY_FLAVOR', '`ietf`', '`ietf`, `stripe`, `acp`'],
   ['ADMIN_DUAL_CONTROL', '`false`', '`true`, `false`'],
-  ['CHECK_DELAYS_SECONDS', '`5,90,600,3600,86400`', 'ascending, comma-separated, in s'],
+  ['WORKER_QUEUES', '`payments,webhooks,maintenance`', 'comma-separated'],
   ['DATABASE_URL', 'none', 'text'],
   ['STRIPE_API_BASE', 'none', 'URL'],
 ])('%s has the default %s and the values %s', (name, standard, values) => {

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals'
 import { WEBHOOKS_SETTINGS } from '../../../dev/stack/webhooks-settings.ts'
 import { configVariables, readConfig } from '../../../src/config.ts'
 
-const OPERATORS = `alice=adm_${'a'.repeat(24)},bob=adm_${'b'.repeat(24)}`
+const OPERATORS = 'alice=adm_alice_0123456789abcdef0123,bob=adm_bob_0123456789abcdef012345'
 
 test('the process for webhooks has no secret of the API, of payments or of operators', () => {
   const secrets = configVariables.filter((name) => /_(KEY|SECRET)$/.test(name))

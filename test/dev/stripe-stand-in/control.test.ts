@@ -27,6 +27,16 @@ test('advances the clock, which dates objects and log entries', async () => {
   expect(await provider.executed()).toMatchObject([{ at: '2027-01-15T08:01:30.000Z' }])
 })
 
+test.each([400, -400])('sets the clock %i s ahead, which dates answers, too', async (ahead) => {
+  const moved = await provider.control('POST', '/clock', { ahead_seconds: ahead })
+  const intent = await provider.stripe.paymentIntents.create(payment())
+
+  const expected = new Date(T0_MS + ahead * 1_000)
+  expect(moved).toEqual({ now: expected.toISOString() })
+  expect(intent.created).toBe(T0_MS / 1000 + ahead)
+  expect(intent.lastResponse.headers['date']).toBe(expected.toUTCString())
+})
+
 test('adds a fault rule with its defaults, lists it and deletes it', async () => {
   const added = await provider.control('POST', '/faults', { fault: 'delay' })
   const listed = await provider.control('GET', '/faults')

@@ -72,6 +72,7 @@ export function payment(
     amount: 1000,
     currency: 'eur',
     confirm: true,
+    return_url: 'https://example.com/',
     payment_method: 'pm_card_visa',
     allowed_payment_method_types: ['card'],
     ...terms,

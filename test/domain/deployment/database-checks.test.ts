@@ -16,12 +16,8 @@ const SOUND: DatabaseFacts = {
     fsync: 'on',
     full_page_writes: 'on',
     synchronous_commit: 'on',
-    statement_timeout: '5s',
-    idle_in_transaction_session_timeout: '5s',
-    idle_session_timeout: '0',
-    transaction_timeout: null,
-    default_transaction_isolation: 'read committed',
     default_transaction_read_only: 'off',
+    session_replication_role: 'origin',
     max_connections: '100',
   },
   standbys: ['sync', 'async'],
@@ -64,14 +60,14 @@ describe('a failure', () => {
     ['fsync of a node', withNode({ fsync: 'off' }), 'durability of b:5432: failure'],
     ['commits of a node', withNode({ synchronous_commit: 'off' }), 'durability of b:5432: failure'],
     [
-      'serializable transactions',
-      withSettings({ default_transaction_isolation: 'serializable' }),
-      'transactions: failure',
-    ],
-    [
       'transactions that only read',
       withSettings({ default_transaction_read_only: 'on' }),
-      'transactions: failure',
+      'writes: failure',
+    ],
+    [
+      'sessions without foreign keys',
+      withSettings({ session_replication_role: 'replica' }),
+      'writes: failure',
     ],
   ])('%s', (_, facts, expected) => {
     expect(judge(facts)).toEqual([expected])
@@ -89,11 +85,6 @@ describe('a warning', () => {
       'a node that does not answer',
       { nodes: [{ node: 'b:5432', facts: null }] },
       'node b:5432: warning',
-    ],
-    [
-      'a timeout for idle sessions',
-      withSettings({ idle_session_timeout: '10min' }),
-      'timeouts: warning',
     ],
     ['few connections', withSettings({ max_connections: '24' }), 'connections: warning'],
   ])('%s', (_, facts, expected) => {

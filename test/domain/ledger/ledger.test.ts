@@ -38,8 +38,8 @@ describe('feeFor', () => {
     ['all of it and more, as all of it', 1999, 10_000, 30, 1999],
     ['a fixed fee above the amount, as the amount', 20, 0, 30, 20],
     ['a fixed fee of the amount', 30, 0, 30, 30],
-    ['the largest amount', AMOUNT_MAX_MINOR, 290, 30, 2_900_030],
-    ['nearly all of the largest amount', AMOUNT_MAX_MINOR, 9_999, 0, 99_989_999],
+    ['the largest amount', AMOUNT_MAX_MINOR, 290, 30, 29_000_000_030],
+    ['nearly all of the largest amount', AMOUNT_MAX_MINOR, 9_999, 0, 999_899_999_999],
     ['half of a unit of little as one', 50, 100, 0, 1],
     ['less than half of a unit of little as none', 49, 100, 0, 0],
   ])('computes %s', (_, amountMinor, basisPoints, fixedMinor, feeMinor) => {

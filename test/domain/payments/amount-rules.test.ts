@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import {
   refuseFraction,
+  refuseLargeCharge,
   refuseSmallCharge,
 } from '../../../dev/stripe-stand-in/payment-intents/charge-amounts.ts'
 import { StripeError } from '../../../dev/stripe-stand-in/requests/stripe-errors.ts'
@@ -77,9 +78,11 @@ test('only accepted currencies have rules', () => {
 test('the stand-in refuses the same amounts in every currency', () => {
   const amounts = [1, 5, 10, 29, 30, 49, 50, 99, 100, 101, 110, 199, 200, 249, 250, 299, 300, 399]
   const larger = [400, 999, 1_000, 1_010, 1_100, 1_499, 1_500, 17_499, 17_500, 17_501, 99_999_999]
+  const largest = [8, 9, 10, 11, 12, 13].flatMap((digits) => [10 ** digits - 10, 10 ** digits])
   const isRefused = (amount: number, currency: string) => {
     try {
       refuseSmallCharge(amount, currency)
+      refuseLargeCharge(amount, currency)
       refuseFraction(amount, currency)
       return false
     } catch (error) {
@@ -90,7 +93,9 @@ test('the stand-in refuses the same amounts in every currency', () => {
 
   const differences = Intl.supportedValuesOf('currency')
     .map((code) => code.toLowerCase())
-    .flatMap((currency) => [...amounts, ...larger].map((amount) => ({ amount, currency })))
+    .flatMap((currency) =>
+      [...amounts, ...larger, ...largest].map((amount) => ({ amount, currency })),
+    )
     .filter(
       ({ amount, currency }) =>
         isRefused(amount, currency) !== (findChargeProblem(rules, amount, currency) !== undefined),

@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { isCurrency } from '../../../src/domain/payments/currency.ts'
+import { formatAmount } from '../../../cli/format.ts'
+import { parseAmount } from '../../../console/money.js'
+import { stripeDecimals } from '../../../dev/stripe-stand-in/currencies.ts'
+import { currencies, decimalsOf, isCurrency } from '../../../src/domain/payments/currency.ts'
 
 describe('isCurrency', () => {
   test.each(['usd', 'eur', 'gbp', 'jpy', 'kwd', 'chf', 'isk', 'xaf', 'xcg', 'zwg'])(
@@ -38,5 +41,38 @@ describe('isCurrency', () => {
       .filter((code) => !isCurrency(code) && !notForPayments.includes(code))
 
     expect(refused).toEqual([])
+  })
+})
+
+describe('decimalsOf', () => {
+  test.each([
+    ['usd', 2],
+    ['jpy', 0],
+    ['kwd', 3],
+    ['isk', 2],
+    ['ugx', 2],
+    ['mga', 0],
+    ['huf', 2],
+    ['twd', 2],
+    ['lak', 2],
+  ])('is that of Stripe: %s has %d', (currency, count) => {
+    expect(decimalsOf(currency)).toBe(count)
+  })
+
+  // These three have tables of their own: they are packages, browser code, or a stand-in.
+  test('the terminal, the console and the stand-in of Stripe agree in every currency', () => {
+    const decimalsIn = (text: string) => text.split(' ')[0]?.split('.')[1]?.length ?? 0
+
+    for (const currency of currencies) {
+      const shown = decimalsIn(formatAmount(1, currency))
+      const unit = String(parseAmount('1', currency)).length - 1
+      const stripe = stripeDecimals(currency) ?? decimalsOf(currency)
+      expect({ currency, shown, unit, stripe }).toEqual({
+        currency,
+        shown: decimalsOf(currency),
+        unit: decimalsOf(currency),
+        stripe: decimalsOf(currency),
+      })
+    }
   })
 })

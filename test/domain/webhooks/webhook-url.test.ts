@@ -28,6 +28,13 @@ describe('a URL is refused', () => {
     ['a user', 'https://user@merchant.example/', 'credentials'],
     ['a password', 'https://:secret@merchant.example/', 'credentials'],
     ['a fragment', 'https://merchant.example/#here', 'fragment'],
+    ...['\0', '\t', '\n', '\r', '\x1b', '\x7f', '\x85'].flatMap((character) => [
+      ['a control character', `https://merchant.example/${character}x`, 'control'] as const,
+      ['one in the name', `https://merchant${character}.example/`, 'control'] as const,
+      ['one in the scheme', `ht${character}tps://merchant.example/`, 'control'] as const,
+      ['one at the start', `${character}https://merchant.example/`, 'control'] as const,
+      ['one at the end', `https://merchant.example/${character}`, 'control'] as const,
+    ]),
     ['loopback', 'https://127.0.0.1/', 'public internet'],
     ['loopback, shortened', 'https://127.1/', 'public internet'],
     ['loopback as one number', 'https://2130706433/', 'public internet'],

@@ -80,7 +80,7 @@ function withoutOperators(): Promise<string> {
   return urlWithout
 }
 
-test('wrong keys are limited for the address, except for keys that have worked', async () => {
+test('wrong keys are limited for the address, and valid keys are not', async () => {
   const url = await api.serve({ RATE_LIMIT_INVALID_KEYS: '2', ...LONG_WINDOW })
   const send = (key?: string) =>
     ask(url, 'GET', '/admin/actions', key === undefined ? undefined : `Bearer ${key}`)
@@ -89,9 +89,9 @@ test('wrong keys are limited for the address, except for keys that have worked',
   for (const key of [undefined, undefined, bob, 'adm_1', 'adm_2', 'adm_3', alice, bob, undefined]) {
     statuses.push((await send(key)).status)
   }
-  const refused = await send(alice)
+  const refused = await send('adm_4')
 
-  expect(statuses).toEqual([401, 401, 200, 401, 401, 429, 429, 200, 401])
+  expect(statuses).toEqual([401, 401, 200, 401, 401, 429, 200, 200, 401])
   expectProblem(refused, 'too-many-invalid-keys')
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
 })

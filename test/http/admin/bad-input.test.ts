@@ -61,7 +61,7 @@ const everything = async () => {
       (select jsonb_agg(f order by id) from reconciliation_findings as f) as findings,
       (select jsonb_agg(t order by id) from tenants as t) as tenants,
       (select jsonb_agg(a order by id) from api_keys as a) as api_keys,
-      (select jsonb_agg(j.id order by j.id) from pgboss.job as j) as jobs
+      (select jsonb_agg(j.id order by j.id) from atomic_jobs.job as j) as jobs
   `
 }
 

@@ -184,7 +184,7 @@ test('a webhook out of attempts is redriven, but not to a disabled endpoint', as
   })
   // Sets the state after three days of attempts.
   await sql`update webhook_deliveries set schedule_step = 9, next_attempt_at = now()`
-  await sql`update pgboss.job set start_after = now() where name = 'webhook-deliveries'`
+  await sql`update atomic_jobs.job set start_after = now() where name = 'webhook-deliveries'`
   const letter = await until(async () => (await lettersOf('webhook-deliveries.dead'))[0])
   const { id, about } = letter
 
@@ -242,7 +242,7 @@ test('a provider event out of retries is applied when redriven', async () => {
   expect(json).toMatchObject({ redriven: 1, needless: 1, kept: [] })
   await until(async () => {
     const applied = await sql`
-      select from pgboss.job where name = 'provider-events' and state = 'completed'
+      select from atomic_jobs.job where name = 'provider-events' and state = 'completed'
         and data ->> 'eventId' = ${id}
     `
     return applied.count >= 2
@@ -252,7 +252,7 @@ test('a provider event out of retries is applied when redriven', async () => {
 /** Inserts a job after its last retry, as pg-boss moves it. */
 async function deadLetterJob(queue: string, data: object): Promise<void> {
   await service.store.sql`
-    insert into pgboss.job (name, data, source_name, source_output, source_retry_count)
+    insert into atomic_jobs.job (name, data, source_name, source_output, source_retry_count)
     values (
       'provider-events.dead', ${JSON.stringify(data)}::jsonb, ${queue},
       '{"reason":"not applicable yet"}', 3
@@ -270,7 +270,7 @@ test('a reconciliation out of retries runs when redriven', async () => {
   await until(async () => (await readRun())['finished_at'] !== null)
   await sql`update reconciliation_runs set status = 'failed' where id = ${runId}`
   await sql`
-    insert into pgboss.job (name, data, source_name)
+    insert into atomic_jobs.job (name, data, source_name)
     values ('reconciliations.dead', ${JSON.stringify({ runId })}::jsonb, 'reconciliations')
   `
   const letter = await letterAbout('reconciliations.dead', about)
@@ -283,7 +283,7 @@ test('a reconciliation out of retries runs when redriven', async () => {
 
 test('a malformed job is kept, and a redrive of nothing is recorded in the audit trail', async () => {
   await service.store.sql`
-    insert into pgboss.job (name, data) values ('operations.dead', '{"operationId":"x"}')
+    insert into atomic_jobs.job (name, data) values ('operations.dead', '{"operationId":"x"}')
   `
   const [letter] = await lettersOf('operations.dead')
   const { json } = await redrive('operations.dead', [letter?.id ?? ''])
@@ -303,7 +303,7 @@ test('a malformed job is kept, and a redrive of nothing is recorded in the audit
 test('the list is newest first and can be paged in both directions', async () => {
   const all = (await lettersOf('operations.dead')).map(({ id }) => id)
   await service.store.sql`
-    insert into pgboss.job (name, data, created_on)
+    insert into atomic_jobs.job (name, data, created_on)
     select 'operations.dead', '{}', now() - n * interval '1 minute' from generate_series(1, 5) as n
   `
   const before = await ask('GET', 'dead-letters?limit=3')

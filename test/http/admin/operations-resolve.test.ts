@@ -86,6 +86,8 @@ describe('by one operator', () => {
           verdict: 'verified',
           taken: true,
           shown: 'it happened',
+          effect:
+            'The look-up verified the claim. The operation went on with what the provider shows.',
           found: expect.objectContaining({ payment_id: providerObject?.id }),
         },
       },

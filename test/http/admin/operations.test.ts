@@ -38,7 +38,7 @@ afterAll(async () => {
 /** An operation whose job is lost. */
 async function makeJobless(): Promise<Accepted> {
   const ref = await api.t.accept()
-  await api.t.engine.store.sql`delete from pgboss.job where data ->> 'operationId' = ${ref.id}`
+  await api.t.engine.store.sql`delete from atomic_jobs.job where data ->> 'operationId' = ${ref.id}`
   return ref
 }
 
@@ -445,7 +445,7 @@ describe('a resume', () => {
 
 const jobsOf = async ({ id }: Accepted): Promise<number> => {
   const { count } = await api.t.engine.store.sql`
-    select from pgboss.job where name = 'operations' and data ->> 'operationId' = ${id}
+    select from atomic_jobs.job where name = 'operations' and data ->> 'operationId' = ${id}
   `
   return count
 }

@@ -25,7 +25,7 @@ test('a reconciliation is requested once, with a job and an entry in the audit t
   const id = String(requested.json['id'])
   const read = await api.get(`/admin/reconciliations/${id}`)
   const { count } = await api.t.engine.store.sql`
-    select from pgboss.job where name = 'reconciliations' and data ->> 'runId' = ${parseId('rec', id) ?? ''}
+    select from atomic_jobs.job where name = 'reconciliations' and data ->> 'runId' = ${parseId('rec', id) ?? ''}
   `
 
   expect(requested).toMatchObject({

@@ -11,11 +11,8 @@ import { expectProblem } from '../payments.ts'
 const { alice, bob } = OPERATORS
 const SESSION = '/console/session'
 
-/** With the launcher, so that every route exists. Nothing listens there. */
 const SETTINGS = {
   CONSOLE: 'on',
-  CONSOLE_LAUNCHER_URL: 'http://launcher:secret-of-the-launcher@127.0.0.1:1',
-  STRIPE_API_BASE: 'http://127.0.0.1:1',
 }
 
 let api: AdminApi
@@ -139,16 +136,16 @@ describe('a log-in', () => {
     expectProblem(await postLogIn(api.url, { key: api.t.apiKey }), 'operator-key-invalid')
   })
 
-  test('with wrong keys is limited for the address, except for keys that have worked', async () => {
+  test('with wrong keys is limited for the address, and with a valid key is not', async () => {
     const url = await api.serve({ CONSOLE: 'on', RATE_LIMIT_INVALID_KEYS: '2', ...LONG_WINDOW })
     await postLogIn(url, { key: bob })
     const statuses = []
     for (const key of ['adm_1', 'adm_2', 'adm_3', alice, bob]) {
       statuses.push((await postLogIn(url, { key })).status)
     }
-    const refused = await postLogIn(url, { key: alice })
+    const refused = await postLogIn(url, { key: 'adm_4' })
 
-    expect(statuses).toEqual([401, 401, 429, 429, 200])
+    expect(statuses).toEqual([401, 401, 429, 200, 200])
     expectProblem(refused, 'too-many-invalid-keys')
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
@@ -273,7 +270,7 @@ describe('a session', () => {
 
   test('ends when the key of its operator is replaced, and not while both keys work', async () => {
     const browser = await logIn(api.url, alice)
-    const replaced = `adm_${'n'.repeat(24)}`
+    const replaced = 'adm_new_0123456789abcdef012345'
     const both = await api.serve({
       CONSOLE: 'on',
       ADMIN_API_KEY: `alice=${replaced},alice=${alice},bob=${bob}`,

@@ -1,9 +1,10 @@
 // POST /provider/webhooks/braintree stores a signed event, and nothing else.
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import pino from 'pino'
+import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Store } from '../../../src/db/connection/client.ts'
@@ -45,8 +46,8 @@ const settings = {
 
 async function send(body: string, own: Record<string, string> = settings, type = FORM) {
   const config = readConfig({ DATABASE_URL: database.url, ENCRYPTION_KEYS, ...own })
-  const parts = wireApi(config, pino({ level: 'silent' }))
-  const server = createServer(createApp(parts)).listen(0, '127.0.0.1')
+  const parts = await wireApi(config, pino({ level: 'silent' }))
+  const server = createApiServer(createApp(parts), parts).listen(0, '127.0.0.1')
   running.push({ parts, server })
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -76,6 +77,13 @@ test.each([
   [
     'an event with a forged signature',
     () => event().replace('bt_signature=', 'bt_signature=x'),
+    settings,
+    FORM,
+    400,
+  ],
+  [
+    'an event of the future',
+    () => braintreeFixture.events.signed(payment, new Date(Date.now() + 400_000)).body,
     settings,
     FORM,
     400,

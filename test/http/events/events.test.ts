@@ -8,6 +8,7 @@ import { expectProblem, makePayment, readPayment } from '../payments.ts'
 interface ShownEvent {
   readonly id: string
   readonly type: string
+  readonly created_at: string
   readonly data: { readonly object: Record<string, unknown> }
   readonly request: { readonly idempotency_key: string | null }
 }
@@ -32,6 +33,7 @@ test('a payment that succeeds has an event for each step, with the payment as it
     data: { object: payment },
     request: { idempotency_key: key },
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    timestamp: last?.created_at,
   })
   expect(earlier).toMatchObject([
     {

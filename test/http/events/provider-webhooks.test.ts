@@ -2,11 +2,12 @@
 // else.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import Stripe from 'stripe'
+import { createApiServer } from '../../../src/http/limits/api-server.ts'
 import { createApp } from '../../../src/http/server/app.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Store } from '../../../src/db/connection/client.ts'
@@ -35,7 +36,7 @@ beforeAll(async () => {
   const settings = { DATABASE_URL: database.url, STRIPE_WEBHOOK_SECRET: SECRET, ENCRYPTION_KEYS }
   const config = readConfig(settings)
   parts = {
-    ...wireApi(config, pino({ level: 'silent' })),
+    ...(await wireApi(config, pino({ level: 'silent' }))),
     wakeEventWorkers: () => void (woken += 1),
   }
   server = await serve(parts)
@@ -43,7 +44,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   woken = 0
   await owner.sql`delete from provider_events`
-  await owner.sql`delete from pgboss.job`
+  await owner.sql`delete from atomic_jobs.job`
 })
 afterAll(async () => {
   server.close()
@@ -54,7 +55,7 @@ afterAll(async () => {
 })
 
 async function serve(served: ApiParts): Promise<Server> {
-  const started = createServer(createApp(served)).listen(0, '127.0.0.1')
+  const started = createApiServer(createApp(served), served).listen(0, '127.0.0.1')
   await once(started, 'listening')
   return started
 }
@@ -89,7 +90,8 @@ async function send(
 }
 
 const storedEvents = () => owner.sql`select * from provider_events order by id`
-const jobs = () => owner.sql<{ name: string; data: unknown }[]>`select name, data from pgboss.job`
+const jobs = () =>
+  owner.sql<{ name: string; data: unknown }[]>`select name, data from atomic_jobs.job`
 
 describe('a signed event', () => {
   test('is stored with its job, and acknowledged', async () => {
@@ -145,11 +147,13 @@ describe('a signed event', () => {
 
 describe('is refused, and nothing is stored:', () => {
   const body = eventBody()
-  const old = Stripe.webhooks.generateTestHeaderString({
-    payload: body,
-    secret: SECRET,
-    timestamp: Math.floor(Date.now() / 1_000) - 400,
-  })
+  const signedAt = (seconds: number) =>
+    Stripe.webhooks.generateTestHeaderString({
+      payload: body,
+      secret: SECRET,
+      timestamp: Math.floor(Date.now() / 1_000) + seconds,
+    })
+  const [old, early] = [signedAt(-400), signedAt(400)]
 
   test.each<[string, string, Record<string, string>, number, string]>([
     ['no signature', body, {}, 400, 'webhook-signature-invalid'],
@@ -168,6 +172,7 @@ describe('is refused, and nothing is stored:', () => {
       'webhook-signature-invalid',
     ],
     ['an old signature', body, { 'stripe-signature': old }, 400, 'webhook-too-old'],
+    ['a signature of the future', body, { 'stripe-signature': early }, 400, 'webhook-too-old'],
     [
       'a signed body that is not an event',
       '{}',
@@ -204,10 +209,10 @@ describe('is refused, and nothing is stored:', () => {
 
 test('neither stores nor acknowledges an event while the queue is missing', async () => {
   const { sql } = owner
-  await sql`update pgboss.queue set name = 'elsewhere' where name = ${PROVIDER_EVENTS_QUEUE}`
+  await sql`update atomic_jobs.queue set name = 'elsewhere' where name = ${PROVIDER_EVENTS_QUEUE}`
 
   const response = await send(eventBody())
-  await sql`update pgboss.queue set name = ${PROVIDER_EVENTS_QUEUE} where name = 'elsewhere'`
+  await sql`update atomic_jobs.queue set name = ${PROVIDER_EVENTS_QUEUE} where name = 'elsewhere'`
 
   expect(response.status).toBe(500)
   expect(await storedEvents()).toEqual([])

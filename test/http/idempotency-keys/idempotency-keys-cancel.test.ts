@@ -144,6 +144,28 @@ describe('a key that was used', () => {
     expect((await keyOf(refund)).json['cancellation']).toBeNull()
   })
 
+  test('for a completed adjustment or cancellation cannot be canceled', async () => {
+    const { id } = await makePayment(service, tenant, 'requires_capture')
+    const [adjustment, cancellation] = [randomUUID(), randomUUID()]
+    const path = `/v1/payments/${id}`
+    const adjusted = await post(
+      service.apiUrl,
+      tenant,
+      `${path}/adjust`,
+      { amount: 2499 },
+      {
+        key: adjustment,
+      },
+    )
+    const canceled = await post(service.apiUrl, tenant, `${path}/cancel`, undefined, {
+      key: cancellation,
+    })
+
+    expect([adjusted.status, canceled.status]).toEqual([200, 200])
+    expectProblem(await cancel(adjustment), 'operation-not-cancelable')
+    expectProblem(await cancel(cancellation), 'operation-not-cancelable')
+  })
+
   test('needs an API key that may refund', async () => {
     const key = randomUUID()
     await pay(key)

@@ -1,14 +1,13 @@
 // What clients get for an expired idempotency key over HTTP: the stored response as long as the key
 // exists, and after that a new operation that names the earlier one, or 410.
 import { randomUUID } from 'node:crypto'
-import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { reap, type ReaperSettings } from '../../../src/recovery/reaper.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
+import { expireKey } from '../../support/expired-keys.ts'
 import { outliveDetails } from '../../support/old-payments.ts'
 import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { expectProblem, expectReplay, makePayment } from '../payments.ts'
 
 const EARLIER = 'idempotency-earlier-resource'
@@ -27,30 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const settings: ReaperSettings = {
-  KEY_RETENTION_SECONDS: 86_400,
-  TOMBSTONE_RETENTION_SECONDS: 86_400,
-  REAP_BATCH_SIZE: 500,
-  STORE_TIMEOUT_MS: 5_000,
-  IDEMPOTENCY_FLAVOR: 'ietf',
-}
-
-/** Lets a key expire. Deletes it, or with `deleted: false` only writes its tombstone. */
-async function expire(key: string, { deleted = true } = {}): Promise<void> {
-  const { store } = service
-  const parts = { store, log: pino({ level: 'silent' }), provider: { name: 'stripe' } as const }
-  const find = async () =>
-    await store.sql<{ id: string }[]>`
-    select id from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
-  `
-  const [row] = await find()
-  await expireKeys(store.sql, { id: row?.id ?? null })
-  await reap(parts, settings)
-  if (!deleted) return
-  await ageTombstones(store.sql)
-  await reap(parts, settings)
-  expect(await find()).toHaveLength(0)
-}
+const expire = (key: string, options = {}) => expireKey(service.store, tenant.id, key, options)
 
 /** The path of the resource of an answer. */
 const locationOf = ({ headers }: ApiResponse) => headers.get('location')
@@ -206,6 +182,38 @@ test('a late retry of an operation without a resource gets the time at which the
   expect(late.status).toBe(410)
   expect(late.headers.get(EARLIER)).toBeNull()
   expect(late.headers.get(EXPIRED)).not.toBeNull()
+})
+
+test('an expired key cannot be canceled, and the answer names the earlier resource', async () => {
+  const key = randomUUID()
+  const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  await expire(key)
+
+  const path = `/v1/idempotency-keys/${key}/cancel`
+  const answer = await post(service.apiUrl, tenant, path)
+
+  expectProblem(answer, 'idempotency-key-expired')
+  expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
+})
+
+test('the cancellation of a new use names the earlier resource, while it runs and afterwards', async () => {
+  const key = randomUUID()
+  const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  await expire(key)
+  await postPayment(service.apiUrl, tenant, paymentBody(), { key })
+  const cancel = () => post(service.apiUrl, tenant, `/v1/idempotency-keys/${key}/cancel`)
+
+  const begun = await cancel()
+  const ended = await until(async () => {
+    const answer = await cancel()
+    return answer.status === 200 ? answer : undefined
+  })
+
+  expect(begun.status).toBe(202)
+  for (const answer of [begun, ended]) {
+    expect(answer.headers.get(EARLIER)).toBe(locationOf(first))
+    expect(answer.headers.get(EXPIRED)).not.toBeNull()
+  }
 })
 
 test('returns 404 and not 410 for a key that was never used', async () => {

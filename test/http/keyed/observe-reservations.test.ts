@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
 import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
 import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
+import { showId } from '../../../src/domain/resource-id.ts'
 import type { Answer } from '../../../src/http/responses/answer.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import {
@@ -10,14 +11,19 @@ import {
   type KeyedEndpoint,
 } from '../../../src/http/keyed/observe-reservations.ts'
 
+const TENANT = '01890a5d-ac96-774b-bcce-b302099a8057'
+
 /** Serves one request; returns the results that the observer received. */
 async function observedResults(endpoint: KeyedEndpoint): Promise<string[]> {
   const results: string[] = []
   const observe = {
-    reserved: (tenantId: string, result: string) => void results.push(`${tenantId} ${result}`),
+    reserved: (tenant: string, result: string) => {
+      expect(tenant).toBe(showId('tnt', TENANT))
+      results.push(result)
+    },
   }
   const parts = { observe } as unknown as ApiParts
-  await observeReservations(endpoint)(parts, {} as Request, 't').catch(() => {})
+  await observeReservations(endpoint)(parts, {} as Request, TENANT).catch(() => {})
   return results
 }
 
@@ -25,13 +31,13 @@ const answer: Answer = { status: 201, body: '' }
 
 describe('the observer of a keyed request receives', () => {
   test('created for an answer', async () => {
-    expect(await observedResults(() => Promise.resolve(answer))).toEqual(['t created'])
+    expect(await observedResults(() => Promise.resolve(answer))).toEqual(['created'])
   })
 
   test('replayed for an answer with the header of a replay', async () => {
     const replayed = { ...answer, headers: { 'idempotent-replayed': 'true' } }
 
-    expect(await observedResults(() => Promise.resolve(replayed))).toEqual(['t replayed'])
+    expect(await observedResults(() => Promise.resolve(replayed))).toEqual(['replayed'])
   })
 
   test.each([
@@ -41,15 +47,13 @@ describe('the observer of a keyed request receives', () => {
     ['idempotency-key-expired', 'expired'],
     ['store-unavailable', 'store_error'],
   ] as const)('for the problem %s the result %s', async (type, result) => {
-    expect(await observedResults(() => Promise.reject(new ProblemError(type)))).toEqual([
-      `t ${result}`,
-    ])
+    expect(await observedResults(() => Promise.reject(new ProblemError(type)))).toEqual([result])
   })
 
   test('store_error when the store does not answer', async () => {
     const late = new StoreTimeoutError('late')
 
-    expect(await observedResults(() => Promise.reject(late))).toEqual(['t store_error'])
+    expect(await observedResults(() => Promise.reject(late))).toEqual(['store_error'])
   })
 
   test('only the result that the endpoint itself reports', async () => {
@@ -58,7 +62,7 @@ describe('the observer of a keyed request receives', () => {
       return await Promise.reject(new ProblemError('provider-unavailable'))
     }
 
-    expect(await observedResults(failing)).toEqual(['t retry'])
+    expect(await observedResults(failing)).toEqual(['retry'])
   })
 
   test('nothing for an invalid request', async () => {

@@ -2,6 +2,7 @@
 // operation goes on by itself. No worker runs, so that the operations stay unfinished.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { showId } from '../../../src/domain/resource-id.ts'
 import { claimOrThrow, failed, giveBack, unknown } from '../../db/reservations.ts'
 import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
@@ -55,10 +56,10 @@ test.each(['respond-async', undefined])(
     const retry = await send(key, 'respond-async')
     expectSame202(retry, first)
     expect(retry.headers.get('preference-applied')).toBe('respond-async')
-    expect(reserved.mock.calls).toEqual([[tenant.id, 'in_progress']])
+    expect(reserved.mock.calls).toEqual([[showId('tnt', tenant.id), 'in_progress']])
     expectSame202(await send(key, 'respond-async', otherUrl), first)
     const jobs = await api.store.sql`
-      select from pgboss.job where data ->> 'operationId' = ${(await operationOf(key)).id}
+      select from atomic_jobs.job where data ->> 'operationId' = ${(await operationOf(key)).id}
     `
     expect(jobs).toHaveLength(1)
     reserved.mockRestore()
@@ -99,7 +100,7 @@ test('an unknown outcome is a 202 as well, with the time of the next check', asy
 
   expect(retry.status).toBe(202)
   expect(Number(retry.headers.get('retry-after'))).toBeGreaterThan(900)
-  expect(reserved.mock.calls).toEqual([[tenant.id, 'unknown']])
+  expect(reserved.mock.calls).toEqual([[showId('tnt', tenant.id), 'unknown']])
   expectProblem(await send(key), 'outcome-unknown')
   reserved.mockRestore()
 })

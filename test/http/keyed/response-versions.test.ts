@@ -69,6 +69,7 @@ test.each(kinds)(
     await setVersion(key, 2)
 
     expectProblem(refused, 'store-unavailable')
+    expect(refused.headers.has('idempotency-key-expires')).toBe(true)
     expect(refused.headers.get('retry-after')).toMatch(/^[12]$/)
     expect(refused.headers.has('idempotent-replayed')).toBe(false)
     expectReplay(await post(service.apiUrl, tenant, path, body, { key }), first)

@@ -88,7 +88,7 @@ describe('a pending operation', () => {
     const operation = await accept()
     await giveBack(api.store, await claimOrThrow(api.store.sql, operation), pending)
     await api.store.sql`
-      update pgboss.job set state = 'retry', start_after = now() + interval '45 seconds'
+      update atomic_jobs.job set state = 'retry', start_after = now() + interval '45 seconds'
       where data ->> 'operationId' = ${operation.id}
     `
     expectWait(await operation.retry(), 45)
@@ -97,7 +97,7 @@ describe('a pending operation', () => {
   test('is asked for when the sweeper gives it a job, if it has none', async () => {
     const operation = await accept()
     await giveBack(api.store, await claimOrThrow(api.store.sql, operation), pending)
-    await api.store.sql`delete from pgboss.job where data ->> 'operationId' = ${operation.id}`
+    await api.store.sql`delete from atomic_jobs.job where data ->> 'operationId' = ${operation.id}`
 
     expectWait(await operation.retry(), 8)
   })

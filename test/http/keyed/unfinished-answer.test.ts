@@ -142,7 +142,7 @@ test('a job out of retries becomes a dead letter', async () => {
 
   const letters = await until(async () => {
     const found = await service.store.sql`
-      select from pgboss.job
+      select from atomic_jobs.job
       where name = 'operations.dead' and source_output is not null
         and data ->> 'operationId' = (select id::text from idempotency_keys where key = ${key})
     `

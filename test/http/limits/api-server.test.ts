@@ -12,16 +12,17 @@ import {
 } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 
-const TIMEOUTS = { headersTimeoutMs: 1_000, checkIntervalMs: 50, silenceMaxMs: 30_000 }
+const BRIEF = { HTTP_KEEP_ALIVE_SECONDS: '1' }
+const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 30_000 }
 
 let api: LimitedApi
 let tenant: Tenant
 let stripeUrl: string
 
 beforeAll(async () => {
-  api = await startLimitedApi({}, TIMEOUTS)
+  api = await startLimitedApi(BRIEF, TIMEOUTS)
   tenant = await api.createTenant()
-  stripeUrl = (await api.serve({ IDEMPOTENCY_FLAVOR: 'stripe' })).url
+  stripeUrl = (await api.serve({ ...BRIEF, IDEMPOTENCY_FLAVOR: 'stripe' })).url
 })
 
 afterAll(() => api.stop())
@@ -174,6 +175,7 @@ test('returns 408 and closes the connection when a body does not arrive within f
   expect(performance.now() - startedAt).toBeGreaterThan(4_900)
   const rows = await api.store.sql`select from idempotency_keys where key = 'too-slow'`
   expect(rows).toHaveLength(0)
+  // Only this limit says that it comes in time.
 }, 20_000)
 
 test.each([
@@ -206,7 +208,7 @@ test('a client that sends only empty lines after a request is disconnected', asy
   clearInterval(dripping)
 
   // It may be idle for as long as any other connection.
-  expect(performance.now() - startedAt).toBeGreaterThan(5_000)
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000)
 }, 20_000)
 
 test('a client that requests a tunnel and resets the connection crashes nothing', async () => {
@@ -228,7 +230,7 @@ test('the connection of a client that reads no answers is closed', async () => {
     const socket = connect(Number(port), hostname).pause()
     socket.on('error', () => {})
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    const request = `GET /docs/swagger-ui-bundle.js HTTP/1.1\r\n${HOST}\r\n`
+    const request = `GET /openapi.yaml HTTP/1.1\r\n${HOST}\r\n`
     // More than all buffers together hold. A client that never reads notices the end only by
     // writing.
     const sending = setInterval(() => socket.write(request), 10)

@@ -172,6 +172,38 @@ test('a request whose body has arrived gets a place or is refused with a Retry-A
   expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
 })
 
+const OPEN_SETTINGS = {
+  STRIPE_WEBHOOK_SECRET: 'whsec_test',
+  BRAINTREE_MERCHANT_ID: 'merchant',
+  BRAINTREE_PUBLIC_KEY: 'public',
+  BRAINTREE_PRIVATE_KEY: 'private',
+  ADMIN_API_KEY: 'adm_alice_0123456789abcdef0123',
+  CONSOLE: 'on',
+}
+
+test.each([
+  ['/provider/webhooks', 'application/json'],
+  ['/provider/webhooks/braintree', 'application/x-www-form-urlencoded'],
+  ['/console/session', 'application/json'],
+])('of many bodies that arrive at %s, one in ten places is kept', async (path, type) => {
+  api = await startLimitedApi({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
+  const { hostname, port } = new URL(api.url)
+  const head = `POST ${path} HTTP/1.1\r\nhost: api\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n`
+  const begin = async () => {
+    const socket = connect(Number(port), hostname)
+    const answer = once(socket, 'data').then(([data]) => String(data))
+    socket.write(`${head}\r\n{`)
+    return { socket, answer }
+  }
+  const first = await begin()
+  const second = await begin()
+  const answered = await Promise.race([first.answer, second.answer])
+  first.socket.destroy()
+  second.socket.destroy()
+
+  expect(answered).toMatch(/^HTTP\/1\.1 503 [^]*overloaded/)
+})
+
 test('slow senders of unsigned events block neither tenants nor the provider', async () => {
   api = await startLimitedApi({
     MAX_CONCURRENT_REQUESTS: '2',
@@ -233,7 +265,7 @@ test('an answer that its client does not read occupies no place', async () => {
   api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
   const largerThanAllBuffers = 'x'.repeat(50_000_000)
   const app = express()
-    .use(limitConcurrency(api.parts.limits.places))
+    .use(limitConcurrency(api.parts.limits.places, new Set()))
     .get('/large', (_request, response) =>
       sendAnswer(response, { status: 200, body: largerThanAllBuffers }),
     )

@@ -98,7 +98,7 @@ test.each([
   ],
   [
     'does not read its answer',
-    () => requestBytes({ path: '/docs/swagger-ui-bundle.js' }).repeat(20),
+    () => requestBytes({ path: '/openapi.yaml' }).repeat(200),
     ({ writableNeedDrain }: Socket) => writableNeedDrain,
   ],
 ])('a connection whose client %s counts as idle', async (_what, bytesOf, isReached) => {

@@ -105,6 +105,32 @@ test('behind a proxy, the address is the one that the proxy names', async () => 
   expect((await ask(served, tenant.apiKey, { 'x-forwarded-for': '192.0.2.2' })).status).toBe(200)
 })
 
+test.each([
+  ['an IPv4 address', (port: number) => `192.0.2.1:${port}`, '192.0.2.1', '192.0.2.2:1'],
+  [
+    'an IPv6 address',
+    (port: number) => `[2001:db8::1]:${port}`,
+    '2001:db8::2',
+    '[2001:db8:9::1]:1',
+  ],
+  [
+    'each address',
+    (port: number) => `203.0.113.7:1, 192.0.2.1:${port}, 127.0.0.1:${port}`,
+    '192.0.2.1',
+    '192.0.2.1:1, 192.0.2.2:1',
+  ],
+])('a port behind %s is no part of it', async (_what, forwarded, same, other) => {
+  const served = await serve({ TRUST_PROXY: 'loopback' })
+  for (let made = 0; made < LIMIT; made += 1) {
+    await ask(served, makeApiKey(), { 'x-forwarded-for': forwarded(40_000 + made) })
+  }
+  const from = (address: string) => ask(served, tenant.apiKey, { 'x-forwarded-for': address })
+
+  expectProblem(await from(same), 'too-many-invalid-keys')
+  expectProblem(await from(forwarded(1)), 'too-many-invalid-keys')
+  expect((await from(other)).status).toBe(200)
+})
+
 describe('createInvalidKeysLimit', () => {
   let nowMs = 0
   const create = (limit = 1) => createInvalidKeysLimit({ limit, windowSeconds: 60 }, () => nowMs)
@@ -121,6 +147,20 @@ describe('createInvalidKeysLimit', () => {
     expect(limit.secondsUntilNext(attempt('192.0.2.1'))).toBe(30)
     nowMs = 60_000
     expect(limit.secondsUntilNext(attempt('192.0.2.1'))).toBeUndefined()
+  })
+
+  test.each([
+    ['192.0.2.1', '192.0.3.1', '198.51.100.1'],
+    ['2001:db8:1::1', '2001:db8:2::1', '2001:db9::1'],
+  ])('counts %s among its surroundings beyond 50,000 networks', (address, near, far) => {
+    const limit = create(2)
+    for (let n = 0; n < 50_000; n += 1) limit.failed(attempt(`10.0.${n >> 8}.${n & 255}`))
+    limit.failed(attempt(address))
+    limit.failed(attempt(near))
+
+    expect(limit.secondsUntilNext(attempt(address))).toBe(30)
+    expect(limit.secondsUntilNext(attempt(near))).toBe(30)
+    expect(limit.secondsUntilNext(attempt(far))).toBeUndefined()
   })
 
   test('is off with 0', () => {

@@ -22,7 +22,7 @@ afterAll(() => service.stop())
 afterEach(async () => {
   const [rows] = await service.store.sql<{ count: number }[]>`
     select (select count(*) from payments)::int + (select count(*) from idempotency_keys)::int
-      + (select count(*) from phase_runs)::int + (select count(*) from pgboss.job)::int as count
+      + (select count(*) from phase_runs)::int + (select count(*) from atomic_jobs.job)::int as count
   `
   expect(rows?.count).toBe(0)
   expect(await service.control('GET', 'executed')).toEqual({ data: [] })

@@ -17,7 +17,10 @@ const faults: unknown[] = []
 
 beforeAll(async () => {
   // If places were not released, none would be left after a few dozen connections.
-  service = await startServiceInProcess({ MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10) })
+  service = await startServiceInProcess({
+    MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10),
+    HTTP_KEEP_ALIVE_SECONDS: '1',
+  })
   tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
   acceptedOf = watchAccepted(service.server)
   service.parts.log.error = (...line: unknown[]) => void faults.push(line)

@@ -5,7 +5,7 @@ import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { paymentBytes, requestBytes, sendRaw, type RawRequest } from './raw-connection.ts'
 
-const TIMEOUTS = { headersTimeoutMs: 10_000, checkIntervalMs: 50, silenceMaxMs: 30_000 }
+const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 30_000 }
 
 let api: LimitedApi
 let tenant: Tenant

@@ -15,8 +15,8 @@ import {
 } from './raw-connection.ts'
 import { until } from '../../support/until.ts'
 
-const TIMEOUTS = { headersTimeoutMs: 1_000, checkIntervalMs: 50, silenceMaxMs: 6_000 }
-const SETTINGS = { WAIT_SECONDS: '1', WAIT_MAX_SECONDS: '1' }
+const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 6_000 }
+const SETTINGS = { WAIT_SECONDS: '1', WAIT_MAX_SECONDS: '1', HTTP_KEEP_ALIVE_SECONDS: '1' }
 
 /**
  * The longest time limit, for a body and for the next request: constants in our code and in Node.
@@ -50,7 +50,7 @@ const vanished: readonly Vanished[] = [
   { what: 'gets 100 Continue and sends nothing', bytes: (tenant) => headOf(tenant, { expect: '100-continue' }), reads: true, statuses: [100, 408] },
   { what: 'has its answer', bytes: (tenant) => lookupBytes(tenant, '/v1/payments'), reads: true, statuses: [200] },
   { what: 'sends a payment and reads no answer', bytes: (tenant) => paymentBytes(tenant, KEY), reads: false, statuses: [] },
-  { what: 'requests more than all buffers hold and reads nothing', bytes: () => requestBytes({ path: '/docs/swagger-ui-bundle.js' }).repeat(20), reads: false, statuses: [] },
+  { what: 'requests more than all buffers hold and reads nothing', bytes: () => requestBytes({ path: '/openapi.yaml' }).repeat(200), reads: false, statuses: [] },
 ]
 
 let service: ServiceInProcess

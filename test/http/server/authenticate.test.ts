@@ -168,7 +168,7 @@ describe('scopes', () => {
     const everything = () => api.t.engine.store.sql`
       select
         (select count(*) from payments) as payments, (select count(*) from events) as events,
-        (select count(*) from idempotency_keys) as keys, (select count(*) from pgboss.job) as jobs
+        (select count(*) from idempotency_keys) as keys, (select count(*) from atomic_jobs.job) as jobs
     `
     const before = await everything()
 

@@ -31,6 +31,9 @@ test.each([
   ['no trace', [`00-${'0'.repeat(32)}-${SPAN}-01`]],
   ['no parent', [`00-${TRACE}-${'0'.repeat(16)}-01`]],
   ['another value', ['sk_test_1234567890']],
+  ['more fields in version 00', [`00-${TRACE}-${SPAN}-01-more`]],
+  ['a card number', [`00-4242424242424242a1b2c3d4e5f60718-${SPAN}-01`]],
+  ['a card number inside a longer number', [`00-00004242424242424242000000000000-${SPAN}-01`]],
 ])('reads no trace id from %s', (_what, lines) => {
   expect(traceOf(...lines)).toBeUndefined()
 })

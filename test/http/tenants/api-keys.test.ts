@@ -214,7 +214,7 @@ test('no table contains the secret of an API key', async () => {
 
   const tables = await sql<{ name: string }[]>`
     select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
-    where schemaname in ('public', 'pgboss')
+    where schemaname in ('public', 'atomic_jobs')
   `
   const tablesWithSecrets = []
   for (const { name } of tables) {

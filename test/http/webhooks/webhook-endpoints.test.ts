@@ -244,7 +244,7 @@ describe('POST /v1/webhook-endpoints/:id/rotate-secret', () => {
     expectReplay(retry, rotated)
   })
 
-  test('keeps the previous secret for a day, and no older ones', async () => {
+  test('keeps the previous secret for a day, encrypted', async () => {
     const created = await create()
     const path = `${pathOf(created)}/rotate-secret`
     const first = await post(service.apiUrl, tenant, path)
@@ -357,7 +357,7 @@ describe('the delivery of an event', () => {
       where tenant_id = ${tenant.id}
     `
     await sql`
-      update pgboss.job set start_after = now()
+      update atomic_jobs.job set start_after = now()
       where name = ${WEBHOOKS_QUEUE} and data ->> 'tenantId' = ${tenant.id} and state = 'created'
     `
   }
@@ -431,7 +431,7 @@ describe('the delivery of an event', () => {
       attempts: [{ http_status: 500 }, { http_status: 500 }],
     })
     const readDeadLetters = () => service.store.sql`
-      select data from pgboss.job
+      select data from atomic_jobs.job
       where name = ${WEBHOOKS_DEAD_LETTERS} and data ->> 'tenantId' = ${tenant.id}
     `
     await eventually(readDeadLetters, ({ length }) => length === 1)

@@ -19,6 +19,8 @@ describe('paymentRequestOf', () => {
       description: 'Order 42, \u00E9\u{1F600}',
       reference: 'order-42',
       metadata: { order: '42', constructor: 'x', empty: '' },
+      off_session: true,
+      return_url: 'https://shop.example/42',
     }
 
     expect(paymentRequestOf(body)).toEqual({
@@ -30,6 +32,8 @@ describe('paymentRequestOf', () => {
       description: 'Order 42, \u00E9\u{1F600}',
       reference: 'order-42',
       metadata: { order: '42', constructor: 'x', empty: '' },
+      offSession: true,
+      returnUrl: 'https://shop.example/42',
     })
   })
 
@@ -53,7 +57,7 @@ describe('paymentRequestOf', () => {
     expect(paymentRequestOf(body)).toMatchObject({ paymentMethods: { braintree: 'nonce' } })
   })
 
-  test.each([1, 99_999_999])('accepts the amount %d', (amount) => {
+  test.each([1, 999_999_999_999])('accepts the amount %d', (amount) => {
     expect(paymentRequestOf({ ...required, amount }).amountMinor).toBe(amount)
   })
 
@@ -92,7 +96,7 @@ describe('paymentRequestOf', () => {
     -1,
     0.5,
     10.01,
-    100_000_000,
+    1_000_000_000_000,
     2 ** 53,
     2 ** 53 + 2,
     1e21,
@@ -183,8 +187,9 @@ describe('createPaymentBody', () => {
     expect(contract).toMatchObject({
       additionalProperties: false,
       required: ['amount', 'currency'],
+      $defs: { ChargeAmount: { type: 'integer', minimum: 1, maximum: 999_999_999_999 } },
       properties: {
-        amount: { type: 'integer', minimum: 1, maximum: 99_999_999 },
+        amount: { $ref: '#/$defs/ChargeAmount' },
         currency: { type: 'string', pattern: '^[a-z]{3}$' },
         capture_method: { enum: ['automatic', 'manual'], default: 'automatic' },
         metadata: { anyOf: [{ maxProperties: 45 }, { type: 'null' }] },

@@ -147,11 +147,12 @@ describe('a retry with the same key', () => {
 
   test('is the same request when only the order and the spacing of its JSON differ', async () => {
     const key = randomUUID()
-    const first = await post(paymentBody(), { key })
+    const first = await post(paymentBody({ metadata: { order: '17', shop: 'north' } }), { key })
     const second = await postPayment(
       service.apiUrl,
       tenant,
-      '{ "payment_method":"pm_card_visa",\n "currency":"usd", "amount":1999 }',
+      `{ "metadata":{"shop" :"north","order":"17"}, "payment_method":"pm_card_visa",
+        "currency":"usd", "amount":1999 }`,
       { key },
     )
 

@@ -213,6 +213,7 @@ test('a dispute of a charge that is not ours is kept for the reconciliation', as
     amount: 1_000,
     currency: 'usd',
     confirm: true,
+    return_url: 'https://example.com/',
     payment_method: 'pm_card_createDispute',
   })
   const { data } = await t.provider.stripe.disputes.list({ payment_intent: stranger.id })

@@ -102,6 +102,7 @@ test('reports a dispute of a charge that is not ours', async () => {
     amount: 1_000,
     currency: 'usd',
     confirm: true,
+    return_url: 'https://example.com/',
     payment_method: 'pm_card_visa',
   })
   const { id } = await t.provider.control<{ id: string }>('POST', '/disputes', { payment_intent })

@@ -114,7 +114,7 @@ test('has a reminder that lasts until the payment is canceled, and for a day of 
   const payment = await waiting()
 
   const [job] = await t.engine.store.sql<{ limit: number; longest: number }[]>`
-    select retry_limit as limit, retry_delay_max as longest from pgboss.job
+    select retry_limit as limit, retry_delay_max as longest from atomic_jobs.job
     where name = 'reminders' and data ->> 'eventId' = ${reminder(payment).id}
   `
   expect(job?.longest).toBe(360)
@@ -146,7 +146,7 @@ test('is canceled although its cardholder had to authenticate a second time', as
   const payment = await waiting()
   await authenticate(payment, 'fail')
   await remind(payment)
-  const card = { payment_method: 'pm_card_threeDSecureRequired' }
+  const card = { payment_method: 'pm_card_threeDSecureRequired', return_url: 'https://a.example' }
   await t.provider.stripe.paymentIntents.confirm(payment.providerPaymentId ?? '', card)
   await runWaiting(t)
   expect(await read(payment)).toMatchObject({ status: 'requires_action' })

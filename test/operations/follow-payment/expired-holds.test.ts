@@ -371,7 +371,7 @@ describe('a hold that has ended', () => {
 
     const { id } = (await lookOf(payment)) ?? { id: '' }
     const jobs = await t.engine.store.sql`
-      select from pgboss.job where name = 'reminders' and data ->> 'eventId' = ${id}
+      select from atomic_jobs.job where name = 'reminders' and data ->> 'eventId' = ${id}
     `
     expect(jobs).toHaveLength(1)
   })

@@ -42,7 +42,7 @@ export function adapterFor(
   return createBraintreeProvider({
     environment: 'sandbox',
     ...KEYS,
-    merchantAccounts: { eur: 'eur_account', jpy: 'jpy_account', kwd: 'kwd_account' },
+    merchantAccounts: { eur: 'eur_account', jpy: 'jpy_account', isk: 'isk_account' },
     apiBase: url,
     timeoutMs,
     // Long after every call, so that a search shows all of them.

@@ -3,6 +3,7 @@
 // test/provider/contract.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Payment } from '../../../src/domain/payments/payment.ts'
 import { correlationIn, showOrderId } from '../../../src/provider/braintree/order-id.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
@@ -83,14 +84,26 @@ describe('an authorization', () => {
 
   test.each([
     ['jpy', 1999, '1999'],
-    ['kwd', 1999, '1.999'],
+    ['isk', 199_900, '1999'],
   ])('in %s sends its amount exactly', async (currency, amountMinor, amount) => {
     const payment = paymentOf({ currency, amountMinor })
 
     const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
 
     expect(outcome).toMatchObject({ outcome: 'done', asked: { amount } })
-    expect(await standIn.executed()).toMatchObject([{ amount: amountMinor, currency }])
+    expect(await standIn.executed()).toMatchObject([{ value: amount, currency }])
+  })
+
+  test('of an amount that Braintree cannot express is declined, and not sent', async () => {
+    const payment = paymentOf({ currency: 'isk', amountMinor: 199_950 })
+
+    const outcome = await adapter.calls.authorize.execute({ payment }, identityOf('started'))
+
+    expect(outcome).toMatchObject({
+      outcome: 'declined',
+      failure: { code: 'amount_not_supported' },
+    })
+    expect(await standIn.executed()).toEqual([])
   })
 
   test('uses a stored method only with the customer that owns it', async () => {
@@ -566,4 +579,101 @@ test('the account is the merchant and its environment, once Braintree accepts th
   expect(await adapter.readAccount()).toBe('merchant sandbox')
   const wrong = adapterFor(standIn.url, 10_000, { privateKey: 'wrong' })
   await expect(wrong.readAccount()).rejects.toThrow('Authentication Error')
+})
+
+describe('an account with request keys', () => {
+  const withKeys = () => adapterFor(standIn.url, 10_000, { sendsKeys: true })
+  beforeEach(() => standIn.control('POST', '/settings', { request_keys: true }))
+
+  test('is declared to keep them for 30 days, and any other one not at all', () => {
+    expect(withKeys().capabilities.keys).toMatchObject({ keptSeconds: 2_592_000 })
+    expect(adapter.capabilities.keys).toBeNull()
+  })
+
+  test('executes each call once, however often it is sent', async () => {
+    const payment = paymentOf()
+    const started = identityOf('started')
+    const authorize = () => withKeys().calls.authorize.execute({ payment }, started)
+    const outcomes: Outcome<unknown>[] = [await authorize(), await authorize()]
+    const { providerPaymentId } = (outcomes[0] as { value: { providerPaymentId: string } }).value
+    const held = { ...payment, providerPaymentId }
+    const capturing = identityOf('authorized')
+    for (let sent = 0; sent < 2; sent += 1) {
+      outcomes.push(await withKeys().calls.capture.execute({ payment: held }, capturing))
+    }
+    await moveTo(held, 'settled')
+    const paid = { ...held, amountCapturedMinor: held.amountMinor }
+    const [refund, refunding] = [refundOf(paid), identityOf('started')]
+    for (let sent = 0; sent < 2; sent += 1) {
+      outcomes.push(await withKeys().calls.refund.execute({ payment: paid, refund }, refunding))
+    }
+
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 6 }, () => 'done'))
+    expect((await standIn.executed()).map(({ kind }) => kind)).toEqual([
+      'transaction.sale',
+      'transaction.submit_for_settlement',
+      'transaction.refund',
+    ])
+  })
+
+  test('keeps the key of a refund that has to wait for the settlement', async () => {
+    const paid = await capture(withKeys(), await authorized(withKeys()))
+    const [refund, identity] = [refundOf(paid), identityOf('started')]
+    const execute = () => withKeys().calls.refund.execute({ payment: paid, refund }, identity)
+
+    expect(await execute()).toMatchObject({ outcome: 'not_executed', asksToWait: true })
+    await moveTo(paid, 'settled')
+    expect((await execute()).outcome).toBe('done')
+  })
+
+  test('declines a repetition of what was declined', async () => {
+    const payment = paymentOf({ paymentMethod: 'fake-processor-declined-visa-nonce' })
+    const identity = identityOf('started')
+    const execute = () => withKeys().calls.authorize.execute({ payment }, identity)
+
+    expect([(await execute()).outcome, (await execute()).outcome]).toEqual(['declined', 'declined'])
+  })
+
+  test.each([
+    ['key_in_flight', '915233'],
+    ['key_server_error', '915235'],
+  ])('with the fault %s the outcome is unknown: %s', async (fault, code) => {
+    await standIn.addFault({ match: { method: 'POST', path: '/transactions' }, fault })
+
+    const outcome = await withKeys().calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
+
+    expect(outcome).toMatchObject({ outcome: 'unknown', answered: { code } })
+  })
+
+  test('keeps a failure under its key, which is no decline', async () => {
+    const payment = paymentOf({ paymentMethod: 'unknown-nonce' })
+    const identity = identityOf('started')
+    const execute = () => withKeys().calls.authorize.execute({ payment }, identity)
+
+    expect(await execute()).toMatchObject({ outcome: 'declined', failure: { code: '91565' } })
+    expect(await execute()).toMatchObject({
+      outcome: 'unknown',
+      keptFailure: 'certain',
+      answered: { code: '915234' },
+    })
+    const other = { ...payment, paymentMethod: 'fake-valid-nonce' }
+    expect(await withKeys().calls.authorize.execute({ payment: other }, identity)).toMatchObject({
+      outcome: 'unknown',
+      answered: { code: '915232' },
+    })
+  })
+
+  test('is not the account: nothing was executed, and no payment is declined', async () => {
+    await standIn.control('POST', '/settings', { request_keys: false })
+
+    const outcome = await withKeys().calls.authorize.execute(
+      { payment: paymentOf() },
+      identityOf('started'),
+    )
+
+    expect(outcome).toMatchObject({ outcome: 'not_executed', answered: { code: '915231' } })
+  })
 })

@@ -238,7 +238,7 @@ export function notificationOf(members: Readonly<Record<string, Member>>) {
 
 const CARD = 'cardholder_of_a_card'
 
-function signed({ tenantId, id: paymentId, providerPaymentId }: Payment) {
+function signed({ tenantId, id: paymentId, providerPaymentId }: Payment, timestamp = new Date()) {
   const correlation = { tenantId, paymentId, operationId: paymentId, refundId: null }
   const transaction = {
     id: providerPaymentId,
@@ -246,7 +246,7 @@ function signed({ tenantId, id: paymentId, providerPaymentId }: Payment) {
     creditCard: { bin: '411111', cardholderName: CARD },
   }
   const kind = 'transaction_settled'
-  return notificationOf({ kind, timestamp: new Date(), subject: { transaction } })
+  return notificationOf({ kind, timestamp, subject: { transaction } })
 }
 
 const payloadIn = (body: string) => new URLSearchParams(body).get('bt_payload') ?? ''
@@ -263,7 +263,7 @@ function createOtherSignature() {
   return (payload: string) => testing.sampleSignature(payload)
 }
 
-const read = createBraintreeEventReader(KEYS)
+const read = createBraintreeEventReader({ ...KEYS, now: Date.now })
 
 export const braintreeFixture = {
   name: 'braintree',

@@ -11,7 +11,7 @@ const orderId = showOrderId({ ...ids, refundId: null })
 const subject = { tenantId: ids.tenantId, paymentId: ids.paymentId }
 const timestamp = new Date('2026-11-27T10:00:00Z')
 
-const read = createBraintreeEventReader(KEYS)
+const read = createBraintreeEventReader({ ...KEYS, now: () => timestamp.getTime() })
 const readNotification = (members: Parameters<typeof notificationOf>[0]) =>
   read(Buffer.from(notificationOf({ timestamp, ...members }).body))
 

@@ -68,6 +68,23 @@ describe.each(fixtures)('$name, with an unusual server:', (fixture) => {
     expect(server.requests()).toBe(1)
   })
 
+  // Node announces neither a response nor an error.
+  test.each(names)(
+    '%s is unknown, and in time, when the server switches protocols',
+    async (name) => {
+      server = await startAnsweringServer((request) => {
+        const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
+        request.socket.write(head)
+      })
+
+      const adapter = adapterFor(server.url, 500)
+      const outcome = await portCalls[name].make(adapter, waiting, identityOf(name))
+
+      expect(outcome.outcome).toBe('unknown')
+      expect(server.requests()).toBe(1)
+    },
+  )
+
   test('a call that the provider cannot make is declined, and nothing is sent', async () => {
     server = await startAnsweringServer(() => {})
     const adapter = adapterFor(server.url)

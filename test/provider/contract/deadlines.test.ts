@@ -40,7 +40,7 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, startStandIn }) => {
     const made = portCalls[name].make(adapter, payment, leaseOf(200))
     setImmediate(freeze, 300)
 
-    expect((await made).outcome).toBe('unknown')
+    expect(await made).toMatchObject({ outcome: 'not_executed', answered: { error: 'timeout' } })
     expect(await executed(callOf(calls, name).kind)).toEqual([])
   })
 
@@ -52,7 +52,7 @@ describe.each(fixtures)('$name', ({ adapterFor, calls, startStandIn }) => {
 
       const late = await portCalls[name].make(adapter, payment, leaseOf(0))
 
-      expect(late.outcome).toBe('unknown')
+      expect(late).toMatchObject({ outcome: 'not_executed', answered: { error: 'timeout' } })
       expect(await executed(callOf(calls, name).kind)).toEqual([])
       const inTime = await portCalls[name].make(adapter, payment, leaseOf(10_000))
       expect(inTime.outcome).toBe('done')

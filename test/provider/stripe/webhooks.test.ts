@@ -93,7 +93,7 @@ describe('the age of a signature', () => {
   test.each([
     ['signed now', 0],
     ['signed 300 seconds ago', 300],
-    ['signed by a clock that is ahead', -3_600],
+    ['signed by a clock that is 300 seconds ahead', -300],
   ])('%s: accepted', (_title, age) => {
     const body = eventBody()
 
@@ -102,12 +102,17 @@ describe('the age of a signature', () => {
     expect(event.id).toBe('evt_1')
   })
 
-  test('signed 301 seconds ago: too old', () => {
+  const typeSignedAfter = (seconds: number) => {
     const body = eventBody()
+    return typeOfProblem(body, sign(body, { timestamp: NOW_SECONDS + seconds }))
+  }
 
-    expect(typeOfProblem(body, sign(body, { timestamp: NOW_SECONDS - 301 }))).toBe(
-      'webhook-too-old',
-    )
+  test('signed 301 seconds ago: too old', () => {
+    expect(typeSignedAfter(-301)).toBe('webhook-too-old')
+  })
+
+  test('signed by a clock that is 301 seconds ahead: refused', () => {
+    expect(typeSignedAfter(301)).toBe('webhook-too-old')
   })
 
   test('an old signature with another secret is wrong, not too old', () => {

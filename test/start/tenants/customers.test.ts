@@ -66,29 +66,6 @@ test('moves a customer only from the tenant that --from names', async () => {
   expect(await customersOf(shop)).not.toContain('cus_moving')
 })
 
-test('lists the customers that payments have named and that belong to no tenant', async () => {
-  const payer = await makeTenant(store)
-  for (const customer of ['cus_owned', 'cus_unowned', 'cus_unowned', null]) {
-    await store.sql`
-      insert into payments (
-        tenant_id, id, amount_minor, currency, capture_method, payment_method, metadata, provider,
-        customer
-      ) values (
-        ${payer}, ${randomUUID()}, 1999, 'usd', 'automatic', 'pm_1', '{}', 'stripe', ${customer}
-      )
-    `
-  }
-  await run('add-customers', shop, 'cus_owned')
-
-  const { code, text } = await run('unowned-customers')
-
-  expect(code).toBe(0)
-  expect(text.split('\n')).toEqual([
-    expect.stringMatching(/^CUSTOMER +NAMED BY +PAYMENTS +LAST$/),
-    expect.stringMatching(new RegExp(`^cus_unowned +${showTenantId(payer)} +2 +\\d{4}-`)),
-  ])
-})
-
 test.each([
   ['no customer', ['add-customers', 'TENANT'], 2, 'add-customers takes the id of one tenant and'],
   ['a customer with a space', ['add-customers', 'TENANT', 'cus 1'], 2, 'cannot be the id'],

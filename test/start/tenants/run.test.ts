@@ -277,6 +277,7 @@ describe('exits with 2 and the help', () => {
     ['"paypal" names no provider; there are stripe, braintree', ['providers', TENANT, 'paypal']],
     ['"EUR" is not an ISO 4217 code in lower case', ['providers', TENANT, 'stripe:EUR']],
     ['braintree needs its currencies: braintree:eur,usd', ['providers', TENANT, 'braintree']],
+    ['braintree does not take mga', ['providers', TENANT, 'braintree:eur,mga']],
     ['stripe is named twice', ['providers', TENANT, 'stripe:eur', 'stripe']],
     ['providers takes the id of one tenant and names of providers', ['providers']],
     ['limits takes the id of one tenant', ['limits']],

@@ -21,6 +21,15 @@ test.each(['nothing', 'idempotent'])('--provider rejects %s and lists the others
   expect(() => readOptions(['--provider', name])).toThrow(/forgetting, keyless, lying/)
 })
 
+test('--scenario and --provider have no time limit unless --minutes sets one', () => {
+  const scenario = ['--scenario', 'payment.create.moved']
+
+  expect(readOptions([]).minutes).toBe(75)
+  expect(readOptions(scenario).minutes).toBe(24 * 60)
+  expect(readOptions([...scenario, '--minutes', '20']).minutes).toBe(20)
+  expect(readOptions([...scenario, '--quick']).quick).toBe(true)
+})
+
 test('--scenario selects a scenario, and lists them all when it is unknown', () => {
   expect(readOptions(['--scenario', 'payment.create.moved']).scenario).toBe('payment.create.moved')
   expect(readOptions([]).scenario).toBeUndefined()

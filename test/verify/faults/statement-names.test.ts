@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { StatementNames } from '../../../verify/faults/statement-names.ts'
 
 const FETCH = (queue: string) =>
-  ` WITH next AS ( SELECT j.id FROM pgboss.job_common j WHERE j.name = '${queue}' AND j.state < 'active' )`
+  ` WITH next AS ( SELECT j.id FROM atomic_jobs.job_common j WHERE j.name = '${queue}' AND j.state < 'active' )`
 
 test.each([
   ['reserve', 'with reserved as ( insert into idempotency_keys ( tenant_id ) select $1::uuid )'],
@@ -44,7 +44,7 @@ test.each([
   'listen "settled"',
   'begin',
   FETCH('maintenance'),
-  'select 1 from pgboss.version',
+  'select 1 from atomic_jobs.version',
   ' insert into key_replays ( tenant_id )',
 ])('%s belongs to no operation', (text) => {
   const names = new StatementNames()

@@ -41,6 +41,7 @@ describe('an attempt that succeeds', () => {
     const eventId = parseEventId(String(shown['id'])) ?? ''
     const event = await findEvent(store.sql, tenantId, eventId)
     expect(request.body).toBe(event && JSON.stringify(presentEvent(event)))
+    expect(shown['timestamp']).toBe(shown['created_at'])
     expect(request.headers).toMatchObject({
       'content-type': 'application/json',
       'webhook-id': shown['id'],
@@ -61,6 +62,23 @@ describe('an attempt that succeeds', () => {
       attempts: [{ number: 1, httpStatus: 204, error: null, latencyMs: expect.any(Number) }],
     })
     expect(await queuedJobs()).toEqual([])
+  })
+
+  test('is shown with the last 30 attempts', async () => {
+    await makeEndpoint()
+    await makePayment()
+    const { id } = await onlyDelivery()
+    await store.sql`
+      insert into webhook_attempts (tenant_id, id, delivery_id, number, started_at, latency_ms, http_status)
+      select tenant_id, gen_random_uuid(), id, number, now(), 1, 500
+      from webhook_deliveries, generate_series(1, 30) as number where id = ${id}
+    `
+    await store.sql`update webhook_deliveries set attempts = 30 where id = ${id}`
+    const [job] = await queuedJobs()
+    await work({ id: 'job', data: { ...job?.data, attempt: 31 } })
+
+    const numbers = (await onlyDelivery()).attempts.map(({ number }) => number)
+    expect(numbers).toEqual(Array.from({ length: 30 }, (_, index) => index + 2))
   })
 
   test('resets the failures of its endpoint', async () => {
@@ -228,7 +246,7 @@ describe('a worker that crashes', () => {
     ])
     const delivery = await findDelivery(store.sql, tenantId, (await onlyDelivery()).id)
     expect(delivery?.attempts).toMatchObject([{ number: 1, httpStatus: 500 }])
-    await store.sql`delete from pgboss.job where (data ->> 'attempt')::int = 1`
+    await store.sql`delete from atomic_jobs.job where (data ->> 'attempt')::int = 1`
     expect(await queuedJobs()).toHaveLength(1)
   })
 })

@@ -2,7 +2,10 @@
 // shows that the endpoint answers again.
 import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { redeliverIfEnabled } from '../../../src/db/webhooks/webhook-deliveries.ts'
+import {
+  redeliverIfEnabled,
+  replayFailedDeliveries,
+} from '../../../src/db/webhooks/webhook-deliveries.ts'
 import {
   findEndpoint,
   insertTestEvent,
@@ -36,14 +39,14 @@ describe('the circuit of an endpoint', () => {
       await makePayment()
       await runNewestJob(parts)
     }
-    await store.sql`delete from pgboss.job`
+    await store.sql`delete from atomic_jobs.job`
   }
 
   /** The job of the newest first attempt: the retries of others wait in the queue, too. */
   async function runNewestJob(parts = webhooks) {
     const [job] = (await queuedJobs()).filter(({ data }) => data.attempt === 1)
     if (job === undefined) throw new Error('no first attempt waits')
-    await store.sql`delete from pgboss.job where data ->> 'deliveryId' = ${job.data.deliveryId}`
+    await store.sql`delete from atomic_jobs.job where data ->> 'deliveryId' = ${job.data.deliveryId}`
     return await work({ id: randomUUIDv7(), data: job.data }, parts)
   }
 
@@ -110,7 +113,7 @@ describe('the circuit of an endpoint', () => {
     await failAttempts(FAILURES_TO_OPEN)
     await makePayment()
     const [job] = await queuedJobs()
-    await store.sql`delete from pgboss.job`
+    await store.sql`delete from atomic_jobs.job`
     await work({ id: 'a', data: job?.data })
     await work({ id: 'b', data: job?.data })
 
@@ -212,14 +215,20 @@ describe('the circuit of an endpoint', () => {
     expect(await readEndpoint(other.id)).toMatchObject({ failures: 1 })
   })
 
-  test('lets the attempt of a redelivery through at once', async () => {
-    await makeEndpoint()
+  test.each(['redelivery', 'replay'])('lets the attempt of a %s through at once', async (what) => {
+    const endpoint = await makeEndpoint()
     receiver.answer = status(500)
     await failAttempts(FAILURES_TO_OPEN)
     receiver.answer = status(204)
     const [delivery] = await deliveries()
     const ref = { tenantId, id: delivery?.id ?? '' }
-    await store.sql.begin((tx) => redeliverIfEnabled(tx, ref))
+    await store.sql`
+      update webhook_deliveries set status = 'failed', next_attempt_at = null where id = ${ref.id}
+    `
+    await store.sql.begin(async (tx) => {
+      if (what === 'replay') await replayFailedDeliveries(tx, endpoint, new Date(0), 1)
+      else await redeliverIfEnabled(tx, ref)
+    })
     await runNextJob()
 
     expect(receiver.received).toHaveLength(FAILURES_TO_OPEN + 1)

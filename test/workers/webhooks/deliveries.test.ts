@@ -167,7 +167,7 @@ describe('a replay', () => {
       update webhook_deliveries set status = 'failed', next_attempt_at = null
       where tenant_id = ${tenantId}
     `
-    await store.sql`delete from pgboss.job`
+    await store.sql`delete from atomic_jobs.job`
     return endpoint
   }
 

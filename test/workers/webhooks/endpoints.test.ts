@@ -1,8 +1,13 @@
 // Tests the endpoints whose deliveries fail: when they are disabled, and what the others of their
 // tenant are told.
 import { describe, expect, test } from '@jest/globals'
+import type { Transaction } from '../../../src/db/connection/client.ts'
 import { listEvents } from '../../../src/db/events/events.ts'
-import { deleteEndpoint, findEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
+import {
+  deleteEndpoint,
+  findEndpoint,
+  updateEndpoint,
+} from '../../../src/db/webhooks/webhook-endpoints.ts'
 import { presentEvent } from '../../../src/domain/events/event.ts'
 import { ENDPOINT_DISABLED } from '../../../src/domain/events/event-types.ts'
 import { showEndpointId } from '../../../src/domain/webhooks/webhook-endpoint.ts'
@@ -21,6 +26,10 @@ import {
   verify,
   work,
 } from './webhook-work.ts'
+
+type EndpointRef = Parameters<typeof updateEndpoint>[1]
+const disable = (tx: Transaction, endpoint: EndpointRef) =>
+  updateEndpoint(tx, endpoint, { disabled: true })
 
 describe('an endpoint', () => {
   test('that has failed for a long time is disabled by the next failure', async () => {
@@ -106,6 +115,7 @@ describe('an endpoint', () => {
         },
         request: { idempotency_key: null },
         created_at: expect.any(String),
+        timestamp: expect.any(String),
       })
       const [row] = await store.sql`select object::text from events where id = ${event?.id ?? ''}`
       expect(String(row?.['object'])).not.toContain(receiver.url)
@@ -143,10 +153,23 @@ describe('an endpoint', () => {
     expect(found?.items).toHaveLength(1)
   })
 
-  test('that was deleted receives no pending deliveries', async () => {
+  test('that has another URL receives pending deliveries there', async () => {
     const { id } = await makeEndpoint()
     await makePayment()
-    await store.sql.begin((tx) => deleteEndpoint(tx, { tenantId, id }))
+    const url = `${receiver.url}/new`
+    await store.sql.begin((tx) => updateEndpoint(tx, { tenantId, id }, { url }))
+    await runNextJob()
+
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/webhooks/new'])
+  })
+
+  test.each<[string, (tx: Transaction, endpoint: EndpointRef) => Promise<unknown>]>([
+    ['deleted', deleteEndpoint],
+    ['disabled', disable],
+  ])('that was %s receives no pending deliveries', async (_what, end) => {
+    const { id } = await makeEndpoint()
+    await makePayment()
+    await store.sql.begin(async (tx) => void (await end(tx, { tenantId, id })))
 
     expect(await runNextJob()).toMatchObject({ status: 'completed' })
     expect(await onlyDelivery()).toMatchObject({ status: 'failed', attempts: [] })

@@ -51,7 +51,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await receiver.stop()
-  await store.sql`delete from pgboss.job`
+  await store.sql`delete from atomic_jobs.job`
 })
 afterAll(async () => {
   await store.close()
@@ -107,7 +107,7 @@ interface QueuedJob {
 /** The pending jobs of the queue, in order of their start time. */
 export function queuedJobs(): Promise<QueuedJob[]> {
   return store.sql<QueuedJob[]>`
-    select data, extract(epoch from start_after - now())::float8 as "startsIn" from pgboss.job
+    select data, extract(epoch from start_after - now())::float8 as "startsIn" from atomic_jobs.job
     where name = ${WEBHOOKS_QUEUE} and data ->> 'tenantId' = ${tenantId} order by start_after
   `
 }
@@ -115,8 +115,8 @@ export function queuedJobs(): Promise<QueuedJob[]> {
 /** Fetches the next job and runs it at once, regardless of its start time. */
 export async function runNextJob(parts = webhooks) {
   const [row] = await store.sql<{ id: string; data: WebhookJob }[]>`
-    delete from pgboss.job where id = (
-      select id from pgboss.job
+    delete from atomic_jobs.job where id = (
+      select id from atomic_jobs.job
       where name = ${WEBHOOKS_QUEUE} and data ->> 'tenantId' = ${tenantId}
       order by start_after limit 1
     )

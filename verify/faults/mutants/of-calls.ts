@@ -216,7 +216,7 @@ async function claimAndRunInside(engine: Engine, ref: OperationRef): Promise<Run
     patches: [
       {
         file: 'src/provider/stripe/connection.ts',
-        text: "return unknown(asked, { error: 'timeout' }, error.message)",
+        text: 'return timedOut(error, asked)',
         replacement: `return {
     outcome: 'declined',
     failure: { code: 'timeout', declineCode: null, message: error.message },

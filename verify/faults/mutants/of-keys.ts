@@ -66,12 +66,12 @@ export const mutantsOfKeys: readonly Mutant[] = [
     patches: [
       {
         file: 'src/http/keyed/keyed-answer.ts',
-        text: 'const stored = replay(key.response, role)',
+        text: 'const stored = replay(key, key.response, role)',
         replacement: `const isOwner = role === 'owner'
     const shown = isOwner
       ? key.response
       : await route.showUnfinished(parts, { key, resource: null })
-    const stored = replay({ ...key.response, body: shown.body }, role)`,
+    const stored = replay(key, { ...key.response, body: shown.body }, role)`,
       },
     ],
     caughtBy: 3,

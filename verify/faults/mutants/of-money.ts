@@ -59,8 +59,8 @@ export const mutantsOfMoney: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/ledger/ledger.ts',
-        text: 'return postings.map(',
-        replacement: 'return [...postings, ...postings].map(',
+        text: 'postings: postings.map(',
+        replacement: 'postings: [...postings, ...postings].map(',
       },
     ],
     schema: ['alter table ledger_postings drop constraint ledger_postings_once'],

@@ -66,7 +66,7 @@ async function askServers(resolver: Resolver, name: string, timeoutMs: number): 
     patches: [
       {
         file: 'src/http/limits/invalid-keys.ts',
-        text: 'counts.set(network, (count ?? 0) + 1)',
+        text: 'counts.set(network, (counts.get(network) ?? 0) + 1)',
         replacement: 'counts.set(network, 0)',
       },
     ],

@@ -105,7 +105,7 @@ export async function describeUnfinished(
       now() - key.created_at as age, key.lease_expires_at - now() as leased_for,
       key.next_check_at - now() as checked_in, job.state as job, job.start_after - now() as job_in
     from idempotency_keys as key
-    left join pgboss.job on job.id = key.job_id
+    left join atomic_jobs.job on job.id = key.job_id
     where key.status in ('pending', 'processing', 'unknown') and key.created_at <= ${by.toISOString()}
     order by key.created_at
     limit ${DESCRIBED}

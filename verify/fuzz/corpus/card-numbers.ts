@@ -12,6 +12,7 @@ import {
 
 const VISA = '4242424242424242'
 const DIGITS = VISA.split('')
+const API_KEY = `sk_atomic_${'0a'.repeat(19)}`
 const described = (description: string) => paymentWith({ description })
 
 // prettier-ignore
@@ -36,6 +37,11 @@ const table: Table = {
     'with no-break spaces': described('4242\u00A04242\u00A04242\u00A04242'),
     'with zero-width characters': described('4242\u200B4242\u200B4242\u200B4242'),
     'with soft hyphens': described('4242\u00AD4242\u00AD4242\u00AD4242'),
+    'with dots': described('4242.4242.4242.4242'),
+    'with slashes': described('4242/4242/4242/4242'),
+    'in brackets': described('(4242) [4242] {4242} <4242>'),
+    'in Arabic digits': described('\u0664\u0662'.repeat(8)),
+    'with dots in an Idempotency-Key': payment({ headers: { 'idempotency-key': '4242.4242.4242.4242' } }),
     'with tabs': described('4242\t4242\t4242\t4242'),
     'on four lines': described('4242\n4242\n4242\n4242'),
     'digit by digit': described(DIGITS.join(' ')),
@@ -70,6 +76,14 @@ const table: Table = {
     'as a provider id': adminPost('/admin/operations/{{operation}}/resolve', { outcome: 'happened', provider_id: `pi_${VISA}`, note: 'seen' }),
     'as a time': adminPost('/admin/reconciliations', { from: VISA, to: VISA }),
     'as the id of a dead letter': adminPost('/admin/dead-letters/redrive', { queue: 'operations.dead', ids: [VISA] }),
+  },
+  'secret-refused': {
+    'an API key in a sentence': described(`use ${API_KEY} here`),
+    'an API key as the Idempotency-Key': payment({ headers: { 'idempotency-key': API_KEY } }),
+    'an operator key in metadata': paymentWith({ metadata: { note: `adm_${'0a'.repeat(12)}` } }),
+    'a webhook secret in the description of an endpoint': post('/v1/webhook-endpoints', { url: 'https://fuzz.invalid/', description: `whsec_${'0a'.repeat(12)}` }),
+    'a key of Stripe as the refund reason': post('/v1/payments/{{payment}}/refunds', { reason: `sk_live_${'0a'.repeat(12)}` }),
+    'an API key in the note on a finding': adminPost('/admin/findings/{{finding}}/resolve', { note: API_KEY }),
   },
 }
 

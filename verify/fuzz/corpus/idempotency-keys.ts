@@ -33,7 +33,6 @@ const table: Table = {
     'spaces': keyed('   '),
     'a tab': keyed('\t'),
     'empty, in quotes': keyed('""'),
-    'spaces in quotes': keyed('"   "'),
     'empty, with a parameter': keyed('"";a=1'),
   },
   'idempotency-key-too-long': {
@@ -61,6 +60,8 @@ const table: Table = {
     'a leading no-break space': keyed('\u00A0key'),
     'an emoji': keyed(utf8('\u{1F600}')),
     'a right-to-left mark': keyed(utf8('key\u200F')),
+    'a dot': keyed('.'),
+    'two dots in quotes': keyed('".."'),
   },
   'idempotency-key-repeated': {
     'two keys': keyed('one', 'two'),
@@ -76,6 +77,7 @@ const table: Table = {
     'a Request-ID with a space': sent({ 'repeatability-request-id': 'a b' }),
     'a Request-ID in quotes': sent({ 'repeatability-request-id': '"a"' }),
     'two Request-IDs': sent({ 'repeatability-request-id': ['a', 'a'] }),
+    'two dots as a Request-ID': sent({ 'repeatability-request-id': '..' }),
     'a Request-ID of 256 characters': sent({ 'repeatability-request-id': '{{letters-256}}' }),
   },
   'repeatability-first-sent-missing': {

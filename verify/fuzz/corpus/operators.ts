@@ -20,6 +20,10 @@ const PROOF = 'checked in the records of the provider'
 
 // prettier-ignore
 const table: Table = {
+  'secret-refused': {
+    'an API key as a time': compare({ from: '{{admin-key}}', to: FROM }),
+    'an API key as a scope': key({ scopes: ['{{admin-key}}'] }),
+  },
   'malformed-json': {
     'not JSON': close('{"note"'),
     'an array': tenant('[]'),
@@ -72,8 +76,6 @@ const table: Table = {
     'a time that is a number': compare({ from: 0, to: 1 }),
     'a time beyond the year 9999': compare({ from: FROM, to: '+275760-09-13T00:00:00Z' }),
     'no note': close({}),
-    'an API key as a time': compare({ from: '{{admin-key}}', to: FROM }),
-    'an API key as a scope': key({ scopes: ['{{admin-key}}'] }),
     'an empty note': close({ note: '' }),
     'a note of 501 characters': close({ note: 'x'.repeat(501) }),
     'a note that is an array': close({ note: ['seen'] }),

@@ -35,6 +35,7 @@ const table: Table = {
   },
   'webhook-too-old': {
     'signed an hour ago': signed('{{late-stripe-signature}}'),
+    'signed for an hour later': signed('{{early-stripe-signature}}'),
   },
   'webhook-malformed': {
     'not JSON': providerEvent('{"id":'),

@@ -106,6 +106,7 @@ export function typesOf(text: string): readonly ProblemType[] {
     ...FIELD_TYPES,
     // Random digits may form a card number.
     ...(text.replaceAll(/\D/g, '').length >= 12 ? (['card-number-refused'] as const) : []),
+    ...(text.includes('{{') ? (['secret-refused'] as const) : []),
     // Random values may add up to a body that is too large.
     ...(Buffer.byteLength(text) > BODY_MAX_BYTES ? (['body-too-large'] as const) : []),
     ...(/\\u(0000|d[89a-f])/i.test(text) ? (['forbidden-character'] as const) : []),
@@ -140,7 +141,7 @@ const unknownMember: Defect = {
 const cardNumber: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom(...CARD_NUMBERS),
-    fc.constantFrom('', ' ', '-', '\u2013', '\u00A0', '\u200B', '\t', ' - '),
+    fc.constantFrom('', ' ', '-', '.', '/', ')(', '\u2013', '\u00A0', '\u200B', '\t', ' - '),
     fc.constantFrom(1, 2, 4),
     fc.boolean(),
   )

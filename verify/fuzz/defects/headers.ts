@@ -86,7 +86,7 @@ const idempotencyKeyDefects: readonly Defect[] = [
     'an empty idempotency key',
     'idempotency-key',
     ['idempotency-key-empty'],
-    fc.constantFrom([''], [' '], ['\t '], ['""'], ['"  "'], ['"";a']),
+    fc.constantFrom([''], [' '], ['\t '], ['""'], ['"";a']),
     isKeyed,
   ),
   headerDefect(
@@ -181,7 +181,7 @@ const timestampDefects: readonly Defect[] = [
     'a late signature',
     'stripe-signature',
     ['webhook-too-old', 'webhook-malformed', 'webhook-signature-invalid'],
-    fc.constant(['{{late-stripe-signature}}']),
+    fc.constantFrom(['{{late-stripe-signature}}'], ['{{early-stripe-signature}}']),
     isEvent,
   ),
 ]

@@ -33,14 +33,16 @@ function wrongFor(schema: Schema): fc.Arbitrary<JsonValue> {
 }
 
 function nearby(schema: Schema): fc.Arbitrary<JsonValue> {
-  const { type } = schema
-  if (Array.isArray(schema['enum'])) return wrongWord(schema['enum'] as string[])
+  const [type] = [schema['type']].flat()
+  if (Array.isArray(schema['enum'])) return wrongWord(schema['enum'].filter(isText))
   if (type === 'integer') return wrongInteger(schema)
   if (type === 'string') return wrongText(schema)
   if (type === 'array') return wrongList(schema)
   if (type === 'object') return wrongNames
   return anyJson
 }
+
+const isText = (word: unknown) => typeof word === 'string'
 
 function wrongWord(words: readonly string[]): fc.Arbitrary<JsonValue> {
   const word = fc.constantFrom(...words)
@@ -57,11 +59,12 @@ function wrongInteger({ minimum = 0, maximum = 0 }: Schema): fc.Arbitrary<JsonVa
   const [min, max] = [Number(minimum), Number(maximum)]
   return fc.oneof(
     fc.integer({ max: min - 1 }),
-    fc.integer({ min: max + 1 }),
+    // Without a bound of its own the largest has 32 bits.
+    fc.integer({ min: max + 1, max: max * 2 }),
     fc.integer({ min, max }).map((number) => number + 0.5),
     fc.integer({ min, max }).map(String),
     fc.integer({ min, max }).map((number) => [number]),
-    fc.constantFrom(min - 1, max + 1, -min, 2 ** 31, 2 ** 53, 1e21),
+    fc.constantFrom(min - 1, max + 1, -min, Math.max(2 ** 31, max + 1), 2 ** 53, 1e21),
   )
 }
 

@@ -25,12 +25,14 @@ const nonexistentId = fc
   .tuple(fc.constantFrom(...PREFIXES), fc.uuid({ version: 7 }))
   .map(([prefix, id]) => showId(prefix, id))
 
+const OTHER_PAYMENT = '{{other-payment}}'
+
 const segment = fc.oneof(
   secret,
   escapedText.filter((text) => text !== ''),
   nonexistentId,
   letters(1, 300),
-  fc.constantFrom('{{other-payment}}', '{{deleted-endpoint}}', '%00', '..%2F..', '*', '~', "'"),
+  fc.constantFrom(OTHER_PAYMENT, '{{deleted-endpoint}}', '%00', '..%2F..', '*', '~', "'"),
 )
 
 /** It cancels a key before its first request, too. */
@@ -41,8 +43,10 @@ const otherId: Defect = {
   kind: 'an unknown id',
   forOperation({ id, pathId, target }) {
     if (pathId === undefined || id === CANCEL_OF_ANY_KEY) return undefined
+    // Operators read what belongs to any tenant.
+    const exists = (text: string) => target.startsWith('/admin/') && text === OTHER_PAYMENT
     return segment
-      .filter((text) => text !== pathId)
+      .filter((text) => text !== pathId && !exists(text))
       .map((text): DefectChange =>
         defectChange(['resource-not-found', 'route-not-found'], (parts) => ({
           ...parts,
@@ -148,10 +152,10 @@ const invalidPaging: readonly fc.Arbitrary<readonly string[]>[] = [
 
 /** Operators list the payments of all tenants. */
 const LIST_OF_ALL_PAYMENTS = 'listTenantPayments'
-const otherCursor = fc.constant(['starting_after={{other-payment}}'])
+const otherCursor = fc.constant([`starting_after=${OTHER_PAYMENT}`])
 
 /** Filters that accept any text. */
-const ANY_TEXT = ['actor', 'subject']
+const ANY_TEXT = ['actor', 'subject', 'reference', 'key', 'idempotency_key']
 
 /** An invalid value for a filter: no id, name or time starts with zz. */
 function invalidFilter(name: string): fc.Arbitrary<readonly string[]> {

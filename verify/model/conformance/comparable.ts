@@ -80,7 +80,7 @@ const COMPARED: Readonly<Record<string, readonly string[]>> = {
   events: ['type'],
   key_tombstones: ['payment_id'],
   reconciliation_findings: ['kind', 'object_id', 'status'],
-  'pgboss.job': ['name', 'data'],
+  'atomic_jobs.job': ['name', 'data'],
 }
 
 export const comparedTables = Object.keys(COMPARED)

@@ -64,7 +64,7 @@ export function drawFixture(schema: Schema, random: Random): Database {
         keyRow(schema, random, REFUND_KEYS[index] ?? 0, state, true),
       ),
     ],
-    'pgboss.job': [],
+    'atomic_jobs.job': [],
   }
 }
 
@@ -119,6 +119,7 @@ function paymentRow(
     previous_status: PREVIOUS_STATUS[state],
     capture_method: 'automatic',
     payment_method: 'pm_card_visa',
+    off_session: false,
     reference,
     metadata: {},
     provider: 'stripe',

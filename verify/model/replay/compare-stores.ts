@@ -30,7 +30,7 @@ const TABLES = [
   'ledger_postings',
   'key_tombstones',
   'reconciliation_findings',
-  'pgboss.job',
+  'atomic_jobs.job',
 ]
 
 type Tables = Readonly<Record<string, readonly Row[]>>
@@ -68,7 +68,7 @@ function renderKey(tables: Tables, row: Row, now: number): string {
         `${toText(debit)}/${toText(credit)} ${Number(amount_minor)}`,
     )
   const refund = (tables['refunds'] ?? []).find(({ id }) => id === row['refund_id'])
-  const jobs = (tables['pgboss.job'] ?? []).filter(({ data, name }) => {
+  const jobs = (tables['atomic_jobs.job'] ?? []).filter(({ data, name }) => {
     const about = isObject(data ?? null) ? (data as Row) : {}
     return name === 'operations' && about['operationId'] === row['id']
   })

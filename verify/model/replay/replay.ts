@@ -181,7 +181,7 @@ class Path {
     for (const { key, job } of endedJobs(this.#system.instances.valueOf(instance), results)) {
       const isCurrent = job === 'current'
       await this.#sql`
-        delete from pgboss.job using idempotency_keys as operation
+        delete from atomic_jobs.job using idempotency_keys as operation
         where operation.key = ${nameOfKey(key)} and job.data ->> 'operationId' = operation.id::text
           and (job.id = operation.job_id) = ${isCurrent}
       `

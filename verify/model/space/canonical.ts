@@ -36,7 +36,7 @@ export function canonicalRow(table: string, row: Row): Row | undefined {
       }
     case 'phase_runs':
       return row['reached'] === null ? undefined : { ...row, ...CANONICAL_RUN }
-    case 'pgboss.job':
+    case 'atomic_jobs.job':
       return row['name'] === OPERATIONS_QUEUE ? canonicalJob(row) : undefined
     case 'ledger_postings':
       return { ...row, transaction_id: row['operation_id'] ?? null, created_at: 0 }
@@ -99,6 +99,7 @@ const CANONICAL_RUN: Row = {
   asked: null,
   answered: null,
   started_at: 0,
+  ended_at: 0,
   recorded_at: 0,
 }
 
@@ -151,7 +152,7 @@ export function canonicalDatabase(
       return canonical === undefined ? [] : [canonical]
     })
     const namedRows =
-      table === 'pgboss.job' ? nameJobs(canonicalRows, keys) : nameRows(table, canonicalRows)
+      table === 'atomic_jobs.job' ? nameJobs(canonicalRows, keys) : nameRows(table, canonicalRows)
     const tableSchema = schema.get(table)
     if (tableSchema === undefined) throw new Error(`unknown table ${table}`)
     const withTokens =

@@ -120,13 +120,13 @@ export class EffectBuilder {
     const ended = endedJobs(instance, results)
     if (ended.length === 0) return database
     const before = this.#context.databases.valueOf(database)
-    const jobs = before['pgboss.job'] ?? []
+    const jobs = before['atomic_jobs.job'] ?? []
     const left = jobs.filter(({ id, data }) => {
       const operationId = isObject(data ?? null) ? toText((data as Row)['operationId']) : ''
       const { key } = ownerOf(operationId)
       return !ended.some((member) => member.key === key && id === jobOf(member, operationId))
     })
-    return this.#context.databases.idOf({ ...before, 'pgboss.job': left })
+    return this.#context.databases.idOf({ ...before, 'atomic_jobs.job': left })
   }
 }
 

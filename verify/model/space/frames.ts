@@ -13,7 +13,7 @@ import { canonicalRow } from './canonical.ts'
 import type { Interner } from './interner.ts'
 
 /** Tables that all keys share: the tenant and the queues. */
-const COMMON_TABLES = new Set(['tenants', 'pgboss.queue'])
+const COMMON_TABLES = new Set(['tenants', 'atomic_jobs.queue'])
 
 /** The keys next to the one that is explored. */
 const OTHER_KEYS = [1, 2]
@@ -147,7 +147,7 @@ function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]
 const sortRows = (rows: readonly Row[]): string[] => rows.map(jsonOf).toSorted()
 
 /** The store generates the ids of jobs. */
-const withoutJobId = (table: string): Row => (table === 'pgboss.job' ? { id: null } : {})
+const withoutJobId = (table: string): Row => (table === 'atomic_jobs.job' ? { id: null } : {})
 
 const OTHER_KEY_ID = new RegExp(`${MODEL_ID_PREFIX}0[1-3]-0{8}\\d[12]\\d\\d`)
 

@@ -32,8 +32,8 @@ export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'oper
       created_at: 0,
     }),
   ]
-  tables['pgboss.queue'] = QUEUES.map((name) =>
-    fullRow(schema, 'pgboss.queue', { name, policy: 'standard', retention_seconds: 1 }),
+  tables['atomic_jobs.queue'] = QUEUES.map((name) =>
+    fullRow(schema, 'atomic_jobs.queue', { name, policy: 'standard', retention_seconds: 1 }),
   )
   if (operation === 'refund.create') tables['payments'] = [refundedPayment(schema)]
   return tables
@@ -52,6 +52,7 @@ function refundedPayment(schema: Schema): Row {
     previous_status: 'processing',
     capture_method: 'automatic',
     payment_method: 'pm_card_visa',
+    off_session: false,
     metadata: {},
     provider: 'stripe',
     provider_payment_id: PROVIDER_PAYMENT_ID,

@@ -207,7 +207,7 @@ export class Starts {
 }
 
 function jobsIn(database: Database): Job[] {
-  return (database['pgboss.job'] ?? []).map(({ id, data }) => {
+  return (database['atomic_jobs.job'] ?? []).map(({ id, data }) => {
     const operationId = isObject(data ?? null) ? toText((data as Row)['operationId']) : ''
     const { key } = ownerOf(operationId)
     const job = toText(id).endsWith('current') ? 'current' : 'old'

@@ -124,6 +124,7 @@ export function cast(value: Value, to: string): Value {
   if (value === null) return null
   if (to.endsWith('[]')) return typeof value === 'string' ? arrayOf(value) : value
   if (NUMBERS.has(to)) return Number(value)
+  if (to === 'boolean') return value === true || value === 'true'
   if (to === 'jsonb') return typeof value === 'string' ? (JSON.parse(value) as Value) : value
   if (to === 'timestamptz') return typeof value === 'string' ? timestampOf(value) : value
   if (to === 'text') return textOf(value)

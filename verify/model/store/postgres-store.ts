@@ -16,7 +16,7 @@ const TABLES_TO_EMPTY = [
   'provider_events',
   'key_tombstones',
   'reconciliation_findings',
-  'pgboss.job',
+  'atomic_jobs.job',
   'tenants',
 ]
 const TABLES_TO_FILL = ['tenants', 'payments', 'refunds', 'idempotency_keys'] as const

@@ -137,7 +137,7 @@ function plainTable(name: string, primaryKey: readonly string[], others: readonl
 
 const undeclared: readonly Table[] = [
   plainTable(
-    'pgboss.queue',
+    'atomic_jobs.queue',
     ['name'],
     [
       'retry_limit',
@@ -153,7 +153,7 @@ const undeclared: readonly Table[] = [
     ],
   ),
   plainTable(
-    'pgboss.job',
+    'atomic_jobs.job',
     ['name', 'id'],
     [
       'data',

@@ -23,7 +23,7 @@ export interface DatabaseUrl {
   /** Whether the primary has to be found among the hosts. */
   readonly onlyPrimary: boolean
   readonly connectTimeoutMs: number | undefined
-  /** Settings for the server, as command-line options: `-c search_path=payments`. */
+  /** Settings for the server, as command-line options: `-c work_mem=8MB`. */
   readonly options: string | undefined
 }
 

@@ -1,6 +1,7 @@
 // Decides from the parameters of DATABASE_URL whether its connections are encrypted, and what is
 // verified. The rules are libpq's. Where the driver cannot follow one, the connection is safer than
-// with libpq, or the URL is refused: see docs/decisions/0049-one-reading-of-the-database-url.md.
+// with libpq, or the URL is refused. Without `sslmode` nothing is encrypted: libpq's `prefer` would not
+// stop an attacker who changes what is sent, and costs each connection a round trip.
 import { z } from 'zod'
 import { refuseUrl } from './url-error.ts'
 

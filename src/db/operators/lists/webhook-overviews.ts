@@ -68,7 +68,8 @@ export async function listDeliveriesOfTenants(
     columns: sql`entry.tenant_id, entry.id`,
     conditions: meetsDeliveryFilters(sql, filters),
     fromRow: (ref: DeliveryRef) => ref,
-  }
+    isOrdered: true,
+  } as const
   const page = await readPageOfTenants<DeliveryRef, DeliveryRef>(sql, list, tenant, request)
   if (page === undefined) return undefined
   const ofTenants = Map.groupBy(page.items, (ref) => ref.tenant_id)

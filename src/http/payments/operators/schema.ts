@@ -5,7 +5,7 @@ import { operationStatuses } from '../../../domain/operations/operation.ts'
 import { operationSchema } from '../../admin/schema.ts'
 import { idField, listOf, timeField } from '../../contracts/fields.ts'
 import { disputeSchema } from '../../disputes/schema.ts'
-import { anyEventSchema } from '../../events/schema.ts'
+import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../../events/schema.ts'
 import { ledgerTransactionSchema } from '../../ledger/schema.ts'
 import { webhookDeliverySchema } from '../../webhooks/schema.ts'
 import { paymentSchema, phaseRunSchema, refundSchema } from '../schema.ts'
@@ -13,16 +13,14 @@ import { LIFE_MAX, lifeLists } from './life-lists.ts'
 
 const openOperation = z.object({
   id: idField('op', 'The id of the operation.'),
-  operation: z
-    .string()
-    .meta({ description: 'The kind of operation.', examples: ['payment.create'] }),
+  operation: z.string().meta({ description: 'The kind of operation.' }),
   status: z.enum(operationStatuses).meta({ description: 'The status of the operation.' }),
   recovery_point: z
     .string()
     .meta({ description: 'The last step that was recorded; work resumes after it.' }),
 })
 
-const overviewShape = paymentSchema.omit({ next_action: true }).extend({
+const overviewShape = paymentSchema.extend({
   tenant: idField('tnt', 'The tenant.'),
   operation: openOperation
     .nullable()
@@ -72,7 +70,11 @@ const lifeSchema = z
       .array(completedOperation)
       .meta({ description: 'The operations whose idempotency keys are not forgotten yet.' }),
     runs: z.array(runOfOperation).meta({ description: 'Every attempt of every step.' }),
-    events: z.array(anyEventSchema).meta({ description: 'The events, without client secrets.' }),
+    events: z
+      .array(
+        z.discriminatedUnion('type', [paymentEventSchema, refundEventSchema, disputeEventSchema]),
+      )
+      .meta({ description: 'The events, without client secrets.' }),
     deliveries: z.array(webhookDeliverySchema).meta({
       description:
         'The webhook deliveries of these events. When `events` is incomplete, later events can have more.',

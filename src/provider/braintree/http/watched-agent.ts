@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
+import type { ProviderClock } from '../../provider-clock.ts'
 import { connectBeforeSending, refuseLateRequest } from '../../deadline.ts'
 
 /** What one call of the package met. */
@@ -26,8 +27,14 @@ interface Receiving {
   addRequest: (request: ClientRequest, ...others: unknown[]) => void
 }
 
-/** @param resolve finds the addresses of Braintree's name; by default as the system does. */
-export function createWatchedAgent(ssl: boolean, resolve?: Resolve): WatchedAgent {
+/**
+ * @param options.resolve finds the addresses of Braintree's name; by default as the system does.
+ * @param options.clock notes the Date of each answer.
+ */
+export function createWatchedAgent(
+  ssl: boolean,
+  { resolve, clock }: { readonly resolve?: Resolve; readonly clock?: ProviderClock },
+): WatchedAgent {
   const exchanges = new AsyncLocalStorage<Exchange>()
   const options = { keepAlive: true, ...(resolve && { lookup: lookupBy(resolve) }) }
   const agent = ssl
@@ -38,18 +45,19 @@ export function createWatchedAgent(ssl: boolean, resolve?: Resolve): WatchedAgen
   receiving.addRequest = (request, ...others) => {
     // A connection that is kept alive is used at once.
     refuseLateRequest()
-    watchRequest(request, exchanges.getStore() ?? {})
+    watchRequest(request, exchanges.getStore() ?? {}, clock)
     addRequest(request, ...others)
   }
   return { agent, watch: (exchange, call) => exchanges.run(exchange, call) }
 }
 
-function watchRequest(request: ClientRequest, exchange: Exchange): void {
+function watchRequest(request: ClientRequest, exchange: Exchange, clock?: ProviderClock): void {
   request.prependListener('error', (failure) => {
     exchange.failure ??= failure
   })
   request.prependOnceListener('response', (response) => {
     exchange.status = response.statusCode
+    clock?.note(response.headers.date)
     parseOnlyXml(response)
   })
 }

@@ -5,6 +5,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import Stripe from 'stripe'
 import { lookupBy, type Resolve } from '../../../names/resolver.ts'
+import type { ProviderClock } from '../../provider-clock.ts'
 import { connectBeforeSending, refuseLateRequest } from '../../deadline.ts'
 import { createPace } from './pace.ts'
 import { isAboutObject, readRateLimit, type RateLimit } from './rate-limit.ts'
@@ -30,6 +31,8 @@ export interface HttpOptions {
   readonly resolve?: Resolve
   /** How many reads per second are sent; without a limit by default. */
   readonly readsPerSecond?: number
+  /** Notes the Date of each answer. */
+  readonly clock?: ProviderClock
   /** Called when Stripe limits the rate of a request. */
   readonly rateLimited?: (limit: RateLimit) => void
 }
@@ -39,6 +42,7 @@ export function createStripeHttpClient(
   protocol: 'http' | 'https',
   {
     readsPerSecond = 0,
+    clock,
     rateLimited,
     resolve,
     timeoutMs,
@@ -58,7 +62,9 @@ export function createStripeHttpClient(
     // A connection that is kept alive is used at once.
     refuseLateRequest()
     try {
-      return noticingLimits(refusingScalars(await makeRequest(...request)), (limit) => {
+      const response = await makeRequest(...request)
+      clock?.note(response.getHeaders()['date'])
+      return noticingLimits(refusingScalars(response), (limit) => {
         if (!isAboutObject(limit)) pace.pause(limit.retryAfterMs)
         rateLimited?.(limit)
       })

@@ -22,7 +22,7 @@ beforeAll(async () => {
   silent = createServer((socket) => socket.resume())
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
-}, 60_000)
+})
 afterAll(async () => {
   silent.close()
   await servers.stop()

@@ -19,13 +19,15 @@ test.each([
   ['sk_live_mock', 'default live'],
   ['sk_test_acctONE_1', 'ONE test'],
   ['sk_live_acctONE_2', 'ONE live'],
-  ['sk_mock', 'default test'],
+  ['rk_test_mock', 'default test'],
 ])('%s is a key of the account %s', (secretKey, account) => {
   expect(accountOf(secretKey)).toBe(account)
 })
 
 test('any other text is no secret key', () => {
-  expect(accountOf('pk_test_mock')).toBeUndefined()
+  for (const other of ['pk_test_mock', 'sk_mock', 'sk_test_', 'sk_prod_mock']) {
+    expect(accountOf(other)).toBeUndefined()
+  }
 })
 
 describe.each(['sk_test_acctother_1', 'sk_live_mock'])('for %s', (apiKey) => {

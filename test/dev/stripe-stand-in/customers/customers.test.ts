@@ -145,7 +145,10 @@ describe('a payment method that is attached to a customer', () => {
       payment({ confirm: false, customer: await makeCustomer() }),
     )
 
-    const attempt = provider.stripe.paymentIntents.confirm(intent.id, { payment_method: card })
+    const attempt = provider.stripe.paymentIntents.confirm(intent.id, {
+      payment_method: card,
+      return_url: 'https://example.com/',
+    })
 
     await expect(attempt).rejects.toMatchObject({ payment_intent: { id: intent.id } })
   })

@@ -52,6 +52,7 @@ describe('create', () => {
         id: intent.id,
         amount: 1000,
         currency: 'eur',
+        value: '10.00',
         idempotency_key: 'key-1',
         metadata: { payment: 'pay_1' },
       },
@@ -85,7 +86,9 @@ describe('confirm', () => {
   test("charges the intent's method", async () => {
     const intent = await provider.stripe.paymentIntents.create(payment({ confirm: false }))
 
-    const confirmed = await provider.stripe.paymentIntents.confirm(intent.id)
+    const confirmed = await provider.stripe.paymentIntents.confirm(intent.id, {
+      return_url: 'https://example.com/',
+    })
 
     expect(confirmed).toMatchObject({ id: intent.id, status: 'succeeded', amount_received: 1000 })
     expect(await provider.executed()).toMatchObject([{ kind: 'payment_intent.confirm' }])
@@ -94,11 +97,14 @@ describe('confirm', () => {
   test('accepts another method after a decline', async () => {
     const terms = payment({ confirm: false, payment_method: 'pm_card_chargeDeclined' })
     const intent = await provider.stripe.paymentIntents.create(terms)
-    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+    await expect(
+      provider.stripe.paymentIntents.confirm(intent.id, { return_url: 'https://example.com/' }),
+    ).rejects.toMatchObject({
       code: 'card_declined',
     })
 
     const paid = await provider.stripe.paymentIntents.confirm(intent.id, {
+      return_url: 'https://example.com/',
       payment_method: 'pm_card_visa',
     })
 
@@ -108,7 +114,9 @@ describe('confirm', () => {
   test('refuses an intent without a method', async () => {
     const intent = await provider.stripe.paymentIntents.create({ amount: 50, currency: 'eur' })
 
-    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+    await expect(
+      provider.stripe.paymentIntents.confirm(intent.id, { return_url: 'https://example.com/' }),
+    ).rejects.toMatchObject({
       code: 'payment_intent_unexpected_state',
       payment_intent: { id: intent.id },
     })
@@ -117,7 +125,9 @@ describe('confirm', () => {
   test('refuses a succeeded intent and does not charge again', async () => {
     const intent = await provider.stripe.paymentIntents.create(payment())
 
-    await expect(provider.stripe.paymentIntents.confirm(intent.id)).rejects.toMatchObject({
+    await expect(
+      provider.stripe.paymentIntents.confirm(intent.id, { return_url: 'https://example.com/' }),
+    ).rejects.toMatchObject({
       code: 'payment_intent_unexpected_state',
       message: expect.stringContaining('already succeeded'),
       payment_intent: { id: intent.id, status: 'succeeded' },
@@ -384,5 +394,39 @@ describe('retrieve', () => {
       code: 'resource_missing',
       message: "No such payment_intent: 'pi_none'",
     })
+  })
+})
+
+describe('the page to return to', () => {
+  const { return_url: _page, ...without } = payment()
+
+  test('is demanded when an intent is confirmed at once', async () => {
+    await expect(provider.stripe.paymentIntents.create(without)).rejects.toMatchObject({
+      statusCode: 400,
+      param: 'return_url',
+      message: expect.stringContaining('you must provide a `return_url`'),
+    })
+    expect(await provider.executed()).toEqual([])
+  })
+
+  test('is demanded when an intent is confirmed later', async () => {
+    const { id } = await provider.stripe.paymentIntents.create({ ...without, confirm: false })
+
+    const confirmed = provider.stripe.paymentIntents.confirm(id)
+
+    await expect(confirmed).rejects.toMatchObject({ statusCode: 400, param: 'return_url' })
+  })
+
+  test.each([
+    { off_session: true },
+    {
+      automatic_payment_methods: { enabled: true, allow_redirects: 'never' as const },
+      allowed_payment_method_types: undefined,
+    },
+  ])('is not demanded with %j', async (terms) => {
+    const { allowed_payment_method_types: _types, ...bare } = without
+    const intent = await provider.stripe.paymentIntents.create({ ...bare, ...terms } as never)
+
+    expect(intent.status).toBe('succeeded')
   })
 })

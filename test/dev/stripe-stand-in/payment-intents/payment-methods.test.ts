@@ -1,6 +1,7 @@
 // Tests the outcome of each payment method against Stripe's table.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { paymentMethods } from '../../../../dev/stripe-stand-in/payment-intents/payment-methods.ts'
+import type { Stripe } from 'stripe'
 import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
 
 let provider: RunningProvider
@@ -71,6 +72,88 @@ describe('a declined card', () => {
       last_payment_error: { code: 'card_declined', decline_code: 'lost_card' },
     })
     expect(await provider.executed()).toEqual([])
+  })
+})
+
+// https://docs.stripe.com/testing
+describe('the card of a payment method and of its charge', () => {
+  const cardsOf = async (token: string) => {
+    const { stripe } = provider
+    const customer = (await stripe.customers.create()).id
+    const { card } = await stripe.paymentMethods.attach(token, { customer })
+    const terms = payment({ payment_method: token, expand: ['latest_charge'] })
+    const paid = await stripe.paymentIntents.create(terms)
+    const { payment_method_details: details } = paid.latest_charge as Stripe.Charge
+    return { card, charged: details?.card }
+  }
+
+  test.each([
+    ['pm_card_visa', 'visa', '4242', 'credit', 'US'],
+    ['pm_card_visa_debit', 'visa', '5556', 'debit', 'US'],
+    ['pm_card_mastercard', 'mastercard', '4444', 'credit', 'US'],
+    ['pm_card_mastercard_debit', 'mastercard', '8210', 'debit', 'US'],
+    ['pm_card_mastercard_prepaid', 'mastercard', '5100', 'prepaid', 'US'],
+    ['pm_card_amex', 'amex', '8431', 'credit', 'US'],
+    ['pm_card_discover', 'discover', '1117', 'credit', 'US'],
+    ['pm_card_diners', 'diners', '0004', 'credit', 'US'],
+    ['pm_card_jcb', 'jcb', '0505', 'credit', 'US'],
+    ['pm_card_unionpay', 'unionpay', '0005', 'credit', 'US'],
+    ['pm_card_createDispute', 'visa', '0259', 'credit', 'US'],
+    ['pm_card_amex_threeDSecureNotSupported', 'amex', '0005', 'credit', 'US'],
+  ])('%s', async (token, brand, last4, funding, country) => {
+    const { card, charged } = await cardsOf(token)
+
+    const shown = { brand, last4, funding, country, exp_month: 12, exp_year: 2034 }
+    expect(card).toMatchObject({ ...shown, networks: { available: [brand], preferred: null } })
+    expect(charged).toMatchObject({ ...shown, network: brand, fingerprint: card?.fingerprint })
+  })
+
+  test.each([
+    ['pm_card_visa_chargeDeclinedInsufficientFunds', '9995', 'US'],
+    ['pm_card_visa_chargeDeclined', '0002', 'US'],
+  ])('%s, which is declined', async (token, last4, country) => {
+    const attempt = provider.stripe.paymentIntents.create(payment({ payment_method: token }))
+
+    const error = await attempt.catch((e: unknown) => e as Stripe.errors.StripeCardError)
+
+    const { payment_intent: named, payment_method: method } = error as {
+      payment_intent: Stripe.PaymentIntent
+      payment_method: Stripe.PaymentMethod
+    }
+    const intent = await provider.stripe.paymentIntents.retrieve(named.id, {
+      expand: ['latest_charge'],
+    })
+    expect(method).toEqual(await provider.stripe.paymentMethods.retrieve(method.id))
+    expect(intent.latest_charge).toMatchObject({
+      payment_method: method.id,
+      payment_method_details: { card: { last4, country } },
+    })
+  })
+
+  test.each([
+    ['pm_card_threeDSecure2Required', '3220', 'IE'],
+    ['pm_card_authenticationRequired', '3184', 'DE'],
+  ])('%s, whose cardholder authenticates', async (token, last4, country) => {
+    const { id } = await provider.stripe.paymentIntents.create(payment({ payment_method: token }))
+
+    await provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome: 'succeed' })
+
+    const paid = await provider.stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] })
+    expect(paid.latest_charge).toMatchObject({
+      payment_method_details: { card: { last4, country, brand: 'visa' } },
+    })
+  })
+
+  test('has one fingerprint for each number', async () => {
+    const tokens = ['pm_card_visa', 'pm_card_visa', 'pm_card_amex', 'pm_card_unionpay']
+
+    const prints = await Promise.all(
+      tokens.map(async (token) => (await cardsOf(token)).card?.fingerprint),
+    )
+
+    expect(prints[0]).toMatch(/^\w{16}$/)
+    expect(prints[1]).toBe(prints[0])
+    expect(new Set(prints).size).toBe(3)
   })
 })
 

@@ -27,7 +27,8 @@ async function post(path: string, body: string, idempotencyKey = 'key-1'): Promi
   })
 }
 
-const BODY = 'amount=1000&currency=eur&confirm=true&payment_method=pm_card_visa'
+const BODY =
+  'amount=1000&currency=eur&confirm=true&return_url=https://a.example&payment_method=pm_card_visa'
 
 describe('a request with a used key', () => {
   test('replays the exact bytes of the first answer', async () => {

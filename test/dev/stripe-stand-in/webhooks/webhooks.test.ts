@@ -354,3 +354,19 @@ test('pending deliveries and knobs survive a restart', async () => {
 
   expect(receiver.received.map(({ event }) => event.data.object)).toMatchObject([{ id: intent.id }])
 })
+
+test('an event of an updated object says what its changed members were', async () => {
+  const { id } = await provider.stripe.paymentIntents.create(
+    payment({ payment_method: 'pm_card_pendingRefund' }),
+  )
+  const refund = await provider.stripe.refunds.create({ payment_intent: id })
+  await provider.control('POST', `/refunds/${refund.id}/settle`, { status: 'succeeded' })
+  await receiver.count(7)
+
+  const updates = receiver.received
+    .map(({ event }) => event)
+    .filter(({ type }) => type === 'refund.updated' || type === 'charge.refund.updated')
+  const previous = updates.map(({ data }) => data.previous_attributes)
+  expect(previous).toContainEqual({ status: 'pending' })
+  expect(previous.every((attributes) => attributes !== undefined)).toBe(true)
+})

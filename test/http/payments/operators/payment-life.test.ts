@@ -6,7 +6,8 @@ import { showPaymentId } from '../../../../src/domain/payments/payment.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import { LeaseLostError } from '../../../../src/engine/lease.ts'
 import { runOperation } from '../../../../src/engine/run-phases.ts'
-import { shownId, startAdminApi, type AdminApi } from '../../../support/admin.ts'
+import { resolveDue } from '../../../../src/recovery/outcome-resolver.ts'
+import { makeUnknown, shownId, startAdminApi, type AdminApi } from '../../../support/admin.ts'
 import type { Accepted, PaymentRef } from '../../../support/engine.ts'
 import { aroundCall } from '../../../support/engine-doubles.ts'
 import { deliverOf, disputed } from '../../../operations/follow-dispute/disputes.ts'
@@ -207,6 +208,46 @@ test('shows the operation that works on the payment, which has no end', async ()
     id: shownId(refund),
     completed_at: null,
   })
+})
+
+const SLOW_MS = 100
+const at = (run: Json | undefined, name: string) => Date.parse(String(run?.[name]))
+const tookMs = (run: Json | undefined) => at(run, 'ended_at') - at(run, 'started_at')
+const isLookUp = ({ provider }: Json) => (provider as Json | null)?.['kind'] === 'look'
+
+test('a call ends with its answer, not when it is recorded together with the next one', async () => {
+  const ref = await api.t.accept()
+  await api.t.provider.addFault({ match: {}, fault: 'unavailable', times: 1 })
+  await api.t.provider.addFault({ match: {}, fault: 'delay', delay_ms: SLOW_MS, times: 1 })
+  expect(await runOperation(api.t.engine, ref)).toBe('finished')
+
+  const [intent, first, second] = (await readLife(ref))['runs'] ?? []
+  expect(intent).toMatchObject({ ended_at: null })
+  expect(first).toMatchObject({ provider: { outcome: 'unknown' } })
+  expect(first?.['recorded_at']).toBe(second?.['recorded_at'])
+  expect(at(first, 'ended_at')).toBeGreaterThanOrEqual(at(first, 'started_at'))
+  expect(at(first, 'ended_at')).toBeLessThanOrEqual(at(second, 'started_at'))
+  expect(tookMs(second)).toBeGreaterThan(SLOW_MS / 2)
+})
+
+test('so does a look-up, by the worker of the call and by the outcome resolver', async () => {
+  const { engine, provider } = api.t
+  const slowLookUp = () =>
+    provider.addFault({ match: { method: 'GET' }, fault: 'delay', delay_ms: SLOW_MS, times: 1 })
+  const atOnce = await api.t.accept()
+  await slowLookUp()
+  await provider.addFault({ match: {}, fault: 'error_500_final', times: 1 })
+  await runOperation(engine, atOnce)
+  const later = await makeUnknown(api)
+  await api.post(`/admin/operations/${shownId(later)}/resume`)
+  await slowLookUp()
+  await resolveDue(engine)
+
+  for (const ref of [atOnce, later]) {
+    const looked = (await readLife(ref))['runs']?.find(isLookUp)
+    expect(tookMs(looked)).toBeGreaterThan(SLOW_MS / 2)
+    expect(at(looked, 'ended_at')).toBeLessThanOrEqual(at(looked, 'recorded_at'))
+  }
 })
 
 test('says which lists have more than it shows', async () => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const unknown = await makeUnknown(api)
   abandoned = await makeAbandoned(api)
   jobless = await api.t.accept({ amountMinor: 700, currency: 'eur' })
-  await sql`delete from pgboss.job where data ->> 'operationId' = ${jobless.id}`
+  await sql`delete from atomic_jobs.job where data ->> 'operationId' = ${jobless.id}`
   const waiting = await api.t.accept()
   const toAct = await asked(api.t)
   ids = [completed.paymentId, ofOther, unknown, abandoned, jobless, waiting, toAct].map((made) =>

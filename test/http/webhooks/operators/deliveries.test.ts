@@ -137,7 +137,7 @@ describe('GET /admin/webhook-deliveries/:id', () => {
 describe('POST /admin/webhook-deliveries/:id/redeliver', () => {
   const jobs = async () => {
     const [row] = await sql`
-      select count(*)::int as jobs from pgboss.job where name = ${WEBHOOKS_QUEUE}
+      select count(*)::int as jobs from atomic_jobs.job where name = ${WEBHOOKS_QUEUE}
     `
     return row?.['jobs'] as number
   }

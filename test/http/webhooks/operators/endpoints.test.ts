@@ -141,7 +141,7 @@ describe('POST /admin/webhook-endpoints/:id/replay', () => {
     )
   const jobs = async () => {
     const [row] = await sql`
-      select count(*)::int as jobs from pgboss.job where name = ${WEBHOOKS_QUEUE}
+      select count(*)::int as jobs from atomic_jobs.job where name = ${WEBHOOKS_QUEUE}
     `
     return row?.['jobs'] as number
   }

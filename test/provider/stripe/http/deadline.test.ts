@@ -29,7 +29,7 @@ test('sends nothing after the time limit', async () => {
   const outcome = await adapter.calls.authorize.execute({ payment: paymentOf() }, identity)
   resolved.resolve()
 
-  expect(outcome).toMatchObject({ outcome: 'unknown', answered: { error: 'timeout' } })
+  expect(outcome).toMatchObject({ outcome: 'not_executed', answered: { error: 'timeout' } })
   expect(await Promise.race([requested, closed])).toBe('closed')
   server.closeAllConnections()
   server.close()

@@ -1,1 +1,0 @@
-CREATE INDEX IF NOT EXISTS "idempotency_keys_given_up" ON "idempotency_keys" USING btree ("expires_at") WHERE status = 'failed_retryable';

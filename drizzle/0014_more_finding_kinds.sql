@@ -1,2 +1,0 @@
-ALTER TABLE "reconciliation_findings" DROP CONSTRAINT "reconciliation_findings_kind";--> statement-breakpoint
-ALTER TABLE "reconciliation_findings" ADD CONSTRAINT "reconciliation_findings_kind" CHECK (kind in ('outcome_unknown', 'operation_abandoned', 'missing_here', 'missing_there', 'amount_differs', 'currency_differs', 'status_differs', 'ledger_differs', 'charged_twice', 'held_twice', 'refunded_twice'));

@@ -1,2 +1,0 @@
--- Whether a failure is certainly kept: only then does a new provider key follow it. A constant default: no rewrite.
-ALTER TABLE "idempotency_keys" ADD COLUMN "failure_certain" boolean DEFAULT false NOT NULL;

@@ -1,2 +1,0 @@
-ALTER TABLE "tenants" ADD COLUMN "providers" jsonb;--> statement-breakpoint
-ALTER TABLE "tenants" ADD CONSTRAINT "tenants_providers" CHECK (jsonb_typeof(providers) = 'array' and jsonb_array_length(providers) > 0);

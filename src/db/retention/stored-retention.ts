@@ -1,0 +1,52 @@
+// Stores how long the owner of the database wants history to be kept, and reads it. The functions that
+// delete old records obey it: see drizzle/0000_schema.sql.
+import type { Config } from '../../config.ts'
+import type { Sql } from '../connection/client.ts'
+
+/** The settings that are stored, by the records that they are about. */
+const SETTINGS = {
+  deliveries: 'DELIVERY_RETENTION_DAYS',
+  phase_runs: 'TIMELINE_RETENTION_DAYS',
+  events: 'EVENT_RETENTION_DAYS',
+  admin_actions: 'AUDIT_RETENTION_DAYS',
+  payment_details: 'PAYMENT_RETENTION_DAYS',
+} as const
+
+export type RetentionDays = Pick<Config, (typeof SETTINGS)[keyof typeof SETTINGS]>
+
+/** Stores the retention periods, as the owner of the database: the service may not. */
+export async function storeRetention(sql: Sql, days: RetentionDays): Promise<void> {
+  const rows = Object.entries(SETTINGS).map(([records, setting]) => ({
+    records,
+    days: days[setting],
+  }))
+  await sql`
+    insert into retention_periods (records, days)
+    select records, days from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as asked (
+      records text, days integer
+    )
+    on conflict (records) do update set days = excluded.days
+  `
+}
+
+/** A setting, and the longer time that is stored; 0 means for ever. */
+export interface LongerRetention {
+  readonly setting: keyof RetentionDays
+  readonly storedDays: number
+}
+
+/** The settings with which less is deleted than they say, because the owner has stored a longer time. */
+export async function findLongerRetention(
+  sql: Sql,
+  days: RetentionDays,
+): Promise<LongerRetention[]> {
+  const rows = await sql<{ records: string; days: number }[]>`
+    select records, days from retention_periods
+  `
+  const stored = new Map(rows.map((row) => [row.records, row.days]))
+  return Object.entries(SETTINGS).flatMap(([records, setting]) => {
+    const [asked, storedDays] = [days[setting], stored.get(records) ?? 0]
+    const isLonger = asked !== 0 && (storedDays === 0 || storedDays > asked)
+    return isLonger ? [{ setting, storedDays }] : []
+  })
+}

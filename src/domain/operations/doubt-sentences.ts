@@ -1,0 +1,207 @@
+// Says in sentences what follows from a claim about an unknown outcome, before and after a worker has
+// looked, and what a resume does. Each is computed from the facts of that doubt, in this one place: the
+// API, its audit trail, the console and the terminal show the same ones.
+import type { Outcome } from './outcome.ts'
+import type { Resumption } from './resumption.ts'
+import { wasAnswered, type Verdict } from './verdict.ts'
+
+/** The facts of a doubt, before a look-up. */
+export interface Doubt {
+  readonly outcome: 'happened' | 'did_not_happen'
+  /** Whether the claim is acted on even if no look-up is answered. */
+  readonly unverified: boolean
+  /** The call in doubt; undefined when the step moves no money. */
+  readonly call: string | undefined
+  /** Whether the provider still remembers the key of the call. */
+  readonly isInKeyWindow: boolean
+  /** Whether a second operator must confirm the claim. */
+  readonly needsTwo: boolean
+  /** Whether the configuration has one besides the reader. */
+  readonly hasAnother: boolean
+}
+
+/** What follows from a claim, for each answer of the look-up. */
+export interface Consequences {
+  /** Why the claim is refused now; null when it is not. */
+  readonly refused: string | null
+  /** What is wrong afterwards if the claim is; null when the provider's answer decides. */
+  readonly warning: string | null
+  /** The look-up finds the call. */
+  readonly found: string
+  /** It does not find it. */
+  readonly absent: string
+  /** It is answered, and shows neither. */
+  readonly unclear: string
+  /** It is not answered. */
+  readonly unanswered: string
+}
+
+interface Words {
+  /** What the provider shows when the call was executed. */
+  readonly object: string
+  /** What the retry of a client can do. */
+  readonly retry: string
+  /** What has happened if it did not only seem so. */
+  readonly wrong: string
+}
+
+const PAYMENT: Words = {
+  object: 'payment',
+  retry: 'the card may be charged',
+  wrong:
+    'the money of the customer is held or taken although the payment is shown as failed, and another payment for the same order charges a second time',
+}
+
+const WORDS: Readonly<Record<string, Words>> = {
+  authorize: PAYMENT,
+  capture: {
+    object: 'capture',
+    retry: 'the held money may be taken',
+    wrong: 'the held money is taken although the capture is shown as failed',
+  },
+  adjust: {
+    object: 'change of the held amount',
+    retry: 'the held amount may change',
+    wrong: 'the held amount has changed although the change is shown as failed',
+  },
+  cancel: {
+    object: 'cancellation',
+    retry: 'the held money may be released',
+    wrong: 'the held money is released although the cancellation is shown as failed',
+  },
+  refund: {
+    object: 'refund',
+    retry: 'the money may be returned',
+    wrong:
+      'the money is returned although the refund is shown as failed, and another refund for the same reason returns it a second time',
+  },
+}
+
+const wordsFor = (call: string | undefined): Words => WORDS[call ?? ''] ?? PAYMENT
+
+const NOT_ACTED_ON = 'The claim is not acted on, and the outcome stays unknown.'
+
+/** How a retry treats a call that may have been executed. */
+const IN_DOUBT =
+  'A retry with the same idempotency key repeats the call under the same provider key, or looks it up first once the provider may have forgotten that key.'
+
+/** What follows from a claim. The sentences hold for both operators. */
+export function consequencesOf(doubt: Doubt): Consequences {
+  const { outcome, unverified, call, needsTwo } = doubt
+  const { object, retry, wrong } = wordsFor(call)
+  const refused = refusalOf(doubt)
+  const waits = needsTwo ? ' The proposal waits on until it expires.' : ''
+  if (outcome === 'happened') {
+    return {
+      refused,
+      warning: null,
+      found: `If it is the ${object} with this id, the operation goes on with it. Anything else that is found is recorded, and the claim is not acted on.`,
+      absent:
+        'The claim is not acted on. The outcome stays unknown, unless the look-up itself proves that the call was not executed.',
+      unclear: NOT_ACTED_ON,
+      unanswered: `${NOT_ACTED_ON}${waits}`,
+    }
+  }
+  const takesEffect = unverified && doubt.isInKeyWindow
+  return {
+    refused,
+    warning: takesEffect ? `If the claim is wrong, ${wrong}.` : null,
+    found: `The ${object} is recorded, and the claim is not acted on.`,
+    absent: `The client may retry, and then ${retry}.`,
+    unclear: NOT_ACTED_ON,
+    unanswered: takesEffect
+      ? `The claim takes effect all the same: the client may retry, and then ${retry}, although nothing shows that it did not happen. ${IN_DOUBT}`
+      : `${NOT_ACTED_ON}${unverified ? '' : waits}`,
+  }
+}
+
+function refusalOf({ unverified, isInKeyWindow, needsTwo, hasAnother }: Doubt): string | null {
+  if (unverified && !isInKeyWindow) {
+    return 'The provider may have forgotten the key of the call: a claim that no look-up verifies is refused.'
+  }
+  return needsTwo && !hasAnother ? 'A second operator is needed, and there is none.' : null
+}
+
+/** What a worker did about a claim after its look-up. */
+export interface Judged {
+  readonly outcome: 'happened' | 'did_not_happen'
+  readonly verdict: Verdict
+  /** What the look-up found; undefined when the step makes no provider call. */
+  readonly found: Outcome<unknown> | undefined
+  /** Set when the call counts as not executed; whether it may have been executed nevertheless. */
+  readonly absence: { readonly keepsDoubt: boolean } | undefined
+}
+
+/** What followed from a claim. */
+export function effectOf({ outcome, verdict, found, absence }: Judged): string {
+  if (found === undefined) {
+    return 'The step makes no provider call, so it ran. The claim was not acted on.'
+  }
+  if (absence !== undefined) {
+    return `${reasonOfAbsence(outcome, found)} The client may retry. ${
+      absence.keepsDoubt
+        ? `That is no proof that the call was not executed. ${IN_DOUBT}`
+        : 'It is proved that the call was not executed.'
+    }`
+  }
+  if (found.outcome === 'done' || found.outcome === 'declined') {
+    return verdict === 'verified'
+      ? 'The look-up verified the claim. The operation went on with what the provider shows.'
+      : 'The look-up contradicted the claim. What the provider shows was recorded, and the claim was not acted on.'
+  }
+  const stays = 'The claim was not acted on, and the outcome stayed unknown.'
+  if (!wasAnswered(found)) return `No look-up was answered. ${stays}`
+  return found.outcome === 'not_executed'
+    ? `The look-up found nothing, which proved nothing yet. ${stays}`
+    : `The look-up was answered, and showed neither. ${stays}`
+}
+
+function reasonOfAbsence(outcome: Judged['outcome'], found: Outcome<unknown>): string {
+  if (found.outcome === 'unknown') {
+    return 'No look-up was answered, and the claim took effect all the same.'
+  }
+  return outcome === 'did_not_happen'
+    ? 'The look-up found nothing, and the claim took effect.'
+    : 'The look-up found nothing, and the claim was not acted on.'
+}
+
+/** The facts that decide what a resume does. */
+export interface Resumed {
+  readonly resumption: Resumption
+  readonly status: string
+  /** Whether the call of the current step may have been executed. */
+  readonly inDoubt: boolean
+  readonly isInKeyWindow: boolean
+}
+
+/** What resuming an operation would do now. */
+export function resumeEffectOf(resumed: Resumed): string {
+  switch (resumed.resumption) {
+    case 'look_up':
+      return 'It looks up the outcome at the provider. The look-up executes nothing. If it finds the call, the operation goes on from there.'
+    case 'repeat_call':
+      return 'It repeats the provider call with the same provider key. The provider still remembers the key, so nothing is executed twice.'
+    case 'run':
+      return 'It runs the current step, whose call cannot have run before.'
+    case 'park':
+      return 'It marks the outcome as unknown and looks it up, because the call may have run and the provider may have forgotten its key.'
+    case 'reopen':
+      return `It runs the current step again, as a retry of its client would. ${reopenedFrom(resumed)}`
+    case 'nothing':
+      return `Nothing: ${NOTHING[resumed.status] ?? 'a worker works on it.'}`
+  }
+}
+
+function reopenedFrom({ inDoubt, isInKeyWindow }: Resumed): string {
+  if (!inDoubt) return 'It is proved that the call of the step was not executed.'
+  return `It is not proved that the call of the step was not executed. ${
+    isInKeyWindow
+      ? 'It is repeated under the same provider key, which the provider still remembers, so nothing is executed twice.'
+      : 'It is looked up first, because the provider may have forgotten its key.'
+  }`
+}
+
+const NOTHING: Readonly<Record<string, string>> = {
+  completed: 'the operation is completed.',
+  pending: 'it waits for a worker, or for its next try.',
+}

@@ -1,0 +1,110 @@
+// Tests that a payment without its customer is declined where it would need authentication, and which
+// page the provider is given to send a customer back to.
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { answerJson, startAnsweringServer } from '../../provider/contract/answering-server.ts'
+import { get, paymentBody, postPayment } from '../../support/client.ts'
+import { startServiceInProcess } from '../../support/service-in-process.ts'
+import { connectService, type Service, type Tenant } from '../../support/service.ts'
+import { startWorkerService } from '../../support/worker-service.ts'
+
+let service: Service
+let tenant: Tenant
+
+beforeAll(async () => {
+  service = connectService(await startWorkerService())
+  tenant = await service.createTenant()
+})
+
+afterAll(() => service.stop())
+
+const REQUIRED = 'pm_card_authenticationRequired'
+const pay = async (fields: object) =>
+  await postPayment(service.apiUrl, tenant, paymentBody({ payment_method: REQUIRED, ...fields }))
+
+test('a payment off session that needs authentication is declined', async () => {
+  const { status, json } = await pay({ off_session: true })
+
+  expect(status).toBe(402)
+  expect(json['payment']).toMatchObject({
+    status: 'declined',
+    failure: { code: 'authentication_required', decline_code: 'authentication_required' },
+  })
+})
+
+test('a payment off session that needs none is made', async () => {
+  const { status, json } = await pay({ off_session: true, payment_method: 'pm_card_visa' })
+
+  expect([status, json['status']]).toEqual([201, 'succeeded'])
+})
+
+test.each([[{}], [{ off_session: false }], [{ off_session: null }]])(
+  'a payment with %j waits for the authentication, on the page of the client',
+  async (fields) => {
+    const { status, json } = await pay(fields)
+
+    expect([status, json['status']]).toEqual([201, 'requires_action'])
+  },
+)
+
+describe('the provider is given', () => {
+  const SET = { PAYMENT_RETURN_URL: 'https://set.example/' }
+  const PRESENT = { off_session: null, use_stripe_sdk: 'true' }
+  const ABSENT = { off_session: 'true', use_stripe_sdk: null }
+
+  test.each<[string, Record<string, unknown>, Record<string, string>, object]>([
+    ['shop-app://paid', { return_url: 'shop-app://paid' }, SET, PRESENT],
+    ['https://set.example/', { return_url: null }, SET, PRESENT],
+    ['https://set.example/', { off_session: true }, SET, ABSENT],
+    ['https://example.com/', {}, {}, PRESENT],
+  ])('%s for %j with the settings %j', async (return_url, fields, settings, rest) => {
+    const sent: URLSearchParams[] = []
+    const account = answerJson(200, { id: 'acct_1', object: 'account' })
+    const decline = answerJson(402, { error: { type: 'card_error', code: 'card_declined' } })
+    const provider = await startAnsweringServer((request, response) => {
+      if (request.method === 'GET') return account(request, response)
+      void text(request)
+        .then((body) => sent.push(new URLSearchParams(body)))
+        .finally(() => decline(request, response))
+    })
+    const own = await startServiceInProcess({ STRIPE_API_BASE: provider.url, ...settings })
+    const payer = await own.createTenant({ basisPoints: 0, fixedMinor: 0 })
+
+    const { status } = await postPayment(own.apiUrl, payer, paymentBody(fields))
+    await own.stop()
+    await provider.close()
+
+    expect([status, sent.length]).toEqual([402, 1])
+    const expected = { return_url, ...rest }
+    const names = Object.keys(expected)
+    expect(Object.fromEntries(names.map((name) => [name, sent[0]?.get(name)]))).toEqual(expected)
+  })
+})
+
+describe('a request is refused that has', () => {
+  test.each([
+    ['off_session', 'yes'],
+    ['off_session', 1],
+    ['return_url', ''],
+    ['return_url', '/paid'],
+    ['return_url', 'javascript:alert(1)'],
+    ['return_url', 'data:text/html,paid'],
+    ['return_url', 'https://shop.example/a b'],
+    ['return_url', `https://shop.example/${'a'.repeat(2_048)}`],
+    ['return_url', 7],
+  ])('%s %j', async (name, value) => {
+    const { status, json } = await pay({ [name]: value })
+
+    expect(status).toBe(422)
+    expect(json).toMatchObject({ errors: [{ pointer: `/${name}` }] })
+    const { json: list } = await get(service.apiUrl, tenant, '/v1/payments?limit=100')
+    const amounts = (list['data'] as { payment_method: string }[]).length
+    expect(amounts).toBeLessThan(20)
+  })
+
+  test('the number of a card in its return_url', async () => {
+    const { status, json } = await pay({ return_url: 'https://shop.example/4242424242424242' })
+
+    expect([status, json['type']]).toEqual([422, expect.stringContaining('card')])
+  })
+})
