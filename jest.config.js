@@ -17,18 +17,15 @@ const PATTERNS = {
 }
 
 export default {
-  testEnvironment: './test/support/test-environment.js',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': './test/support/strip-types.js' },
-  moduleNameMapper: { '^express$': '<rootDir>/test/support/outer-express.js' },
+  runner: './test/runner/runner.js',
+  transform: {},
   ...PATTERNS[process.env['TESTS'] ?? 'npm'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
   setupFiles: ['./test/support/encryption.ts'],
   testSequencer: './test/support/slowest-first.js',
-  // For two cores: three files run at once, because some wait for timers in part. Five take no less time in
-  // all, because each has processes of its own, and tests exceed their limits.
-  maxWorkers: isSlow ? 2 : 3,
+  // For two cores: the files wait for timers and other processes half of their time.
+  maxWorkers: isSlow ? 4 : 5,
   // A test that passes never waits for it.
   testTimeout: isSlow ? 300_000 : 120_000,
 }

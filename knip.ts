@@ -15,6 +15,8 @@ const config: KnipConfig = ({ production = false }) => ({
     'dev/break-it/page/main.js!',
     'test/dev/*/fixtures/*.ts',
     'test/operations/*/fixture.ts',
+    // Loaded by Jest.
+    'test/runner/{jest-globals,run-file}.ts',
   ],
   project: [
     '{src,workers,dev,verify,bench,client,cli,mcp,dependencies,console}/**/*.{ts,js}!',

@@ -32,8 +32,7 @@ export const providerOutages: readonly Outage[] = [
     minutes: 6,
     async begin(scene) {
       const { service } = scene
-      service.provider.kill('SIGKILL')
-      await service.provider.exited
+      await service.provider.close()
       await pay(scene, PAYMENTS)
       await untilAbove(scene, 'circuit_open', 0, { circuit: 'provider' })
       await service.store.sql`

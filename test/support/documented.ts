@@ -1,6 +1,6 @@
 // Checks every API response in tests against openapi.yaml. Tests send their API requests with
 // `fetchApi`.
-import { jestWorker } from './jest-worker.ts'
+import { findUndocumented } from './worker/find-undocumented.ts'
 
 /** Works as `fetch`, and fails the test when openapi.yaml does not document the response. */
 export async function fetchApi(url: string | URL, init: RequestInit = {}): Promise<Response> {
@@ -17,7 +17,7 @@ export function expectDocumented(
   response: Pick<Response, 'status' | 'headers'>,
   body: string,
 ): void {
-  const complaints = jestWorker.findUndocumented(method, path, response, body)
+  const complaints = findUndocumented(method, path, response, body)
   if (complaints.length === 0) return
   const shown = body.length > 1_000 ? `${body.slice(0, 1_000)}...` : body
   const what = complaints.map((complaint) => `- ${complaint}`).join('\n')

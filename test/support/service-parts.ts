@@ -1,4 +1,6 @@
-// The processes of the whole service: the Stripe stand-in, the API and the worker, on free ports.
+// The whole service on free ports: the API and the worker as processes, the Stripe stand-in in this one.
+import { pino } from 'pino'
+import { createStripeStandIn, type StripeStandIn } from '../../dev/stripe-stand-in/app.ts'
 import type { ScriptOptions, ServiceProcess } from './start-script.ts'
 
 /** Short enough for a test that waits for a lease to expire, long enough for a busy machine. */
@@ -25,7 +27,8 @@ export interface ServicePlace {
 export interface ServiceParts extends ServicePlace {
   readonly api: ServiceProcess
   readonly worker: ServiceProcess
-  readonly provider: ServiceProcess
+  /** Its lines are its log. */
+  readonly provider: StripeStandIn & { readonly lines: readonly string[] }
 }
 
 type Start = (script: string, options: ScriptOptions) => ServiceProcess
@@ -33,22 +36,20 @@ type Start = (script: string, options: ScriptOptions) => ServiceProcess
 interface PartsOptions {
   /** Migrated. */
   readonly databaseUrl: string
-  /** Where the stand-in keeps its records. */
-  readonly dataDir: string
   readonly settings: Settings
 }
 
-/** Starts the three processes and waits until they are ready. */
+/** Starts all parts and waits until they are ready. */
 export async function startServiceParts(
   start: Start,
-  { databaseUrl, dataDir, settings }: PartsOptions,
+  { databaseUrl, settings }: PartsOptions,
 ): Promise<ServiceParts> {
-  const provider = await startPart(start, 'dev/stripe-stand-in/main.ts', {
-    MOCK_PROVIDER_PORT: '0',
-    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    DATA_DIR: dataDir,
-  })
-  const providerUrl = await listeningUrl(provider)
+  const lines: string[] = []
+  const logger = pino({ level: 'info' }, { write: (line) => lines.push(line) })
+  const options = { path: ':memory:', webhookSecret: WEBHOOK_SECRET, logger }
+  const provider = { ...createStripeStandIn(options), lines }
+  const port = await provider.listen({ host: '127.0.0.1', port: 0 })
+  const providerUrl = `http://127.0.0.1:${port}`
   const shared = {
     DATABASE_URL: databaseUrl,
     STRIPE_SECRET_KEY: 'sk_test_mock',

@@ -1,8 +1,5 @@
 // Runs the whole service for a test file, with its own database.
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
 import { createTestDatabase } from './database.ts'
@@ -63,10 +60,8 @@ export async function startService(
     databaseUrl === undefined
       ? await createTestDatabase()
       : { url: databaseUrl, drop: () => Promise.resolve() }
-  const dataDir = await mkdtemp(join(tmpdir(), 'atomic-payments-test-'))
   const parts = await startServiceParts(startProcess, {
     databaseUrl: database.url,
-    dataDir,
     settings,
   })
   const { api, worker, provider } = parts
@@ -78,9 +73,8 @@ export async function startService(
     provider,
     async stop() {
       await service.stop()
-      for (const process of [worker, api, provider]) await kill(process)
-      await database.drop()
-      await rm(dataDir, { recursive: true, force: true })
+      for (const process of [worker, api]) await kill(process)
+      await Promise.all([provider.close(), database.drop()])
     },
   }
 }

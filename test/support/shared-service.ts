@@ -2,7 +2,7 @@
 // files of one jest worker use one service after the other, so that it starts once. Import it to
 // use it: each file has a tenant of its own, and the ledger is checked after each test.
 import { afterAll, afterEach, beforeAll } from '@jest/globals'
-import { jestWorker } from './jest-worker.ts'
+import { startWorkerService } from './worker/worker-service.ts'
 import { expectLedgerBalanced } from './ledger.ts'
 import { connectService, type Service, type Tenant } from './service.ts'
 
@@ -10,7 +10,7 @@ export let service: Service
 export let tenant: Tenant
 
 beforeAll(async () => {
-  service = connectService(await jestWorker.startWorkerService())
+  service = connectService(await startWorkerService())
   tenant = await service.createTenant()
 })
 

@@ -2,12 +2,12 @@
 import { chmod, mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { jestWorker } from './jest-worker.ts'
+import { temporaryFolders } from './worker/temporary-folders.ts'
 
 /** Creates an empty folder. By default other users may enter it. */
 export async function makeTemporaryFolder(mode = 0o755): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'atomic-payments-test-')))
   await chmod(folder, mode)
-  jestWorker.temporaryFolders.push(folder)
+  temporaryFolders.push(folder)
   return folder
 }

@@ -1,6 +1,6 @@
 // Checks an answer: status, problem, conformance to openapi.yaml, time limit, and leaked secrets.
 import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
-import { findUndocumented } from '../../test/support/find-undocumented.ts'
+import { findUndocumented } from '../../test/support/worker/find-undocumented.ts'
 import type { Reply } from './connection.ts'
 import type { Case } from './draft.ts'
 import type { Secrets } from './secrets.ts'

@@ -43,7 +43,7 @@ async function failOver(): Promise<void> {
 }
 
 /** The statement was not executed: its session was given up, or is found at the former primary. */
-const NOT_EXECUTED = ['CONNECTION_ENDED', 'NO_PRIMARY']
+const NOT_EXECUTED = ['CONNECTION_DESTROYED', 'CONNECTION_ENDED', 'NO_PRIMARY']
 
 /** A session is given up while it has a statement, or just before it gets one. */
 function falseIfLost(error: unknown): false {

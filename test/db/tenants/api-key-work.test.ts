@@ -2,33 +2,33 @@
 // comparisons. It is the same for every text, so that the response time reveals nothing. It is
 // counted, because a clock is reliable only on an idle machine.
 import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import postgres from 'postgres'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
+import { authenticateKey, makeApiKey } from '../../../src/db/tenants/api-keys.ts'
+import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 
 const work = { statements: [] as string[], hashes: 0, comparisons: 0 }
 
-jest.unstable_mockModule('node:crypto', () => ({
-  ...crypto,
-  hash: (...args: Parameters<typeof crypto.hash>) => {
-    work.hashes += 1
-    return crypto.hash(...args)
-  },
-  timingSafeEqual: (one: Buffer, other: Buffer) => {
-    work.comparisons += 1
-    return crypto.timingSafeEqual(one, other)
-  },
-}))
-const { authenticateKey, makeApiKey } = await import('../../../src/db/tenants/api-keys.ts')
-const { createTenant, setTenantDisabled } = await import('../../../src/db/tenants/tenants.ts')
-const { openStore } = await import('../../../src/db/connection/client.ts')
+/** Counts the calls of a function of `node:crypto`. */
+function count(name: 'hash' | 'timingSafeEqual', counter: 'hashes' | 'comparisons') {
+  const call = crypto[name] as (...args: unknown[]) => unknown
+  jest.spyOn(crypto, name).mockImplementation(((...args: unknown[]) => {
+    work[counter] += 1
+    return call(...args)
+  }) as never)
+}
 
 let database: TestDatabase
 let store: Store
 let watchedSql: Sql
 
 beforeAll(async () => {
+  count('hash', 'hashes')
+  count('timingSafeEqual', 'comparisons')
+  syncBuiltinESMExports()
   database = await createTestDatabase()
   const options = { url: database.url, applicationName: 'test', poolSize: 2, timeoutMs: 10_000 }
   store = openStore(options)
@@ -38,6 +38,8 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
+  jest.restoreAllMocks()
+  syncBuiltinESMExports()
   await watchedSql.end()
   await store.close()
   await database.drop()

@@ -2,33 +2,17 @@
 // answer, as one for a resource that does not exist. So neither the answer nor its time says which
 // ids and keys exist. Statements are counted, because a clock is reliable only on an idle machine.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
-import * as driver from 'postgres'
-import type { LimitedApi } from '../../support/limited-api.ts'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { routes } from '../../../src/http/server/routes.ts'
+import { startLimitedApiOn, type LimitedApi } from '../../support/limited-api.ts'
 import { get, paymentBody, post, postPayment, read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import type { Service, Tenant } from '../../support/service.ts'
+import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { startStatementLog, type StatementLog } from '../../support/statement-log.ts'
 import { until } from '../../support/until.ts'
 
-const statements: string[] = []
-
-const connect = driver.default
-const debug = (_connection: number, statement: string) => void statements.push(statement)
-/** The service passes its options alone, or after the URL. */
-const watched = (...args: [object] | [string, object?]) =>
-  typeof args[0] === 'string'
-    ? connect(args[0], { ...args[1], debug })
-    : connect({ ...args[0], debug })
-jest.unstable_mockModule('postgres', () => ({
-  ...driver,
-  default: Object.assign(watched, connect),
-}))
-// Loaded after the mock, because they import the driver.
-const { routes } = await import('../../../src/http/server/routes.ts')
-const { startService } = await import('../../support/service.ts')
-const { startLimitedApiOn } = await import('../../support/limited-api.ts')
-
 let service: Service
+let log: StatementLog
 let api: Pick<LimitedApi, 'url' | 'stop'>
 let tenant: Tenant
 let other: Tenant
@@ -39,10 +23,12 @@ beforeAll(async () => {
   service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
   ;[tenant, other] = [await service.createTenant(), await service.createTenant()]
   theirs = await makeEach()
-  api = await startLimitedApiOn(service.databaseUrl)
+  log = await startStatementLog(service.databaseUrl)
+  api = await startLimitedApiOn(log.url)
 })
 afterAll(async () => {
   await api.stop()
+  await log.close()
   await service.stop()
 })
 
@@ -97,11 +83,11 @@ async function send(method: string, path: string, id: string) {
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  statements.length = 0
+  log.statements.length = 0
   const { status, text } = await read(
     await fetchApi(`${api.url}${path.replace(/:(id|key)/, id)}`, init),
   )
-  return { status, text: shown(text, id), statements: statements.filter(isOfRequest) }
+  return { status, text: shown(text, id), statements: log.statements.filter(isOfRequest) }
 }
 
 /** Without what differs between any two requests. */

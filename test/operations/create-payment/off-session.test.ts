@@ -6,7 +6,7 @@ import { answerJson, startAnsweringServer } from '../../provider/contract/answer
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { startServiceInProcess } from '../../support/service-in-process.ts'
 import { connectService, type Service, type Tenant } from '../../support/service.ts'
-import { startWorkerService } from '../../support/worker-service.ts'
+import { startWorkerService } from '../../support/worker/worker-service.ts'
 
 let service: Service
 let tenant: Tenant

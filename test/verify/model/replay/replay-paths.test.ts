@@ -23,9 +23,9 @@ test.each(replayedSpaces)(
   async (space) => {
     const product = await loadProduct(REPOSITORY)
 
-    const replayed = await replayPaths(product, partOf(space), { url: database.url, paths: 8 })
+    const replayed = await replayPaths(product, partOf(space), { url: database.url, paths: 4 })
 
-    expect(replayed.paths).toBe(8)
+    expect(replayed.paths).toBe(4)
     expect(replayed.covered).toBeGreaterThan(20)
   },
 )
@@ -40,9 +40,9 @@ test.each(JOINS)(
       const product = await loadProduct(REPOSITORY)
       const space = replayedSpaces.find(({ name }) => name === 'replayed-batches') as Space
 
-      const replayed = await replayPaths(product, partOf(space), { url, paths: 8 })
+      const replayed = await replayPaths(product, partOf(space), { url, paths: 2 })
 
-      expect(replayed.paths).toBe(8)
+      expect(replayed.paths).toBe(2)
     } finally {
       await own.drop()
     }

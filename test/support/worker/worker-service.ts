@@ -2,10 +2,9 @@
 // the worker's own realm, and ends with the worker: its processes notice that their IPC channel
 // closes.
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
-import { createTestDatabase } from './database.ts'
-import { startServiceParts, type ServicePlace } from './service-parts.ts'
-import { startScript } from './start-script.ts'
+import { createTestDatabase } from '../database.ts'
+import { startServiceParts, type ServicePlace } from '../service-parts.ts'
+import { startScript } from '../start-script.ts'
 
 let place: Promise<ServicePlace> | undefined
 
@@ -15,12 +14,11 @@ export function startWorkerService(): Promise<ServicePlace> {
 }
 
 async function start(): Promise<ServicePlace> {
-  const { TEST_FOLDER = '', JEST_WORKER_ID = '1' } = process.env
   const { url } = await createTestDatabase()
   const { databaseUrl, apiUrl, providerUrl, settings } = await startServiceParts(startDetached, {
     databaseUrl: url,
-    dataDir: join(TEST_FOLDER, `worker-${JEST_WORKER_ID}`),
-    settings: { WEBHOOK_ALLOW_INSECURE: 'true' },
+    // With a lease of seconds a worker looks for expired ones all the time. No test kills its processes.
+    settings: { WEBHOOK_ALLOW_INSECURE: 'true', LEASE_MS: '20000' },
   })
   return { databaseUrl, apiUrl, providerUrl, settings }
 }

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { parse } from 'yaml'
-import { problems, type ProblemType } from '../../src/domain/problems/problems.ts'
-import { storedProblems } from '../../src/domain/operations/stored-response.ts'
+import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
+import { storedProblems } from '../../../src/domain/operations/stored-response.ts'
 import { findUndocumentedProblem } from './find-undocumented-problem.ts'
 
 type Json = Record<string, unknown>
@@ -75,7 +75,9 @@ interface DocumentedOperation {
 
 const documents = new Map(
   ['openapi.yaml', 'openapi-operators.yaml'].map((file) => {
-    const document = parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')) as Json
+    const document = parse(
+      readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'),
+    ) as Json
     closeObjects(document, document)
     ajv.addSchema(document, file)
     return [file, document] as const
