@@ -1,5 +1,5 @@
 // `npm run unused`: finds files, exports and packages that nothing uses. The second run, with
-// --production, leaves out the tests and the examples of docs/sql.md, and so finds what only they use.
+// --production, leaves out the tests and the examples of statements, and so finds what only they use.
 import type { KnipConfig } from 'knip'
 
 const config: KnipConfig = ({ production = false }) => ({
@@ -20,7 +20,7 @@ const config: KnipConfig = ({ production = false }) => ({
   ],
   project: [
     '{src,workers,dev,verify,bench,client,cli,mcp,dependencies,console}/**/*.{ts,js}!',
-    '!dev/docs/sql/**!',
+    '!verify/statements/**!',
     'test/**/*.{ts,js}',
   ],
   // Generated from the OpenAPI documents.

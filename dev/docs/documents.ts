@@ -7,7 +7,6 @@ import { renderCurrencies } from './currencies-table.ts'
 import { renderLayers } from './layers-table.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
-import { renderSqlPage } from './sql-page.ts'
 import {
   renderStandInFaults,
   renderStandInMethods,
@@ -24,7 +23,6 @@ type Render = (settings: Settings) => string | Promise<string>
 /** Pages that are generated as a whole, by their paths. */
 const generatedPages: Readonly<Record<string, Render>> = {
   'docs/configuration.md': renderConfiguration,
-  'docs/sql.md': renderSqlPage,
 }
 
 /** The sections that a page can have, by their names. */

@@ -1,10 +1,10 @@
-// What is sent to Citus: the parts of each statement of docs/sql.md, executed here on one node. The
+// What is sent to Citus: the parts of each statement of verify/statements, executed here on one node. The
 // rules are what Citus 13.2 refuses, or answers with no rows.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { loadModule, parseSync } from 'pgsql-parser'
 import postgres from 'postgres'
-import { examples } from '../../../dev/docs/sql-page.ts'
-import type { RecordingSql } from '../../../dev/docs/sql/record-statements.ts'
+import { examples } from '../../../verify/statements/examples.ts'
+import type { RecordingSql } from '../../../verify/statements/record-statements.ts'
 import { withFragments } from '../../../src/db/connection/pool/templates.ts'
 import { types, type Sql, type Store, type Transaction } from '../../../src/db/connection/client.ts'
 import { readTables, type Tables } from '../../../src/db/distributed/tables.ts'

@@ -1,7 +1,7 @@
 // Finds the rights that the statements of src/db need, with the functions that send them.
 import { loadModule, parseSync } from 'pgsql-parser'
-import type { Example } from '../../../dev/docs/sql/example.ts'
-import { recordStatements } from '../../../dev/docs/sql/record-statements.ts'
+import type { Example } from '../../../verify/statements/example.ts'
+import { recordStatements } from '../../../verify/statements/record-statements.ts'
 
 /** The functions that only commands of the owner of the database use. */
 const OF_OWNER: ReadonlySet<string> = new Set([
@@ -48,7 +48,7 @@ export async function findNeededRights(
   const needed = new Map<string, Set<string>>()
   for (const { name, send, answers } of examples) {
     if (OF_OWNER.has(name)) continue
-    for (const { sent } of await recordStatements(send, answers)) {
+    for (const sent of await recordStatements(send, answers)) {
       for (const right of rightsOf(sent)) {
         const [, table = ''] = /^\S+ ([^.]+)/.exec(right) ?? []
         if (!tables.has(table) && !functions.has(table)) continue

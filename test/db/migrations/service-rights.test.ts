@@ -1,7 +1,7 @@
 // Holds the rights of the service role against the statements of src/db: each right has a statement
 // that needs it, and each statement has the rights that it needs.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { examples } from '../../../dev/docs/sql-page.ts'
+import { examples } from '../../../verify/statements/examples.ts'
 import { findNeededRights } from './needed-rights.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import type { Store } from '../../../src/db/connection/client.ts'

@@ -1,5 +1,5 @@
 // Turns the `sql` templates of the product into the statements of the model.
-import { renderStatement, type Template } from '../../../dev/docs/sql/statement-text.ts'
+import { renderStatement, type Template } from '../../statements/statement-text.ts'
 import type { Value } from '../store/rows.ts'
 
 /** The statement on one line, and the values of its parameters as the model stores them. */

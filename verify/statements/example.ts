@@ -1,4 +1,4 @@
-// A call of a function of src/db, from which docs/sql.md takes the function's statements.
+// A call of a function of src/db, which sends the function's statements.
 import type { Answer, Send } from './record-statements.ts'
 
 export const LATER_PAGE = 'A page after a cursor, and the check that the cursor is in the list.'

@@ -1,16 +1,15 @@
-// The arguments with which docs/sql.md is rendered. Their values do not appear on the page. They select
-// the variants of the statements.
-import type { Intent } from '../../../src/db/idempotency/intent.ts'
-import type { LocalReservation } from '../../../src/db/idempotency/local-operations.ts'
-import type { Claim } from '../../../src/db/operations/leases.ts'
-import type { RepeatRule } from '../../../src/db/operations/sweeper.ts'
-import type { OperationOverview } from '../../../src/db/operators/lists/operation-overviews.ts'
-import type { NewFinding } from '../../../src/db/reconciliation/findings.ts'
-import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
-import type { Payment } from '../../../src/domain/payments/payment.ts'
-import type { Dispute } from '../../../src/domain/payments/dispute.ts'
-import type { Refund } from '../../../src/domain/payments/refund.ts'
-import type { ApiKey } from '../../../src/domain/tenants/api-key.ts'
+// The arguments of the examples. They select the variants of the statements.
+import type { Intent } from '../../src/db/idempotency/intent.ts'
+import type { LocalReservation } from '../../src/db/idempotency/local-operations.ts'
+import type { Claim } from '../../src/db/operations/leases.ts'
+import type { RepeatRule } from '../../src/db/operations/sweeper.ts'
+import type { OperationOverview } from '../../src/db/operators/lists/operation-overviews.ts'
+import type { NewFinding } from '../../src/db/reconciliation/findings.ts'
+import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
+import type { Payment } from '../../src/domain/payments/payment.ts'
+import type { Dispute } from '../../src/domain/payments/dispute.ts'
+import type { Refund } from '../../src/domain/payments/refund.ts'
+import type { ApiKey } from '../../src/domain/tenants/api-key.ts'
 
 export const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
 export const REF = { tenantId: ID, id: ID }

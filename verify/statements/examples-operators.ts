@@ -6,37 +6,37 @@ import {
   listAdminActions,
   listOpenProposals,
   makeActionId,
-} from '../../../src/db/operators/admin-actions.ts'
+} from '../../src/db/operators/admin-actions.ts'
 import {
   countRecentOperations,
   listTakeovers,
   listWaitingTenants,
-} from '../../../src/db/operators/activity-figures.ts'
+} from '../../src/db/operators/activity-figures.ts'
 import {
   readProviderClock,
   recordClocksApart,
   recordFirstAccount,
-} from '../../../src/db/operators/provider-accounts.ts'
-import { readWithinLimits, selectHealthFigures } from '../../../src/db/operators/health-figures.ts'
+} from '../../src/db/operators/provider-accounts.ts'
+import { readWithinLimits, selectHealthFigures } from '../../src/db/operators/health-figures.ts'
 import {
   countProposedOperations,
   findOperationOverview,
   listOperationOverviews,
   lockIfUnknown,
   readLastError,
-} from '../../../src/db/operators/lists/operation-overviews.ts'
+} from '../../src/db/operators/lists/operation-overviews.ts'
 import {
   deleteProcess,
   listProcesses,
   recordProcess,
   tryWriting,
-} from '../../../src/db/operators/service-processes.ts'
+} from '../../src/db/operators/service-processes.ts'
 import {
   findDeliveryOfTenants,
   findEndpointOfTenants,
   listDeliveriesOfTenants,
   listEndpointsOfTenants,
-} from '../../../src/db/operators/lists/webhook-overviews.ts'
+} from '../../src/db/operators/lists/webhook-overviews.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { ID, KEY, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
 

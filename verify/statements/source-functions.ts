@@ -1,17 +1,14 @@
-// Finds the exported functions of src/db that take a connection to the database, with the first sentence
-// of their docstrings.
+// Finds the exported functions of src/db that take a connection to the database.
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 
-const FOLDER = new URL('../../../src/db/', import.meta.url)
+const FOLDER = new URL('../../src/db/', import.meta.url)
 
 /** An exported function of src/db. */
 export interface SourceFunction {
   readonly name: string
   /** From src/db, with forward slashes. */
   readonly file: string
-  /** The first sentence of the docstring; empty without one. */
-  readonly purpose: string
   /** It returns a part of a statement, and sends nothing. */
   readonly isPart: boolean
   /** Its body contains an `sql` template. */
@@ -34,10 +31,9 @@ function readFunctions(file: string): SourceFunction[] {
     .filter(isExported)
     .flatMap(declaredFunctions)
     .filter(({ declared }) => declared.parameters.some(isConnection))
-    .map(({ name, declared, documented }) => ({
+    .map(({ name, declared }) => ({
       name,
       file,
-      purpose: firstSentence(documented),
       isPart: isPart(declared),
       hasTemplate: hasTemplate(declared),
     }))
@@ -51,18 +47,17 @@ function isExported(statement: ts.Statement): boolean {
 interface Declaration {
   readonly name: string
   readonly declared: ts.FunctionDeclaration | ts.ArrowFunction
-  readonly documented: ts.Statement
 }
 
 function declaredFunctions(statement: ts.Statement): Declaration[] {
   if (ts.isFunctionDeclaration(statement)) {
     const name = statement.name?.text ?? ''
-    return [{ name, declared: statement, documented: statement }]
+    return [{ name, declared: statement }]
   }
   if (!ts.isVariableStatement(statement)) return []
   return statement.declarationList.declarations.flatMap(({ name, initializer }) =>
     initializer !== undefined && ts.isArrowFunction(initializer)
-      ? [{ name: name.getText(), declared: initializer, documented: statement }]
+      ? [{ name: name.getText(), declared: initializer }]
       : [],
   )
 }
@@ -82,10 +77,4 @@ function isPart({ type, body }: Declaration['declared']): boolean {
 
 function hasTemplate(node: ts.Node): boolean {
   return ts.isTaggedTemplateExpression(node) || ts.forEachChild(node, hasTemplate) === true
-}
-
-function firstSentence(documented: ts.Statement): string {
-  const [comment] = ts.getJSDocCommentsAndTags(documented).filter(ts.isJSDoc)
-  const text = (ts.getTextOfJSDocComment(comment?.comment) ?? '').replaceAll(/\s+/g, ' ')
-  return /^.*?[.](?=\s|$)/.exec(text)?.[0] ?? text
 }

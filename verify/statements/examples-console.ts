@@ -6,12 +6,12 @@ import {
   findOpenConsoleSessions,
   insertConsoleSession,
   touchConsoleSession,
-} from '../../../src/db/operators/console-sessions.ts'
+} from '../../src/db/operators/console-sessions.ts'
 import {
   findPaymentOverview,
   listPaymentsOfTenants,
-} from '../../../src/db/operators/lists/payment-overviews.ts'
-import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
+} from '../../src/db/operators/lists/payment-overviews.ts'
+import { listUnfinishedOperations } from '../../src/db/operators/unfinished-operations.ts'
 import { example, LATER_PAGE, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'
 

@@ -6,9 +6,9 @@ import {
   listApiKeys,
   revokeKeyIfNotRevoked,
   rotateKeyIfActive,
-} from '../../../src/db/tenants/api-keys.ts'
-import { assignCustomers, listCustomers } from '../../../src/db/tenants/provider-customers.ts'
-import { createSharedCount } from '../../../src/db/tenants/rate-limits.ts'
+} from '../../src/db/tenants/api-keys.ts'
+import { assignCustomers, listCustomers } from '../../src/db/tenants/provider-customers.ts'
+import { createSharedCount } from '../../src/db/tenants/rate-limits.ts'
 import {
   findTenant,
   insertTenant,
@@ -17,21 +17,21 @@ import {
   setProviders,
   setRequiresReference,
   setTenantFees,
-} from '../../../src/db/tenants/tenants.ts'
-import { claimTestIfHalfOpen } from '../../../src/db/webhooks/endpoint-health.ts'
+} from '../../src/db/tenants/tenants.ts'
+import { claimTestIfHalfOpen } from '../../src/db/webhooks/endpoint-health.ts'
 import {
   failIfDue,
   findDueDelivery,
   postponeIfDue,
   recordAttemptIfDue,
-} from '../../../src/db/webhooks/webhook-attempts.ts'
+} from '../../src/db/webhooks/webhook-attempts.ts'
 import {
   findDeliveries,
   findDelivery,
   listDeliveries,
   redeliverIfEnabled,
   replayFailedDeliveries,
-} from '../../../src/db/webhooks/webhook-deliveries.ts'
+} from '../../src/db/webhooks/webhook-deliveries.ts'
 import {
   deleteEndpoint,
   findEndpoint,
@@ -40,12 +40,12 @@ import {
   listEndpoints,
   rotateSecret,
   updateEndpoint,
-} from '../../../src/db/webhooks/webhook-endpoints.ts'
+} from '../../src/db/webhooks/webhook-endpoints.ts'
 import {
   changeTenantLimits,
   findTenantLimits,
   setKeyLengthMin,
-} from '../../../src/db/tenants/tenant-limits.ts'
+} from '../../src/db/tenants/tenant-limits.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
   apiKey,

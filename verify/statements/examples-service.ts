@@ -1,46 +1,46 @@
 // Examples of the statements of the service itself: migrations, queues, retention and reconciliation.
-import { SERVICE_ROLE } from '../../../src/config.ts'
-import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
-import { isDistributed, readTables } from '../../../src/db/distributed/tables.ts'
-import { readOwnerRights } from '../../../src/db/migrations/owner-rights.ts'
-import { grantServiceRights } from '../../../src/db/migrations/service-role.ts'
+import { SERVICE_ROLE } from '../../src/config.ts'
+import { readMigrationState } from '../../src/db/migrations/applied-migrations.ts'
+import { isDistributed, readTables } from '../../src/db/distributed/tables.ts'
+import { readOwnerRights } from '../../src/db/migrations/owner-rights.ts'
+import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
 import {
   findOldestDeadLetters,
   listDeadLetters,
   requeueProviderEventUnlessApplied,
   requeueRunUnlessCompleted,
   takeDeadLetterIfThere,
-} from '../../../src/db/queue/dead-letters.ts'
+} from '../../src/db/queue/dead-letters.ts'
 import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_QUEUE,
-} from '../../../src/db/queue/queues.ts'
-import { createTurnsIndex, fetchInTurn, forbidRetries } from '../../../src/db/queue/turns.ts'
+} from '../../src/db/queue/queues.ts'
+import { createTurnsIndex, fetchInTurn, forbidRetries } from '../../src/db/queue/turns.ts'
 import {
   findPaymentsOf,
   findDisputesOf,
   findRefundsOf,
   findTenantsAmong,
-} from '../../../src/db/reconciliation/compared-payments.ts'
+} from '../../src/db/reconciliation/compared-payments.ts'
 import {
   findFinding,
   listFindings,
   openFindings,
   resolveFindingByIdIfOpen,
-} from '../../../src/db/reconciliation/findings.ts'
+} from '../../src/db/reconciliation/findings.ts'
 import {
   deleteProgress,
   notComparedAmong,
   recordCompared,
-} from '../../../src/db/reconciliation/reconciliation-progress.ts'
+} from '../../src/db/reconciliation/reconciliation-progress.ts'
 import {
   tenantIds,
   walkMissingLedgerMovements,
   walkMissingPayments,
   walkMissingRefunds,
-} from '../../../src/db/reconciliation/missing-records.ts'
-import { findOpenAmong, findReported } from '../../../src/db/reconciliation/reported-findings.ts'
+} from '../../src/db/reconciliation/missing-records.ts'
+import { findOpenAmong, findReported } from '../../src/db/reconciliation/reported-findings.ts'
 import {
   beginRunUnlessCompleted,
   completeRunUnlessCompleted,
@@ -52,25 +52,25 @@ import {
   insertRun,
   listRuns,
   requestReconciliation,
-} from '../../../src/db/reconciliation/reconciliation-runs.ts'
+} from '../../src/db/reconciliation/reconciliation-runs.ts'
 import {
   walkOpenDisputes,
   walkWaitingRefunds,
-} from '../../../src/db/reconciliation/waiting-records.ts'
+} from '../../src/db/reconciliation/waiting-records.ts'
 import {
   countOpenPayments,
   eraseCustomer,
   releaseCustomer,
-} from '../../../src/db/retention/erased-customers.ts'
+} from '../../src/db/retention/erased-customers.ts'
 import {
   deleteOldAdminActions,
   deleteOldDeliveries,
   deleteOldEvents,
   deleteOldPaymentDetails,
   deleteOldPhaseRuns,
-} from '../../../src/db/retention/old-records.ts'
-import { findLongerRetention, storeRetention } from '../../../src/db/retention/stored-retention.ts'
-import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-events.ts'
+} from '../../src/db/retention/old-records.ts'
+import { findLongerRetention, storeRetention } from '../../src/db/retention/stored-retention.ts'
+import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
 import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
 import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
 

@@ -1,17 +1,17 @@
 // Examples of the statements of connections: which server, session and epoch it is, notifications and
 // pages.
-import { createIdleAnnouncer, createJobWaker } from '../../../src/db/connection/notifications.ts'
-import { readPage } from '../../../src/db/connection/pages.ts'
+import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
+import { readPage } from '../../src/db/connection/pages.ts'
 import {
   claimSessionIfUnowned,
   fixSettings,
   readSettings,
-} from '../../../src/db/connection/pool/session-settings.ts'
-import { readServer } from '../../../src/db/connection/server/server.ts'
-import { advanceAnswerEpoch, readAnswerEpoch } from '../../../src/db/idempotency/answer-epochs.ts'
-import { allowLongStatements } from '../../../src/db/connection/transaction.ts'
-import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
-import { readDatabaseFacts, readServerTime } from '../../../src/db/operators/database-facts.ts'
+} from '../../src/db/connection/pool/session-settings.ts'
+import { readServer } from '../../src/db/connection/server/server.ts'
+import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
+import { allowLongStatements } from '../../src/db/connection/transaction.ts'
+import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
+import { readDatabaseFacts, readServerTime } from '../../src/db/operators/database-facts.ts'
 import { example, LATER_PAGE, type Example } from './example.ts'
 import { ID, PAGE } from './example-values.ts'
 

@@ -7,12 +7,12 @@ import {
   handOverIfOwner,
   recordKeptFailureIfOwner,
   renewIfOwner,
-} from '../../../src/db/operations/leases.ts'
-import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
-import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
-import type { Writes } from '../../../src/db/operations/phase-records.ts'
-import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
-import { appendPhaseRuns, listPhaseRuns } from '../../../src/db/operations/phase-runs.ts'
+} from '../../src/db/operations/leases.ts'
+import { readOperation, readOperationState } from '../../src/db/operations/operation-rows.ts'
+import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
+import type { Writes } from '../../src/db/operations/phase-records.ts'
+import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
+import { appendPhaseRuns, listPhaseRuns } from '../../src/db/operations/phase-runs.ts'
 import {
   deadLetterOrphanedJobs,
   deleteObsoleteDeadLetters,
@@ -20,11 +20,11 @@ import {
   parkIfExpired,
   requeueIfJobless,
   resumeIfExpired,
-} from '../../../src/db/operations/sweeper.ts'
+} from '../../src/db/operations/sweeper.ts'
 import {
   closeFindingsOfIdle,
   openFindingsOfStuck,
-} from '../../../src/db/operations/unknown-outcome-findings.ts'
+} from '../../src/db/operations/unknown-outcome-findings.ts'
 import {
   claimDueChecks,
   claimIfUnknown,
@@ -33,12 +33,12 @@ import {
   postponeCheckIfUnknown,
   requestCheckIfUnknown,
   requestCheckOfPayment,
-} from '../../../src/db/operations/unknown-outcomes.ts'
-import { writesOfDispute } from '../../../src/domain/payments/dispute-changes.ts'
-import { reminderOf } from '../../../src/domain/events/provider-event.ts'
-import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
-import { paymentAfter } from '../../../src/domain/payments/payment.ts'
-import { refundAfter } from '../../../src/domain/payments/refund.ts'
+} from '../../src/db/operations/unknown-outcomes.ts'
+import { writesOfDispute } from '../../src/domain/payments/dispute-changes.ts'
+import { reminderOf } from '../../src/domain/events/provider-event.ts'
+import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
+import { paymentAfter } from '../../src/domain/payments/payment.ts'
+import { refundAfter } from '../../src/domain/payments/refund.ts'
 import { example, type Example } from './example.ts'
 import {
   CHECK_DELAYS_SECONDS,

@@ -4,29 +4,29 @@ import {
   endCancellation,
   findCancellation,
   requestCancellation,
-} from '../../../src/db/idempotency/cancellations.ts'
-import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
-import { dropResponseIfCompleted } from '../../../src/db/idempotency/dropped-responses.ts'
-import { findEach, findIdle, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { findSecondsUntilStart } from '../../../src/db/idempotency/retry-start.ts'
-import { noResource, reserveEach } from '../../../src/db/idempotency/intents.ts'
+} from '../../src/db/idempotency/cancellations.ts'
+import { countActiveKeys, countStoredKeys } from '../../src/db/idempotency/count-keys.ts'
+import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
+import { findEach, findIdle, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
+import { findSecondsUntilStart } from '../../src/db/idempotency/retry-start.ts'
+import { noResource, reserveEach } from '../../src/db/idempotency/intents.ts'
 import {
   deleteIfTombstoned,
   insertTombstones,
   keepIfPartlyExecuted,
   completeIfOvertaken,
   timeOutIfAbandoned,
-} from '../../../src/db/idempotency/key-expiry.ts'
-import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
-import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
-import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
+} from '../../src/db/idempotency/key-expiry.ts'
+import { addReplays, listReplays } from '../../src/db/idempotency/key-replays.ts'
+import { deleteOldTombstones, findTombstone } from '../../src/db/idempotency/key-tombstones.ts'
+import { doOnce } from '../../src/db/idempotency/local-operations.ts'
 import {
   detailsOfPayment,
   insertPayments,
   markProcessingIfIn,
-} from '../../../src/db/payments/payments.ts'
-import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
-import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../../src/db/payments/refunds.ts'
+} from '../../src/db/payments/payments.ts'
+import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
+import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
 import { example, type Example } from './example.ts'
 import {
   dispute,

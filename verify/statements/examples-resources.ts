@@ -3,10 +3,10 @@ import {
   readOlderValues,
   replaceIfUnchanged,
   storedColumns,
-} from '../../../src/db/encryption/rotation.ts'
-import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../../src/db/encryption/seals.ts'
-import { encryptionKeys } from '../../../src/config-formats.ts'
-import { findEvent, listEvents } from '../../../src/db/events/events.ts'
+} from '../../src/db/encryption/rotation.ts'
+import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../src/db/encryption/seals.ts'
+import { encryptionKeys } from '../../src/config-formats.ts'
+import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import {
   closeProviderEventIfPending,
   findProviderEvent,
@@ -14,36 +14,36 @@ import {
   findRefundOfObject,
   nameSubjectIfUnnamed,
   storeProviderEvent,
-} from '../../../src/db/events/provider-events.ts'
+} from '../../src/db/events/provider-events.ts'
 import {
   listUnmatchedEvents,
   requeueStaleEvents,
-} from '../../../src/db/events/stale-provider-events.ts'
-import { insertProviderFeesIfNew } from '../../../src/db/ledger/provider-fees.ts'
-import { announceEarlyFraudWarning } from '../../../src/db/events/early-fraud-warnings.ts'
+} from '../../src/db/events/stale-provider-events.ts'
+import { insertProviderFeesIfNew } from '../../src/db/ledger/provider-fees.ts'
+import { announceEarlyFraudWarning } from '../../src/db/events/early-fraud-warnings.ts'
 import {
   findLedgerCaptures,
   findLedgerDisputes,
   findLedgerRefunds,
-} from '../../../src/db/ledger/ledger-movements.ts'
+} from '../../src/db/ledger/ledger-movements.ts'
 import {
   findLedgerTransaction,
   listLedgerTransactions,
   readLedgerBalances,
-} from '../../../src/db/ledger/ledger-transactions.ts'
-import { announceIfExpiring, lookIfExpired } from '../../../src/db/payments/expiring-payments.ts'
+} from '../../src/db/ledger/ledger-transactions.ts'
+import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
 import {
   findDispute,
   findDisputeOfObject,
   isDisputed,
   listDisputes,
-} from '../../../src/db/payments/disputes.ts'
-import { changePayment, resumePayment } from '../../../src/db/payments/payment-changes.ts'
-import { findPayment, listPayments } from '../../../src/db/payments/payments.ts'
-import { findUserOfReference } from '../../../src/db/payments/references.ts'
-import { changeRefund } from '../../../src/db/payments/refund-changes.ts'
-import { findRefund, findUnreturned, listRefunds } from '../../../src/db/payments/refunds.ts'
-import { REMINDER } from '../../../src/domain/events/provider-event.ts'
+} from '../../src/db/payments/disputes.ts'
+import { changePayment, resumePayment } from '../../src/db/payments/payment-changes.ts'
+import { findPayment, listPayments } from '../../src/db/payments/payments.ts'
+import { findUserOfReference } from '../../src/db/payments/references.ts'
+import { changeRefund } from '../../src/db/payments/refund-changes.ts'
+import { findRefund, findUnreturned, listRefunds } from '../../src/db/payments/refunds.ts'
+import { REMINDER } from '../../src/domain/events/provider-event.ts'
 import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
 import {
   ID,

@@ -37,36 +37,16 @@ export class Name {
   }
 }
 
-/** Joins the text before a fragment, the fragment, and the text of its template after it. */
-type JoinFragment = (before: string, fragment: string, after: string) => string
-
-/** How fragments are joined with the text around them. The separator precedes each of a list. */
-export interface Joining {
-  readonly join: JoinFragment
-  readonly separator: string
-}
-
-/** As the driver joins them. */
-const UNCHANGED: Joining = {
-  join: (before, fragment, after) => before + fragment + after,
-  separator: ' ',
-}
-
 /** The statement with numbered placeholders, and the values of its parameters. */
-export function renderStatement(
-  template: Template,
-  { join, separator }: Joining = UNCHANGED,
-): { text: string; parameters: unknown[] } {
+export function renderStatement(template: Template): { text: string; parameters: unknown[] } {
   const parameters: unknown[] = []
   const textOf = ({ strings: [first = '', ...others], values }: Template): string =>
-    others.reduce((before, after, index) => insert(before, values[index], after), first)
-  const insert = (before: string, value: unknown, after: string): string => {
-    if (value instanceof Template) return join(before, textOf(value), after)
-    if (value instanceof Name) return `${before}"${value.text}"${after}`
-    if (isTemplates(value)) {
-      return join(before, value.map((part) => separator + textOf(part)).join(''), after)
-    }
-    return `${before}$${parameters.push(value)}${after}`
+    others.reduce((before, after, index) => before + textOfValue(values[index]) + after, first)
+  const textOfValue = (value: unknown): string => {
+    if (value instanceof Template) return textOf(value)
+    if (value instanceof Name) return `"${value.text}"`
+    if (isTemplates(value)) return value.map((part) => ` ${textOf(part)}`).join('')
+    return `$${parameters.push(value)}`
   }
   return { text: textOf(template), parameters }
 }

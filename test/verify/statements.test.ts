@@ -1,0 +1,93 @@
+// Holds the examples of statements against src/db and PostgreSQL.
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { examples } from '../../verify/statements/examples.ts'
+import { recordStatements, type RecordingSql } from '../../verify/statements/record-statements.ts'
+import { findDatabaseFunctions } from '../../verify/statements/source-functions.ts'
+import { types, type Sql, type Store } from '../../src/db/connection/client.ts'
+import { connectDriver, readDatabase } from '../../src/db/connection/driver.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const functions = findDatabaseFunctions()
+
+test('every function of src/db with a statement has an example', () => {
+  const sending = functions.filter(({ isPart, hasTemplate }) => hasTemplate && !isPart)
+  const missing = sending.filter(({ name }) => !examples.some((example) => example.name === name))
+
+  expect(sending.length).toBeGreaterThan(100)
+  expect(missing).toEqual([])
+})
+
+test('every example is of one exported function of src/db', () => {
+  const names = functions.map(({ name }) => name)
+
+  const unknown = examples.filter(
+    (example) => names.filter((name) => name === example.name).length !== 1,
+  )
+
+  expect(unknown).toEqual([])
+})
+
+const numbered = examples.map(
+  (example, index) => [[index, example.name, example.variant ?? ''].join(' '), example] as const,
+)
+
+describe('on PostgreSQL', () => {
+  let database: TestDatabase
+  let sql: Sql
+  let sent: string[] = []
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    const debug = (_connection: number, text: string) => void sent.push(text)
+    sql = connectDriver(readDatabase(database.url, 20_000), { types, debug })
+  })
+
+  afterAll(async () => {
+    await sql.end({ timeout: 0 })
+    await database.drop()
+  })
+
+  test.each(numbered)('%s is what the driver sends first', async (_, example) => {
+    const [statement] = await recordStatements(example.send, example.answers)
+    sent = []
+
+    await sendOver(sql, example.send)
+
+    expect(sent[0]?.trim()).toBe(statement?.trim())
+  })
+
+  test.each(numbered)('%s is accepted', async (_, example) => {
+    const statements = await recordStatements(example.send, example.answers)
+
+    for (const statement of statements) {
+      if (PREPARABLE.test(statement)) {
+        await sql.unsafe(`prepare example as ${statement}`)
+        await sql.unsafe('deallocate example')
+      } else {
+        expect(statement.trim()).toMatch(UNPREPARABLE)
+      }
+    }
+  })
+})
+
+const PREPARABLE = /^\s*(--.*\s*)*(with|select|insert|update|delete)\b/i
+const UNPREPARABLE = /^(begin|commit|set local role none|do|grant|create index)\b/
+
+/** Its result does not matter: the rows of the example do not exist. */
+async function sendOver(
+  sql: Sql,
+  send: (sql: RecordingSql, store: Store) => unknown,
+): Promise<void> {
+  try {
+    const result = await send(sql as RecordingSql, { sql } as Store)
+    if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
+      for await (const _ of result as AsyncIterable<unknown>);
+    }
+  } catch {
+    // It was sent before.
+  }
+  // Notifications leave after a turn of the event loop, and before this statement.
+  await turn()
+  await sql.unsafe('select')
+}
