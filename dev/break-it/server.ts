@@ -157,10 +157,19 @@ async function servePage(app: Express, { apiUrl }: BreakItOptions, secret: strin
       if (file === undefined) next()
       else response.type(file.type).set('cache-control', 'no-cache').send(file.bodies.identity)
     })
-  serve('/console/packages', await readConsolePackages())
-  serve('/console', await readConsoleFolder())
-  serve('/dev/break-it/page', await readConsoleFolder(PAGE_FOLDER))
+  for (const [path, files] of Object.entries(await readFilesOnce())) serve(path, files)
 }
+
+let files: Promise<Record<string, ConsoleFiles>> | undefined
+
+/** The console compresses each file, which takes longer than all else here. */
+const readFilesOnce = () => (files ??= readFiles())
+
+const readFiles = async () => ({
+  '/console/packages': await readConsolePackages(),
+  '/console': await readConsoleFolder(),
+  '/dev/break-it/page': await readConsoleFolder(PAGE_FOLDER),
+})
 
 const pageFor = (apiUrl: string) => `<!doctype html>
 <html lang="en">

@@ -80,23 +80,27 @@ export async function findManifestErrors({
   }
 }
 
+const options: ts.CompilerOptions = {
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  noEmit: true,
+  skipLibCheck: true,
+  strict: true,
+  types: [],
+}
+/** The files that the last program has read are not parsed again. */
+let last: ts.Program | undefined
+
 function compile(source: string): string[] {
-  const options: ts.CompilerOptions = {
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    noEmit: true,
-    skipLibCheck: true,
-    strict: true,
-    types: [],
-  }
   const host = ts.createCompilerHost(options)
   const readSource = host.getSourceFile.bind(host)
+  const known = last
   host.getSourceFile = (file, ...rest) =>
     file === CHECKED_FILE
       ? ts.createSourceFile(file, source, ts.ScriptTarget.ESNext)
-      : readSource(file, ...rest)
-  const program = ts.createProgram([CHECKED_FILE], options, host)
+      : (known?.getSourceFile(file) ?? readSource(file, ...rest))
+  last = ts.createProgram([CHECKED_FILE], options, host)
   return ts
-    .getPreEmitDiagnostics(program)
+    .getPreEmitDiagnostics(last)
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
 }

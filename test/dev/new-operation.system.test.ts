@@ -34,7 +34,10 @@ let folder: string
 const execute = promisify(execFile)
 
 const run = async (script: string, ...args: string[]) =>
-  await execute('npm', ['run', '--silent', script, '--', ...args], { cwd: folder })
+  await execute('npm', ['run', '--silent', script, '--', ...args], {
+    cwd: folder,
+    env: { ...process.env, TESTS: 'npm' },
+  })
 
 /** Without npm, which takes longer than the refusal. */
 const generate = async (...args: string[]) =>

@@ -47,7 +47,10 @@ export async function startServiceParts(
   const lines: string[] = []
   const logger = pino({ level: 'info' }, { write: (line) => lines.push(line) })
   const options = { path: ':memory:', webhookSecret: WEBHOOK_SECRET, logger }
-  const provider = { ...createStripeStandIn(options), lines }
+  const standIn = createStripeStandIn(options)
+  let closing: Promise<void> | undefined
+  // A test may close it before the end.
+  const provider = { ...standIn, lines, close: () => (closing ??= standIn.close()) }
   const port = await provider.listen({ host: '127.0.0.1', port: 0 })
   const providerUrl = `http://127.0.0.1:${port}`
   const shared = {
