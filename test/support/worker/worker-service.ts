@@ -17,8 +17,7 @@ async function start(): Promise<ServicePlace> {
   const { url } = await createTestDatabase()
   const { databaseUrl, apiUrl, providerUrl, settings } = await startServiceParts(startDetached, {
     databaseUrl: url,
-    // With a lease of seconds a worker looks for expired ones all the time. No test kills its processes.
-    settings: { WEBHOOK_ALLOW_INSECURE: 'true', LEASE_MS: '20000' },
+    settings: { WEBHOOK_ALLOW_INSECURE: 'true' },
   })
   return { databaseUrl, apiUrl, providerUrl, settings }
 }
