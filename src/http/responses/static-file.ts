@@ -1,7 +1,7 @@
 // Files that a browser keeps: compressed once, and sent again only when they have changed.
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { brotliCompress, gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Request } from 'express'
 import { headerLines } from '../endpoint.ts'
 import type { Answer } from './answer.ts'
@@ -13,11 +13,14 @@ export interface StaticFile {
   readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Buffer>>
 }
 
+/** Of eleven steps: the last two take ten times as long, and save a tenth of the bytes. */
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 9 }
+
 /** @param text a text, whose media type is `type`. */
 export async function makeFile(type: string, text: string | Buffer): Promise<StaticFile> {
   const identity = Buffer.from(text)
   const [br, gzipped] = await Promise.all([
-    promisify(brotliCompress)(identity),
+    promisify(brotliCompress)(identity, { params: BROTLI }),
     promisify(gzip)(identity),
   ])
   return {

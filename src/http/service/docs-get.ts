@@ -1,11 +1,11 @@
-// GET /docs, GET /docs/:page and the OpenAPI documents. The pages are rendered from the documents at
-// the first request, without scripts, and their Content-Security-Policy allows only the style sheet.
+// GET /docs, GET /docs/:page and the OpenAPI documents. A page is rendered from its document when it is
+// first asked for, without scripts, and its Content-Security-Policy allows only the style sheet.
 import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { OpenEndpoint } from '../endpoint.ts'
 import { answerFile, makeFile, type StaticFile } from '../responses/static-file.ts'
-import { renderPages, type OpenapiDocument } from './docs-page.ts'
+import { pagesOf, type OpenapiDocument } from './docs-page.ts'
 import { readOnce } from './read-once.ts'
 
 const policy = {
@@ -42,26 +42,35 @@ export const getOperatorsOpenapi = serveDocument('openapi-operators.yaml')
 
 const INDEX = 'docs'
 
-const readPages = readOnce(async () => {
-  const documents = [
-    [INDEX, 'openapi.yaml'],
-    ['operators', 'openapi-operators.yaml'],
-  ] as const
-  const pages = documents.map(async ([index, name]) =>
-    renderPages(parse(await readText(name)) as OpenapiDocument, index),
-  )
-  return new Map((await Promise.all(pages)).flatMap((rendered) => [...rendered]))
-})
+/** The pages of each document. It is parsed, which takes long, when a page of it may be asked for. */
+const documents = [
+  [INDEX, 'openapi.yaml'] as const,
+  ['operators', 'openapi-operators.yaml'] as const,
+].map(([index, name]) =>
+  readOnce(async () => pagesOf(parse(await readText(name)) as OpenapiDocument, index)),
+)
 
-/** Compressed when it is first asked for. */
 const files = new Map<string, Promise<StaticFile>>()
 
 async function readPage(name: string): Promise<StaticFile> {
-  const page = name === 'style.css' ? STYLE : (await readPages()).get(name)
-  if (page === undefined) throw new ProblemError('resource-not-found')
-  const made = files.get(name) ?? makeFile(name === 'style.css' ? 'text/css' : 'text/html', page)
-  files.set(name, made)
-  return await made
+  const file = files.get(name) ?? makePage(name)
+  files.set(name, file)
+  try {
+    return await file
+  } catch (error) {
+    files.delete(name)
+    throw error
+  }
+}
+
+/** @throws ProblemError when there is no such page. */
+async function makePage(name: string): Promise<StaticFile> {
+  if (name === 'style.css') return await makeFile('text/css', STYLE)
+  for (const read of documents) {
+    const render = (await read()).get(name)
+    if (render !== undefined) return await makeFile('text/html', render())
+  }
+  throw new ProblemError('resource-not-found')
 }
 
 export const getDocs: OpenEndpoint = async (_parts, request) =>

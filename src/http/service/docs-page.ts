@@ -29,8 +29,8 @@ interface Listed {
   readonly operation: Operation
 }
 
-/** The pages by name: an index named `index`, and each operation by its id. */
-export function renderPages(document: OpenapiDocument, index: string): Map<string, string> {
+/** Renders each page, by its name: an index named `index`, and each operation by its id. */
+export function pagesOf(document: OpenapiDocument, index: string): Map<string, () => string> {
   const listed = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): Listed => ({
       name: `${method.toUpperCase()} ${path}`,
@@ -38,9 +38,9 @@ export function renderPages(document: OpenapiDocument, index: string): Map<strin
     })),
   )
   return new Map([
-    [index, renderIndex(document, listed)],
+    [index, () => renderIndex(document, listed)],
     ...listed.map(
-      (one) => [one.operation.operationId, renderOperation(document, one, index)] as const,
+      (one) => [one.operation.operationId, () => renderOperation(document, one, index)] as const,
     ),
   ])
 }
