@@ -33,11 +33,26 @@ export async function createTestDatabase({
     return await createCitusDatabase(name)
   }
   await copyTemplate(name)
+  const database = databaseOf(name)
+  if (inParts) await executeInParts(database.url)
+  return database
+}
+
+/** Creates a database without tables. It has the same owner. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await asAdmin(async (sql) => {
+    await sql`create database ${sql(name)} template template0 owner ${sql(ownerName())}`
+  })
+  return databaseOf(name)
+}
+
+const ownerName = (): string => new URL(process.env['TEST_POSTGRES_OWNER_URL'] ?? '').username
+
+function databaseOf(name: string): TestDatabase {
   const urlOf = (cluster: string) => Object.assign(new URL(cluster), { pathname: name }).href
-  const url = urlOf(process.env['TEST_POSTGRES_OWNER_URL'] ?? '')
-  if (inParts) await executeInParts(url)
   return {
-    url,
+    url: urlOf(process.env['TEST_POSTGRES_OWNER_URL'] ?? ''),
     adminUrl: urlOf(clusterUrl()),
     drop: () =>
       asAdmin(async (sql) => {
@@ -48,13 +63,12 @@ export async function createTestDatabase({
 
 async function copyTemplate(name: string): Promise<void> {
   const template = process.env['TEST_POSTGRES_TEMPLATE'] ?? ''
-  const owner = new URL(process.env['TEST_POSTGRES_OWNER_URL'] ?? '').username
   await asAdmin(async (sql) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         await sql`
           create database ${sql(name)} template ${sql(template)} strategy file_copy
-          owner ${sql(owner)}
+          owner ${sql(ownerName())}
         `
         return
       } catch (error) {

@@ -16,7 +16,7 @@ export interface IdempotencyKey extends OperationRef {
   readonly key: string
   /** Of the request as it was sent. */
   readonly fingerprint: Buffer
-  /** Null for a key that an older version of the service reserved. */
+  /** Null for an operation of our own, which has no request. */
   readonly validated: ValidatedFingerprint | null
   readonly operation: string
   /** Null for a local operation. */

@@ -60,7 +60,7 @@ export interface ReconciliationJob {
 /** A job names the attempt that it makes, so that a stale job does nothing. */
 export interface WebhookJob {
   readonly tenantId: string
-  /** Its endpoints take turns. Absent in jobs of earlier versions. */
+  /** By it the endpoints of a tenant take turns. */
   readonly endpointId?: string
   readonly deliveryId: string
   readonly attempt: number

@@ -82,12 +82,16 @@ export async function answerFor(
   const { key } = now
   const { role, prefer } = asked
   if (role === 'retry') parts.replays.count(key, key.response === null ? 'conflicts' : 'replays')
-  const headers = { ...expiry(key), ...preferenceApplied(key, asked) }
+  const preference = preferenceApplied(key, asked)
   if (key.response !== null) {
     const stored = replay(key, key.response, role)
-    return { answer: { ...stored, headers: { ...headers, ...stored.headers } } }
+    return { answer: { ...stored, headers: { ...preference, ...stored.headers } } }
   }
-  const later = { ...headers, ...retryAfter(await secondsUntilChange(parts, key)) }
+  const later = {
+    ...expiry(key),
+    ...preference,
+    ...retryAfter(await secondsUntilChange(parts, key)),
+  }
   if (isAccepted(key) && (role === 'owner' || prefer.respondAsync)) {
     const { path, body } = await withinStoreTimeout(parts, route.showUnfinished(parts, now))
     const answer = { status: 202, headers: { ...jsonType, ...later, location: path }, body }

@@ -77,7 +77,7 @@ function refuseCurrency(currency: string, asked: Readonly<Record<string, unknown
   return declined(failure, null, asked, { error: 'not sent' })
 }
 
-/** The service accepts no such amount; a payment of an earlier version can have one. */
+/** The service accepts no such amount. If one comes here nevertheless, it is not rounded. */
 function refuseAmount(asked: Readonly<Record<string, unknown>>) {
   const message = 'Braintree cannot express this amount in the currency.'
   const failure = { code: 'amount_not_supported', declineCode: null, message }

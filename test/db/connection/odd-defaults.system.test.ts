@@ -1,10 +1,14 @@
 // Tests that a database may have any default for a setting that a user can change: migrations, API,
 // worker and commands give the same answers. The settings are those that the server lists.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Store } from '../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../support/database.ts'
 import {
   get,
   paymentBody,
@@ -118,18 +122,15 @@ async function userSettings(): Promise<readonly Setting[]> {
 
 /** An empty database of the owner of all test databases, whose settings are odd. */
 async function createOddDatabase(round: number): Promise<string> {
-  const name = `test_odd_${randomBytes(6).toString('hex')}`
-  const owner = admin.sql(new URL(migrated.url).username)
-  await admin.sql`create database ${admin.sql(name)} template template0 owner ${owner}`
-  stops.push(async () => {
-    await admin.sql`drop database ${admin.sql(name)} with (force)`
-  })
+  const empty = await createEmptyDatabase()
+  stops.push(() => empty.drop())
+  const name = new URL(empty.url).pathname.slice(1)
   for (const setting of await userSettings()) {
     const value = setting.name in LEFT_OUT ? undefined : oddValue(setting, round)
     if (value === undefined) continue
     await admin.sql.unsafe(`alter database ${name} set ${setting.name} to ${literals(value)}`)
   }
-  return Object.assign(new URL(migrated.url), { pathname: name }).href
+  return empty.url
 }
 
 /** A list of names is no single name. */

@@ -1,40 +1,27 @@
 // Tests that the jobs have a schema of our own: another program with pg-boss in the database is left
 // alone.
-import { randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
 import { openJobStore } from '../../../src/db/queue/job-store.ts'
 import { postPayment } from '../../support/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { startService } from '../../support/service.ts'
 import { openTestStore } from '../reservations.ts'
 
-let migrated: TestDatabase
-let admin: Store
-let name: string
+let database: TestDatabase
 let url: string
 let store: Store
 
-beforeAll(async () => {
-  migrated = await createTestDatabase()
-  admin = openTestStore(migrated.adminUrl, 1)
-})
 beforeEach(async () => {
-  name = `test_jobs_${randomBytes(6).toString('hex')}`
-  const owner = admin.sql(new URL(migrated.url).username)
-  await admin.sql`create database ${admin.sql(name)} template template0 owner ${owner}`
-  url = Object.assign(new URL(migrated.url), { pathname: name }).href
+  database = await createEmptyDatabase()
+  url = database.url
   store = openTestStore(url, 2)
 })
 afterEach(async () => {
   await store.close()
-  await admin.sql`drop database ${admin.sql(name)} with (force)`
-})
-afterAll(async () => {
-  await admin.close()
-  await migrated.drop()
+  await database.drop()
 })
 
 /** Does something with pg-boss in its default schema, as another program does. */

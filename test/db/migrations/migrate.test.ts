@@ -1,6 +1,5 @@
 // Tests migrations, on databases that are not copies of the migrated template.
 import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,12 +20,16 @@ import {
   WEBHOOKS_DEAD_LETTERS,
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../support/database.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
 
 let migrated: TestDatabase
 let admin: Store
-let name: string
+let empty: TestDatabase
 let url: string
 let store: Store
 
@@ -35,25 +38,18 @@ beforeAll(async () => {
   admin = openTestStore(migrated.adminUrl, 1)
 })
 beforeEach(async () => {
-  name = `test_blank_${randomBytes(6).toString('hex')}`
-  await createDatabase(name)
-  url = Object.assign(new URL(migrated.url), { pathname: name }).href
+  empty = await createEmptyDatabase()
+  url = empty.url
   store = openTestStore(url)
 })
 afterEach(async () => {
   await store.close()
-  await admin.sql`drop database ${admin.sql(name)} with (force)`
+  await empty.drop()
 })
 afterAll(async () => {
   await admin.close()
   await migrated.drop()
 })
-
-/** An empty database of the owner of all test databases. */
-async function createDatabase(database: string): Promise<void> {
-  const owner = admin.sql(new URL(migrated.url).username)
-  await admin.sql`create database ${admin.sql(database)} template template0 owner ${owner}`
-}
 
 interface Described {
   readonly object: string
@@ -270,14 +266,10 @@ test('fails when the database is unreachable', async () => {
 })
 
 test('migrates several databases of one cluster at once, although they share the role', async () => {
-  const names = Array.from({ length: 3 }, () => `test_blank_${randomBytes(6).toString('hex')}`)
-  for (const other of names) {
-    await createDatabase(other)
-  }
-  const urls = names.map((other) => Object.assign(new URL(url), { pathname: other }).href)
+  const others = await Promise.all(Array.from({ length: 3 }, createEmptyDatabase))
 
-  const migrations = await Promise.allSettled(urls.map((each) => migrateDatabase(each)))
+  const migrations = await Promise.allSettled(others.map((other) => migrateDatabase(other.url)))
 
-  for (const other of names) await admin.sql`drop database ${admin.sql(other)} with (force)`
+  for (const other of others) await other.drop()
   expect(migrations.map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'))
 })
