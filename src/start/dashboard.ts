@@ -31,7 +31,7 @@ await runProcess('dashboard', async () => {
   await once(server, 'listening').catch(async (error: NodeJS.ErrnoException) => {
     await relay.close()
     if (error.code !== 'EADDRINUSE') throw error
-    const reason = `port ${config.DASHBOARD_PORT} is in use; set DASHBOARD_PORT to another port`
+    const reason = `port ${config.DASHBOARD_PORT} is in use; end the program that uses it`
     throw new ConfigError(reason, { cause: error })
   })
   stopOnSignal(config.SHUTDOWN_TIMEOUT_MS, async () => {

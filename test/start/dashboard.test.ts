@@ -44,6 +44,16 @@ describe('with a database', () => {
 
   afterAll(() => store.close())
 
+  test('refuses a port that is in use, and says what to do', async () => {
+    const { port } = new URL(url)
+    const second = start({ DATABASE_URL: database.url, DASHBOARD_PORT: port })
+
+    expect(await second.exited).toMatchObject({ code: 1 })
+    expect(second.lines).toEqual([
+      `dashboard: port ${port} is in use; end the program that uses it`,
+    ])
+  })
+
   test('shows the queues of the service, including dead letters', async () => {
     const page = await (await fetch(`${url}/queues`)).text()
     expect(page).toContain('operations.dead')
