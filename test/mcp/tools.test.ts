@@ -414,7 +414,7 @@ describe('pay', () => {
   })
 
   test('goes on with the same call after an outage of the provider', async () => {
-    await service.control('POST', 'faults', { match: {}, fault: 'rate_limited', times: 5 })
+    await service.control('POST', 'faults', { match: {}, fault: 'rate_limited', times: 100 })
     const asked = order()
     const failed = await agent.call('pay', asked)
     await service.control('DELETE', 'faults')
