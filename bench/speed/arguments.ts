@@ -48,7 +48,7 @@ measures everything once, so that a busy moment of the machine affects all of it
 Starts a separate stack: PostgreSQL with fsync on, API, worker and Stripe stand-in
 as separate processes. Uses no database, provider or setting of yours.
 
---quick         Two minutes: short measurements, and few with a single client.
+--quick         About a minute: short measurements, and few with a single client.
 --peers         Also measures DBOS Transact with the same payments.
 --seconds <n>   Duration of each measurement: 5 by default.
 --rounds <n>    Repetitions of each measurement: 3 by default. Fewer compare nothing.

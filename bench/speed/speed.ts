@@ -145,15 +145,12 @@ async function makeCompletedKeys(apiUrl: string, tenant: BenchTenant): Promise<C
   return completed
 }
 
-const WARM_UP_SECONDS = 1.5
+const WARM_UP_MAX_SECONDS = 1.5
 
 /** Compiles code, plans statements and opens connections. */
 async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
-  const all = measurementsOf({ ...options, concurrencies: [16] })
-  await runWarmUp(
-    parts,
-    all.map((one) => ({ ...one, seconds: WARM_UP_SECONDS })),
-  )
+  const seconds = Math.min(options.seconds, WARM_UP_MAX_SECONDS)
+  await runWarmUp(parts, measurementsOf({ ...options, concurrencies: [16], seconds }))
   await parts.owner`vacuum (analyze)`
   await parts.owner`checkpoint`
 }

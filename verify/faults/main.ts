@@ -11,7 +11,7 @@ import { HELP, listNames, readOptions, type FaultsOptions } from './options.ts'
 import { findPossible } from './machine-needs.ts'
 import { runMutants } from './mutants/run-mutants.ts'
 import { isCaught, type MutantVerdict } from './mutants/verdict.ts'
-import { planProviders, planRuns, type CountedScenario } from './plan.ts'
+import { planProviders, planRuns, planScenarios, type CountedScenario } from './plan.ts'
 import { makeReport } from './report/report.ts'
 import { REPORT_FOLDER, SOAK_FOLDER, writeReport } from './report/write-report.ts'
 import { brokenRun, hasFailed, isSkipped, type RunResult } from './results.ts'
@@ -83,7 +83,9 @@ async function runSelected(session: Session): Promise<Outcome> {
   const possible = findPossible()
   for (const line of possible.leftOut) progress.say(line)
   const { counted, failed } = await suite.count(
-    options.scenario === undefined ? possible.scenarios : [options.scenario],
+    options.scenario === undefined
+      ? planScenarios(possible.scenarios, options)
+      : [options.scenario],
     quick,
   )
   if (signal.aborted) return { ...EMPTY_OUTCOME, counted, results: failed }

@@ -48,9 +48,9 @@ operations and faults during recoveries, and last the faults of payment.create. 
 connection reset at the points of payment.create are never left out.
 The report is written to faults-report/report.html.
 
---quick          Takes about five minutes: SIGKILL or connection reset at a third of the points of
-                 payment.create, noisy neighbours, a sample of the other runs with each fault, a few
-                 mutants, no soak. The seed decides.
+--quick          Takes about two minutes: SIGKILL or connection reset at 20 points of payment.create,
+                 each fault once in a third of the scenarios, noisy neighbours, a few mutants, no
+                 soak. The seed decides.
 --minutes <n>    How long a full suite, or the runs of --scenario or --provider, may take on two
                  usual cores (default 75 for the suite, and no limit for the others). A slower machine
                  takes longer. With less time the samples are smaller; the seed decides which.

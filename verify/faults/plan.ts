@@ -52,9 +52,18 @@ const KILLING_FAULTS: readonly string[] = faults
  * What a quick plan has: points of the main scenario with one of the basic faults, all other runs, and
  * runs with each other provider.
  */
-const MAIN_SAMPLE_SIZE = 60
+const MAIN_SAMPLE_SIZE = 20
 const SAMPLE_SIZE = 60
-const SAMPLE_SIZE_PER_PROVIDER = 3
+const SAMPLE_SIZE_PER_PROVIDER = 1
+const SCENARIO_SAMPLE_SIZE = 6
+
+/** A quick plan has the scenarios without which a fault would be missing, and a sample of the others. */
+export function planScenarios(all: readonly string[], { quick, seed }: PlanOptions): string[] {
+  const needed = [MAIN_SCENARIO, REPLICATED, COPIED[0]]
+  const others = all.filter((name) => !needed.includes(name))
+  const drawn = quick ? sample(seededRandom(seed), others, SCENARIO_SAMPLE_SIZE) : others
+  return all.filter((name) => needed.includes(name) || drawn.includes(name))
+}
 
 export function planRuns(
   counted: readonly CountedScenario[],

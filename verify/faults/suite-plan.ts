@@ -75,7 +75,7 @@ const SHARE_OF_RUNS = 52 / 75
 /** The processor seconds of the runs of a suite of so many minutes. */
 export const budgetOf = (minutes: number): number => minutes * 60 * 2 * SHARE_OF_RUNS
 
-const NESTED = { quick: { pairs: 6, triples: 2 }, full: { pairs: 5_000, triples: 200 } }
+const NESTED = { quick: { pairs: 3, triples: 1 }, full: { pairs: 5_000, triples: 200 } }
 
 const USUAL: Shares = {
   variants: 1,
@@ -146,7 +146,7 @@ export function planSuite(counted: readonly CountedScenario[], options: SuiteOpt
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
 }
 
-const QUICK_MUTANTS = 6
+const QUICK_MUTANTS = 3
 
 /** A quick suite has a sample of the mutants. */
 export function planMutants(mutants: readonly Mutant[], { quick, seed }: PlanOptions): Mutant[] {

@@ -1,19 +1,10 @@
 // The version of stored responses: what is written, and what a process does with a response of
 // another version, in the middle of a deployment.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 import { executedKinds, expectProblem, expectReplay } from '../payments.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
-  tenant = await service.createTenant()
-})
-afterAll(() => service.stop())
 
 const endpointBody = { url: 'http://127.0.0.1:9/hooks' }
 const kinds: [string, string, unknown][] = [

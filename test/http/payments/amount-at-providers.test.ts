@@ -120,10 +120,10 @@ async function payAll(all: readonly Asked[]): Promise<(Asked & { id: string })[]
 
 /** Each entry of the logs is of what a client asked for, and each payment has two. */
 async function expectPaid(payments: readonly (Asked & { id: string })[]) {
-  const entries = await logged()
+  const entries = (await logged()).map((entry) => ({ ...entry, text: JSON.stringify(entry) }))
   const wrong = payments.filter(({ id, amount, currency }) => {
     const asked = BigInt(amount) * 10n ** BigInt(3 - decimalsOf(currency))
-    const own = entries.filter((entry) => JSON.stringify(entry).includes(id))
+    const own = entries.filter(({ text }) => text.includes(id))
     const right = own.filter(
       (entry) => entry.currency === currency && thousandths(entry.value) === asked,
     )

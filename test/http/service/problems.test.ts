@@ -1,21 +1,11 @@
 // Problem types: each has a page, each is expected by a test, and a fault of the service reveals
 // nothing.
 import { readdirSync, readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
 import { get, paymentBody, post, read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
-
-let service: Service
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
-
-afterAll(() => service.stop())
+import { service, tenant } from '../../support/shared-service.ts'
 
 const types = Object.keys(problems) as ProblemType[]
 

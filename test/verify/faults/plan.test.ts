@@ -2,7 +2,14 @@ import { expect, test } from '@jest/globals'
 import { labelOf } from '../../../verify/faults/case.ts'
 import type { Fault } from '../../../verify/faults/fault.ts'
 import { faultNamed, faults } from '../../../verify/faults/faults.ts'
-import { planNested, planProviders, planRuns, planStatePairs } from '../../../verify/faults/plan.ts'
+import {
+  planNested,
+  planProviders,
+  planRuns,
+  planScenarios,
+  planStatePairs,
+} from '../../../verify/faults/plan.ts'
+import { scenarios } from '../../../verify/faults/scenarios.ts'
 import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
 
 const places: Place[] = [
@@ -195,7 +202,7 @@ test('the full plan has every fault at every point to which it applies, once', (
   expect(labels(false).toSorted()).toEqual(expected.toSorted())
 })
 
-test('the quick plan has 60 points of payment.create at most, and a sample of the rest by its seed', () => {
+test('the quick plan has 20 points of payment.create at most, and a sample of the rest by its seed', () => {
   const points = all[0]?.points ?? []
   const quick = labels(true)
   const struck = quick.flatMap(
@@ -203,12 +210,30 @@ test('the quick plan has 60 points of payment.create at most, and a sample of th
   )
 
   expect(points.length).toBeGreaterThan(10)
-  expect(new Set(struck).size).toBe(Math.min(60, points.length))
+  expect(new Set(struck).size).toBe(Math.min(20, points.length))
   expect(new Set(quick).size).toBe(quick.length)
   expect(quick.length).toBeLessThan(labels(false).length)
   expect(labels(true)).toEqual(quick)
   expect(labels(true, 2).toSorted()).not.toEqual(quick.toSorted())
 })
+
+test.each([1, 2, 3])(
+  'the quick plan of seed %d has the main scenario, a standby and Redis',
+  (seed) => {
+    const names = scenarios.map(({ name }) => name)
+    const planned = planScenarios(names, { quick: true, seed })
+
+    expect(planned).toEqual(
+      expect.arrayContaining([
+        'payment.create',
+        'payment.create.replicated',
+        'payment.create.copied',
+      ]),
+    )
+    expect(planned).toHaveLength(9)
+    expect(planScenarios(names, { quick: false, seed })).toEqual(names)
+  },
+)
 
 test.each([1, 2, 3])('the quick plan of seed %d has every fault', (seed) => {
   const applicable = faults.filter(
