@@ -20,6 +20,7 @@ const SOURCES = [
 /** The name of each bundle by its script. */
 const BUNDLES = {
   'cli/main.ts': 'atomic',
+  'dev/stack/main.ts': 'stack',
   'dev/stripe-stand-in/main.ts': 'stripe-stand-in',
   'mcp/main.ts': 'mcp',
   'src/start/api.ts': 'api',
@@ -32,9 +33,6 @@ const BUNDLES = {
   'workers/main.ts': 'worker',
 }
 
-/** Not bundled, because it looks for other scripts beside its own. */
-const LAUNCHER = 'dev/stack/main.ts'
-
 const FAULTS = 'faults'
 
 /** Builds the programs unless the sources are as they were. Jest's workers learn the folder. */
@@ -46,7 +44,7 @@ export async function prepareTestPrograms(): Promise<void> {
     ...Object.entries(PROGRAMS_UNDER_TEST).map(([name, path]) => [`${FAULTS}/${name}`, path]),
   ]
   if (!(await buildOnce(folder, Object.fromEntries(scripts)))) return
-  for (const script of [...Object.keys(BUNDLES), LAUNCHER]) await fillCompileCache(script)
+  for (const script of Object.keys(BUNDLES)) await fillCompileCache(script)
 }
 
 /** What Node runs for a script of this repository: its bundle, if there is one. */

@@ -1,7 +1,9 @@
 // Starts the stack of `npm start` for a test file, on free ports.
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Counts } from '../../dev/break-it/answers.ts'
 import { startProcess, type ServiceProcess } from './processes.ts'
+import { programOf } from './programs.ts'
 
 export interface RunningStack {
   readonly launcher: ServiceProcess
@@ -12,9 +14,19 @@ export interface RunningStack {
   readonly tenant: { readonly id: string; readonly apiKey: string }
 }
 
+/** The scripts that the launcher starts. */
+const PARTS = ['dev/stripe-stand-in/main.ts', 'src/start/api.ts', 'workers/main.ts']
+const PRELOADED = new URL('parts-as-bundles.ts', import.meta.url).pathname
+
 export function launch(env: Record<string, string>, args: string[] = []): ServiceProcess {
-  const ports = { PORT: '0', MOCK_PROVIDER_PORT: '0' }
-  return startProcess('dev/stack/main.ts', { args, env: { ...ports, ...env } })
+  const urls = PARTS.map((script) => [script, programOf(script)].map((path) => pathToFileURL(path)))
+  const own = {
+    PORT: '0',
+    MOCK_PROVIDER_PORT: '0',
+    NODE_OPTIONS: `--import ${PRELOADED}`,
+    TEST_BUNDLES: JSON.stringify(Object.fromEntries(urls)),
+  }
+  return startProcess('dev/stack/main.ts', { args, env: { ...own, ...env } })
 }
 
 /** Five processes start, one after the other, on cores that may be busy. */
@@ -39,14 +51,25 @@ export async function startStack(
   }
 }
 
+/** The cookie of each page. */
+const cookies = new Map<string, string>()
+
+async function cookieOf(breakItUrl: string): Promise<string> {
+  const known = cookies.get(breakItUrl)
+  if (known !== undefined) return known
+  const { headers } = await fetch(breakItUrl, { redirect: 'manual' })
+  const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  cookies.set(breakItUrl, cookie)
+  return cookie
+}
+
 /** Asks the page that breaks the stack, as its script does. */
 export async function askBreakIt(
   { breakItUrl }: RunningStack,
   path: string,
   init: { readonly method?: string; readonly body?: unknown } = {},
 ): Promise<{ readonly status: number; readonly json: unknown }> {
-  const { headers } = await fetch(breakItUrl, { redirect: 'manual' })
-  const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+  const cookie = await cookieOf(breakItUrl)
   const response = await fetch(new URL(path, breakItUrl), {
     method: init.method ?? 'GET',
     headers: { cookie, 'x-csrf-token': '', 'content-type': 'application/json' },
