@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import { NameError, namesOf, newEvent } from '../../dev/new-operation/names.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -36,12 +37,27 @@ const execute = promisify(execFile)
 const run = async (script: string, ...args: string[]) =>
   await execute('npm', ['run', '--silent', script, '--', ...args], {
     cwd: folder,
-    env: { ...process.env, TESTS: 'npm' },
+    // In one thread the linter takes less processor time: threads do not share what they checked.
+    env: { ...process.env, TESTS: 'npm', GOMAXPROCS: '1' },
   })
 
 /** Without npm, which takes longer than the refusal. */
 const generate = async (...args: string[]) =>
   await execute(process.execPath, ['dev/new-operation/main.ts', ...args], { cwd: folder })
+
+/** The sources that import the lists to which the generator adds. */
+async function usersOfOperations(): Promise<string[]> {
+  const sources = (await readdir(join(folder, 'src'), { recursive: true })).filter((path) =>
+    path.endsWith('.ts'),
+  )
+  const users: string[] = []
+  for (const path of sources) {
+    const text = await readFile(join(folder, 'src', path), 'utf8')
+    if (/from '.*(operations\/index|event-types)\.ts'/.test(text)) users.push(`src/${path}`)
+  }
+  expect(users).toContain('src/http/server/routes.ts')
+  return users
+}
 
 beforeAll(async () => {
   folder = join(await makeTemporaryFolder(), 'copy')
@@ -52,8 +68,15 @@ beforeAll(async () => {
 })
 
 describe('npm run new-operation', () => {
-  test('writes an operation that is in openapi.yaml', async () => {
-    const { stdout } = await run('new-operation', 'payment.release')
+  test('writes an operation', async () => {
+    // The test below writes the documents of both operations, which takes seconds.
+    const scripts = await readFile(join(folder, 'package.json'), 'utf8')
+    const without = JSON.parse(scripts) as { scripts: Record<string, string> }
+    without.scripts['openapi'] = 'true'
+    await writeFile(join(folder, 'package.json'), JSON.stringify(without))
+
+    const { stdout } = await generate('payment.release')
+    await writeFile(join(folder, 'package.json'), scripts)
 
     expect(stdout).toContain('wrote   src/operations/release-payment/phases.ts')
     expect(stdout).toContain('What is left to do')
@@ -66,30 +89,24 @@ describe('npm run new-operation', () => {
     expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
       '  { operation: releasePayment, endpoint: releasePaymentEndpoint },\n',
     )
-    expect(await readFile(join(folder, 'openapi.yaml'), 'utf8')).toContain(
-      '/v1/payments/{id}/release:',
-    )
   })
 
-  test('takes a name with a hyphen, keeps the status and announces an event', async () => {
+  test('takes a name with a hyphen, keeps the status, announces an event and writes openapi.yaml', async () => {
     await run('new-operation', 'payment.send-receipt', '--keeps-status', 'payment.receipted')
 
     expect(await readFile(join(folder, 'src/operations/index.ts'), 'utf8')).toContain(
       '  { operation: sendReceiptPayment, endpoint: sendReceiptPaymentEndpoint },\n',
     )
     const written = await readFile(join(folder, 'openapi.yaml'), 'utf8')
+    expect(written).toContain('/v1/payments/{id}/release:')
     expect(written).toContain('/v1/payments/{id}/send-receipt:')
     expect(written).toContain(' payment.receipted,')
   })
 
   test('the operation that keeps the status passes the tests of every operation', async () => {
-    // Without the programs of other tests, which would be built again for the copy.
-    await writeFile(
-      join(folder, 'written-setup.ts'),
-      `export { startPostgresCluster as default } from './test/support/postgres-cluster.ts'\n`,
-    )
+    // It uses the PostgreSQL of this run.
     const config = `import config from './jest.config.js'
-      export default { ...config, globalSetup: './written-setup.ts' }`
+      export default { ...config, globalSetup: undefined, globalTeardown: undefined }`
     await writeFile(join(folder, 'written.config.js'), config)
     const named = ['test/operations/every-operation.test.ts', '-t', '^payment.send-receipt ']
 
@@ -100,13 +117,16 @@ describe('npm run new-operation', () => {
   })
 
   test('what it wrote compiles, is formatted and has no finding of the linter', async () => {
-    const program = { extends: './tsconfig.json', include: ['src', 'client', 'test/operations'] }
-    await writeFile(join(folder, 'tsconfig.written.json'), JSON.stringify(program))
-    // In one thread it takes half the processor time: threads do not share what they checked.
-    const tsc = ['node_modules/typescript-7/bin/tsc', '-p', 'tsconfig.written.json']
-    await execute(process.execPath, [...tsc, '--singleThreaded'], { cwd: folder })
+    // The linter reports what does not compile, too. It reads only these folders.
+    const tsconfig = join(folder, 'tsconfig.json')
+    const { compilerOptions } = JSON.parse(await readFile(tsconfig, 'utf8')) as object & {
+      compilerOptions: object
+    }
+    const include = ['src', 'client', 'test/operations']
+    await writeFile(tsconfig, JSON.stringify({ compilerOptions, include }))
     await run('format:check', 'src', 'test/operations')
-    await run('lint', 'src/operations', 'src/domain/events', 'test/operations')
+    const checked = ['src/operations', 'src/domain/events', 'test/operations', 'client']
+    await run('lint', '--type-check', ...checked, ...(await usersOfOperations()))
   })
 
   test('refuses to write it twice', async () => {
@@ -118,13 +138,19 @@ describe('npm run new-operation', () => {
 
   test.each([
     ['payment.succeeded', 'is there already'],
-    ['payment.receipted', 'is there already'],
     ['refund.flagged', 'is not payment.<event>'],
     ['payment.flag-ged', 'is not payment.<event>'],
-  ])('refuses the event %s', async (event, reason) => {
-    await expect(generate('payment.mark', '--keeps-status', event)).rejects.toMatchObject({
+  ])('refuses the event %s', (event, reason) => {
+    expect(() => newEvent(event)).toThrow(NameError)
+    expect(() => newEvent(event)).toThrow(reason)
+  })
+
+  test('refuses an event that it has added, and says how it is used', async () => {
+    await expect(
+      generate('payment.mark', '--keeps-status', 'payment.receipted'),
+    ).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(reason) as unknown,
+      stderr: expect.stringMatching(/is there already[^]*Usage: npm run new-operation/) as unknown,
     })
   })
 
@@ -140,10 +166,8 @@ describe('npm run new-operation', () => {
     'payment.a--b',
     'payment.-a',
     '../payment.x',
-  ])('refuses the name %s', async (name) => {
-    await expect(generate(name)).rejects.toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('is not payment.<verb>') as unknown,
-    })
+  ])('refuses the name %s', (name) => {
+    expect(() => namesOf(name)).toThrow(NameError)
+    expect(() => namesOf(name)).toThrow('is not payment.<verb>')
   })
 })
