@@ -14,19 +14,25 @@ export interface RunningStack {
   readonly tenant: { readonly id: string; readonly apiKey: string }
 }
 
+const LAUNCHER = 'dev/stack/main.ts'
 /** The scripts that the launcher starts. */
 const PARTS = ['dev/stripe-stand-in/main.ts', 'src/start/api.ts', 'workers/main.ts']
 const PRELOADED = new URL('parts-as-bundles.ts', import.meta.url).pathname
 
-export function launch(env: Record<string, string>, args: string[] = []): ServiceProcess {
-  const urls = PARTS.map((script) => [script, programOf(script)].map((path) => pathToFileURL(path)))
-  const own = {
-    PORT: '0',
-    MOCK_PROVIDER_PORT: '0',
+/** Settings with which the processes of `npm start` run as their bundles. */
+export function asBundles(): Record<string, string> {
+  const urls = [LAUNCHER, ...PARTS].map((script) =>
+    [script, programOf(script)].map((path) => pathToFileURL(path)),
+  )
+  return {
     NODE_OPTIONS: `--import ${PRELOADED}`,
     TEST_BUNDLES: JSON.stringify(Object.fromEntries(urls)),
   }
-  return startProcess('dev/stack/main.ts', { args, env: { ...own, ...env } })
+}
+
+export function launch(env: Record<string, string>, args: string[] = []): ServiceProcess {
+  const ports = { PORT: '0', MOCK_PROVIDER_PORT: '0' }
+  return startProcess(LAUNCHER, { args, env: { ...asBundles(), ...ports, ...env } })
 }
 
 /** Five processes start, one after the other, on cores that may be busy. */

@@ -63,28 +63,28 @@ function isRunning(pid: number): boolean {
 /** The lease of a killed worker expires soon, and the stack generates its keys. */
 const SETTINGS = { PROVIDER_TIMEOUT_MS: '1000', LEASE_MS: '2000', ENCRYPTION_KEYS: '' }
 
-let folder: string
+let shared: string
 
 beforeAll(async () => {
-  folder = await makeTemporaryFolder()
+  shared = await makeTemporaryFolder()
 })
 
 test('leaves no process behind when it is stopped during the first start', async () => {
-  const launcher = launch({ DATA_DIR: join(folder, 'data'), ...SETTINGS })
+  const launcher = launch({ DATA_DIR: join(shared, 'data'), ...SETTINGS })
   await launcher.waitForLine((line) => line.includes('migrating'))
 
   launcher.kill('SIGTERM')
 
   expect(await launcher.exited).toEqual({ code: 0, signal: null })
   expect(processesOf(launcher, 'worker')).toEqual([])
-  expect(existsSync(postgresPidFile(folder))).toBe(false)
+  expect(existsSync(postgresPidFile(shared))).toBe(false)
 })
 
 describe('a running stack', () => {
   let stack: RunningStack
 
   beforeAll(async () => {
-    stack = await startStack(folder, SETTINGS)
+    stack = await startStack(shared, SETTINGS)
   })
 
   test('creates a payment with the demo key and replays it', async () => {

@@ -1,6 +1,7 @@
 // Runs the simulation as a process, against a stack of real processes.
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { checkTarget, TargetError } from '../../../verify/simulate/target.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import {
   startService,
@@ -8,6 +9,7 @@ import {
   type Service,
   type Tenant,
 } from '../../support/service.ts'
+import { asBundles } from '../../support/stack.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -58,7 +60,7 @@ async function firstAuthorization(run: ServiceProcess, before: number): Promise<
 
 test('exits with 1 and names a payment that was charged twice at the provider', async () => {
   const { length } = await listExecuted()
-  const run = simulate('--payments 30 --concurrency 2 --seed 12')
+  const run = simulate('--payments 15 --concurrency 2 --seed 12')
   const { amount, currency, metadata } = await firstAuthorization(run, length)
 
   const twice = await fetch(`${service.providerUrl}/v1/payment_intents`, {
@@ -106,7 +108,7 @@ test('--stack needs no running stack, reports that every invariant holds, and re
 
   const run = startProcess(SCRIPT, {
     args: '--stack --payments 40 --concurrency 8 --faults --seed 11'.split(' '),
-    env: { TMPDIR, PORT: 'not used by --stack' },
+    env: { ...asBundles(), TMPDIR, PORT: 'not used by --stack' },
   })
 
   expect(await run.exited).toEqual({ code: 0, signal: null })
@@ -125,12 +127,21 @@ test('--stack needs no running stack, reports that every invariant holds, and re
 test.each([
   ['--payments none', {}, 2, '--payments must be a whole number'],
   ['--payments 1', { API_URL: 'http://127.0.0.1:1' }, 3, 'no API is ready at http://127.0.0.1:1'],
-  ['--payments 1', { PROVIDER_URL: 'http://127.0.0.1:1' }, 3, 'no Stripe stand-in answers'],
-  ['--payments 1', { API_KEY: 'sk_test_unknown0000' }, 3, 'does not know this API key'],
 ])('%s with %p sends nothing and prints the error', async (args, env, code, message) => {
   const run = simulate(args, env)
 
   expect(await run.exited).toMatchObject({ code })
   expect(run.lines.join('\n')).toContain(`simulate: `)
   expect(run.lines.join('\n')).toContain(message)
+})
+
+test.each([
+  [{ providerUrl: 'http://127.0.0.1:1' }, 'no Stripe stand-in answers'],
+  [{ apiKey: 'sk_test_unknown0000' }, 'does not know this API key'],
+])('a target with %p is refused', async (own, message) => {
+  const { apiUrl: url, providerUrl } = service
+  const checked = checkTarget({ url, providerUrl, apiKey: tenant.apiKey, ...own })
+
+  await expect(checked).rejects.toThrow(TargetError)
+  await expect(checked).rejects.toThrow(message)
 })
