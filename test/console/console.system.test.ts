@@ -4,7 +4,6 @@ import type { Page } from 'playwright-core'
 import { parseId, showId } from '../../src/domain/resource-id.ts'
 import { formatDuration } from '../../console/format.js'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { openFindings } from '../../src/db/reconciliation/findings.ts'
 import {
   makeCompleted,
@@ -47,7 +46,8 @@ const tenantId = async (): Promise<string> => {
 
 describe('the log-in', () => {
   testInBrowser('opens the page of the URL by keyboard, and asks no other host', async () => {
-    await withConsole(api.url, alice, 'audit', async (page, { complaints, requests }) => {
+    await withPage(`${api.url}/console#/audit`, async (page, { complaints, requests }) => {
+      await logInByKeyboard(page, alice)
       await page.getByRole('heading', { name: 'Audit' }).waitFor()
       await page.getByText('console.login').first().waitFor()
 
@@ -122,36 +122,6 @@ describe('a change', () => {
       `)
       expect((await refused).status()).toBe(403)
     })
-  })
-
-  testInBrowser('that resolves an unknown payment needs two operators', async () => {
-    const ref = await makeUnknown(api)
-    const hash = `operations/${shownId(ref)}`
-    const [charge] = (await api.t.provider.executed()).filter(
-      ({ metadata }) => metadata['atomic_payment'] === showId('pay', ref.paymentId),
-    )
-    await withConsole(api.url, alice, hash, async (page) => {
-      await changeBy(page, 'It happened', 'State that it happened', {
-        'Provider id': charge?.id ?? '',
-        'How do you know?': 'Seen in the dashboard.',
-      })
-      await page.getByText('Proposed.').waitFor()
-      await page.getByRole('button', { name: 'Close' }).click()
-      await page.getByText('Another operator must confirm it until').waitFor()
-
-      expect(await page.getByRole('button', { name: 'Confirm the proposal' }).count()).toBe(0)
-    })
-    await withConsole(api.url, bob, hash, async (page) => {
-      await changeBy(page, 'Confirm the proposal', 'Confirm the proposal')
-      // The page knows of the claim, and the dialog still shows its result.
-      await page.getByText('alice and bob').first().waitFor()
-      await page.getByRole('dialog').getByText('Claimed.').waitFor()
-      await page.getByRole('button', { name: 'Close' }).click()
-      await resolveDue(api.t.engine)
-      await page.getByText('verified').first().waitFor()
-    })
-
-    expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
   })
 
   testInBrowser('redrives a dead letter, and says what became of it', async () => {
@@ -408,9 +378,12 @@ async function cutOffTables(page: Page): Promise<string[]> {
 
 describe('every page', () => {
   const pagesOf = async (): Promise<string[]> => {
+    const { sql } = api.t.engine.store
     const unknown = await makeUnknown(api)
+    const failed = await makeFailed(api)
     const completed = await makeCompleted(api)
-    await openFindings(api.t.engine.store.sql, [
+    const endpoint = await makeEndpoint(sql, api.t.tenantId)
+    await openFindings(sql, [
       {
         provider: 'stripe',
         kind: 'status_differs',
@@ -421,6 +394,17 @@ describe('every page', () => {
         theirs: { status: 'canceled' },
       },
     ])
+    const dead = { tenantId: failed.tenantId, operationId: failed.id, paymentId: failed.paymentId }
+    await sql`
+      insert into atomic_jobs.job (name, data, source_name, source_retry_count)
+      values ('operations.dead', ${JSON.stringify(dead)}::jsonb, 'operations', 3)
+    `
+    await sql`
+      insert into webhook_attempts (
+        tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
+      )
+      select tenant_id, gen_random_uuid(), id, 1, now(), 12, 500 from webhook_deliveries
+    `
     const window = { from: '2026-01-30T00:00:00Z', to: '2026-01-31T00:00:00Z' }
     const run = await api.post('/admin/reconciliations', window)
     return [
@@ -429,11 +413,13 @@ describe('every page', () => {
       `payments/${showId('pay', completed.paymentId)}`,
       'operations',
       `operations/${shownId(unknown)}`,
+      `operations/${shownId(failed)}`,
       'findings',
       'dead-letters',
       'reconciliations',
       `reconciliations/${String(run.json['id'])}`,
       'webhooks',
+      `webhooks/${endpoint.id}`,
       'webhooks?show=deliveries',
       'tenants',
       `tenants/${await tenantId()}`,
@@ -442,71 +428,49 @@ describe('every page', () => {
     ]
   }
 
-  testInBrowser.each(['light', 'dark'] as const)(
-    'has no barrier that axe finds, and fits 320 px, in the %s scheme',
-    async (colorScheme) => {
+  const findJoinedWordsOfDialogs = async (page: Page): Promise<string[]> => {
+    const found: string[] = []
+    const dialogs = page.locator('main .action > button')
+    for (let at = 0; at < (await dialogs.count()); at += 1) {
+      await dialogs.nth(at).click()
+      found.push(...(await findJoinedWords(page)))
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+      await page.locator('dialog').waitFor({ state: 'detached' })
+    }
+    return found
+  }
+
+  testInBrowser(
+    'has no barrier that axe finds, fits 320 px, and has a space between its words, as its dialogs have',
+    async () => {
       const pages = await pagesOf()
       await withPage(`${api.url}/console`, async (page, { complaints, requests }) => {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.getByLabel('Operator key').waitFor()
-        const found = [await findBarriers(page)]
+        const found = [...(await findBarriers(page)), ...(await findJoinedWords(page))]
         await logInByKeyboard(page, alice)
         await page.getByRole('navigation', { name: 'Console' }).waitFor()
         for (const hash of pages) {
+          const note = (what: readonly string[]) =>
+            found.push(...what.map((text) => `${hash}: ${text}`))
           await page.setViewportSize({ width: 1_280, height: 800 })
           await openPage(page, hash)
-          found.push((await findBarriers(page)).map((barrier) => `${hash}: ${barrier}`))
-          found.push((await cutOffTables(page)).map((table) => `${hash}: ${table} is cut off`))
+          note(await findBarriers(page))
+          note((await cutOffTables(page)).map((table) => `${table} is cut off`))
+          note(await findJoinedWords(page))
+          note(await findJoinedWordsOfDialogs(page))
           await page.setViewportSize({ width: 320, height: 640 })
           const excess = await page.evaluate<number>(`
             document.documentElement.scrollWidth - document.documentElement.clientWidth
           `)
-          if (excess > 0) found.push([`${hash} is ${excess} px too wide`])
+          if (excess > 0) note([`${excess} px too wide`])
         }
 
-        expect(found.flat()).toEqual([])
+        expect(found).toEqual([])
         expect(complaints.filter((text) => /policy|refused/i.test(text))).toEqual([])
         expect(requests.filter((url) => !url.startsWith(`${api.url}/`))).toEqual([])
       })
     },
   )
-
-  testInBrowser('has a space between its words, and each of its dialogs, too', async () => {
-    const { sql } = api.t.engine.store
-    const endpoint = await makeEndpoint(sql, api.t.tenantId)
-    const failed = await makeFailed(api)
-    const dead = { tenantId: failed.tenantId, operationId: failed.id, paymentId: failed.paymentId }
-    await sql`
-      insert into atomic_jobs.job (name, data, source_name, source_retry_count)
-      values ('operations.dead', ${JSON.stringify(dead)}::jsonb, 'operations', 3)
-    `
-    const others = [`operations/${shownId(failed)}`, `webhooks/${endpoint.id}`]
-    const pages = [...(await pagesOf()), ...others]
-    await sql`
-      insert into webhook_attempts (
-        tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
-      )
-      select tenant_id, gen_random_uuid(), id, 1, now(), 12, 500 from webhook_deliveries
-    `
-    await withPage(`${api.url}/console`, async (page) => {
-      await page.getByLabel('Operator key').waitFor()
-      const found = [await findJoinedWords(page)]
-      await logInByKeyboard(page, alice)
-      await page.getByRole('navigation', { name: 'Console' }).waitFor()
-      for (const hash of pages) {
-        await openPage(page, hash)
-        found.push((await findJoinedWords(page)).map((words) => `${hash}: ${words}`))
-        const dialogs = page.locator('main .action > button')
-        for (let at = 0; at < (await dialogs.count()); at += 1) {
-          await dialogs.nth(at).click()
-          found.push((await findJoinedWords(page)).map((words) => `${hash}, dialog: ${words}`))
-          await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-          await page.locator('dialog').waitFor({ state: 'detached' })
-        }
-      }
-      expect(found.flat()).toEqual([])
-    })
-  })
 
   testInBrowser('explains its words to the keyboard, where they stand and at its end', async () => {
     const ref = await makeUnknown(api)

@@ -100,7 +100,11 @@ describe('a proposal', () => {
     'is seen from the overview and the list, until another operator confirms it',
     async () => {
       const ref = await makeUnknown(api)
-      await onOperation(ref, alice, (page) => propose(page, ref))
+      await onOperation(ref, alice, async (page) => {
+        await propose(page, ref)
+        await page.getByText('Another operator must confirm it until').waitFor()
+        expect(await page.getByRole('button', { name: 'Confirm the proposal' }).count()).toBe(0)
+      })
       await withConsole(api.url, bob, 'overview', async (page) => {
         const figure = page.locator('.figure.bad', { hasText: 'Waits for a second operator' })
         await figure.getByRole('link').click()
@@ -109,6 +113,8 @@ describe('a proposal', () => {
         await page.getByRole('region', { name: 'Open proposal' }).waitFor()
         expect(await findJoinedWords(page)).toEqual([])
         await confirm(page)
+        // The page knows of the claim, and the dialog still shows its result.
+        await page.getByText('alice and bob').first().waitFor()
         await page.getByRole('dialog').getByText('Claimed.').waitFor()
         await page.getByRole('button', { name: 'Close' }).click()
         await resolveDue(api.t.engine)
@@ -120,20 +126,27 @@ describe('a proposal', () => {
         await openPage(page, 'operations?status=proposed')
         await page.getByText('No operation matches.').waitFor()
       })
+
+      expect(await api.t.readKey(ref)).toMatchObject({ status: 'completed', response_status: 201 })
     },
   )
 
-  testInBrowser('waits on when the look-up of its confirmation fails', async () => {
+  testInBrowser('waits on, as it says, when the look-up of its confirmation fails', async () => {
     const ref = await makeUnknown(api)
     await onOperation(ref, alice, (page) => propose(page, ref))
     await loseLookUps()
     await onOperation(ref, bob, async (page) => {
-      await confirm(page)
-      await page.getByRole('dialog').getByText('Claimed.').waitFor()
-      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByRole('button', { name: 'Confirm the proposal' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('stays unknown. The proposal waits on until it expires.').waitFor()
+      await dialog.getByRole('button', { name: 'Confirm the proposal' }).click()
+      await dialog.getByText('Claimed.').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).click()
       await page.getByText('Claimed, and not yet looked up').waitFor()
       await resolveDue(api.t.engine)
       await page.getByText('unverifiable').first().waitFor()
+      await page.getByText('The claim was not acted on, and the outcome').first().waitFor()
+      await page.getByRole('region', { name: 'Open proposal' }).waitFor()
       await api.t.provider.control('DELETE', '/faults')
 
       await confirm(page)
@@ -203,23 +216,3 @@ describe('a claim that counts without an answer of the provider', () => {
     })
   })
 })
-
-testInBrowser(
-  'a claim that a look-up verifies says to both operators that nothing else counts',
-  async () => {
-    const ref = await makeUnknown(api)
-    await onOperation(ref, alice, (page) => propose(page, ref))
-    await loseLookUps()
-    await onOperation(ref, bob, async (page) => {
-      await page.getByRole('button', { name: 'Confirm the proposal' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByText('stays unknown. The proposal waits on until it expires.').waitFor()
-      await dialog.getByRole('button', { name: 'Confirm the proposal' }).click()
-      await dialog.getByText('Claimed.').waitFor()
-      await dialog.getByRole('button', { name: 'Close' }).click()
-      await resolveDue(api.t.engine)
-      await page.getByText('The claim was not acted on, and the outcome').first().waitFor()
-      await page.getByRole('region', { name: 'Open proposal' }).waitFor()
-    })
-  },
-)

@@ -1,20 +1,25 @@
 // Opens the console in a browser and logs an operator in.
-import axe from 'axe-core'
+import axe, { type RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { withPage, type Seen } from './browser.ts'
+import { logIn } from './console.ts'
 
-/** Opens the page at this hash. Every complaint but the first look for a session counts. */
+/** Opens the page at this hash with a session of the operator, who has logged in without the page. */
 export async function withConsole<Result>(
   url: string,
   key: string,
   hash: string,
   work: (page: Page, seen: Seen) => Promise<Result>,
 ): Promise<Result> {
-  return await withPage(`${url}/console#/${hash}`, async (page, seen) => {
-    await logInByKeyboard(page, key)
-    await page.getByRole('navigation', { name: 'Console' }).waitFor()
-    return await work(page, seen)
-  })
+  const { cookie } = await logIn(url, key)
+  return await withPage(
+    `${url}/console#/${hash}`,
+    async (page, seen) => {
+      await page.getByRole('navigation', { name: 'Console' }).waitFor()
+      return await work(page, seen)
+    },
+    cookie,
+  )
 }
 
 export async function logInByKeyboard(page: Page, key: string): Promise<void> {
@@ -76,11 +81,23 @@ export async function findJoinedWords(page: Page): Promise<string[]> {
   })()`)
 }
 
-/** What axe-core finds on the page, as it is now. */
+/** The rules that look at colours. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+
+/** What axe-core finds on the page as it is now, in the light and in the dark scheme. */
 export async function findBarriers(page: Page): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  const barriers = await runAxe(page, {})
+  // The schemes differ in nothing but their colours.
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await runAxe(page, { runOnly: COLOUR_RULES })
+  return [...barriers, ...dark.map((barrier) => `dark: ${barrier}`)]
+}
+
+async function runAxe(page: Page, options: RunOptions): Promise<string[]> {
   // Evaluated by the debugger: the Content-Security-Policy forbids another script.
-  await page.evaluate(axe.source)
-  const run = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, any }) => id + ': ' + html + ' ' + any.map(({ message }) => message))))`
-  return await page.evaluate(run)
+  if (await page.evaluate(`typeof axe === 'undefined'`)) await page.evaluate(axe.source)
+  const run = `axe.run(${JSON.stringify({ ...options, resultTypes: ['violations'] })})`
+  return await page.evaluate(`${run}.then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, any }) => id + ': ' + html + ' ' + any.map(({ message }) => message))))`)
 }
