@@ -1,6 +1,7 @@
-// Plays an outage with real processes and scrapes them once in each minute of its time: in the hour
-// before, during the outage, and after it. promtool evaluates the alerts against these scrapes.
+// Plays an outage with real processes and scrapes them once in each minute of it, and every third
+// minute of half an hour before and after it. promtool evaluates the alerts against these scrapes.
 import { postPayment } from '../support/client.ts'
+import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../support/until.ts'
 import { maintenanceTasks } from '../../workers/maintenance.ts'
 import { evaluateAlerts, type Expectation } from './promtool.ts'
@@ -25,7 +26,7 @@ export async function playOutage(
   const recording = new Recording(metrics)
   const expectations: Expectation[] = []
   const expectNow = (firing: Expectation['firing'], besides: Expectation['besides'] = []) =>
-    expectations.push({ minute: recording.scrapes - 1, firing, besides })
+    expectations.push({ minute: recording.minutes - 1, firing, besides })
 
   await withScene(outage, async (scene) => {
     await passQuietMinutes(scene, recording)
@@ -52,9 +53,9 @@ async function payAsUsual({ service, tenant }: Scene): Promise<void> {
 const MINUTES_OF_QUIET = 3
 
 async function passQuietMinutes(scene: Scene, recording: Recording): Promise<void> {
-  for (let minute = 0; minute < QUIET_MINUTES; minute += 1) {
-    if (minute % MINUTES_OF_QUIET === 0) await untilEachTaskRan(scene, () => payAsUsual(scene))
-    await recording.scrape(scene.targets)
+  for (let left = QUIET_MINUTES; left > 0; left -= MINUTES_OF_QUIET) {
+    await untilEachTaskRan(scene, () => payAsUsual(scene))
+    await recording.scrape(scene.targets, Math.min(left, MINUTES_OF_QUIET))
   }
 }
 
@@ -70,11 +71,15 @@ async function passMinutes(
   }
 }
 
+const LOOK_MS = 40
+
 /** Works, and waits until each maintenance task ran, except those that stand still. */
 async function untilEachTaskRan(scene: Scene, work: () => unknown): Promise<void> {
   const before = await maintenanceRuns(scene)
   await work()
   await until(async () => {
+    // Each look is a scrape, which costs the worker more than its tasks.
+    await delay(LOOK_MS)
     const now = await maintenanceRuns(scene)
     return before.every(({ task, runs }, index) => {
       const more = (now[index]?.runs ?? 0) > runs

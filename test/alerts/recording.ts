@@ -24,8 +24,7 @@ const ENDS = 'stale'
 const SCRAPE_TIMEOUT_MS = 10_000
 
 export class Recording {
-  /** Each of them is a minute to promtool. */
-  scrapes = 0
+  minutes = 0
   readonly #metrics: ReadonlySet<string>
   readonly #values = new Map<string, string[]>()
 
@@ -34,8 +33,12 @@ export class Recording {
     this.#metrics = metrics
   }
 
-  /** Scrapes the targets once. One that is not among them any more is not looked for. */
-  async scrape(targets: readonly Target[]): Promise<void> {
+  /**
+   * Scrapes the targets once. One that is not among them any more is not looked for.
+   *
+   * @param minutes for how many minutes the answers stand, because nothing happens in them.
+   */
+  async scrape(targets: readonly Target[], minutes = 1): Promise<void> {
     const found = new Map<string, number>()
     for (const { job, process } of targets) {
       const own = { job, instance: `${process.pid}` }
@@ -45,11 +48,15 @@ export class Recording {
         if (this.#metrics.has(name)) found.set(nameOf(name, { ...labels, ...own }), value)
       }
     }
+    for (let minute = 0; minute < minutes; minute += 1) this.#addMinute(found)
+  }
+
+  #addMinute(found: ReadonlyMap<string, number>): void {
     for (const [name, value] of found) this.#add(name, String(value))
     for (const [name, values] of this.#values) {
       if (!found.has(name)) this.#add(name, isSample(values.at(-1)) ? ENDS : ABSENT)
     }
-    this.scrapes += 1
+    this.minutes += 1
   }
 
   series(): Series[] {
@@ -57,7 +64,7 @@ export class Recording {
   }
 
   #add(name: string, value: string): void {
-    const values = this.#values.get(name) ?? Array.from({ length: this.scrapes }, () => ABSENT)
+    const values = this.#values.get(name) ?? Array.from({ length: this.minutes }, () => ABSENT)
     values.push(value)
     this.#values.set(name, values)
   }

@@ -5,8 +5,8 @@ import { scrapeProcess } from './recording.ts'
 import type { Outage, Scene } from './scene.ts'
 
 /** Each alert needs more than one in a second. */
-const MANY_IN_A_MINUTE = 90
-const AT_A_TIME = 30
+const MANY_IN_A_MINUTE = 66
+const AT_A_TIME = 33
 
 async function repeat(times: number, send: () => Promise<unknown>): Promise<void> {
   for (let sent = 0; sent < times; sent += AT_A_TIME) {

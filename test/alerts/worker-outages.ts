@@ -14,6 +14,9 @@ const LEASES = 8
 /** Above the limit of the alert on deep queues, and what a worker fetches meanwhile. */
 const BACKLOG = 1_100
 
+/** The worker has enough to do with them until the end of the outage. */
+const SLOW_PAYMENTS = 40
+
 /** Every task that an alert watches. */
 const NO_TASK_RUNS: readonly Labels[] = ['check', 'reap', 'sweep', 'watch'].map((task) => ({
   alertname: 'AtomicPaymentsMaintenanceStandsStill',
@@ -117,9 +120,17 @@ export const workerOutages: readonly Outage[] = [
     minutes: 7,
     async begin(scene) {
       const { service } = scene
-      const fault = { match: { method: 'POST' }, fault: 'delay', delay_ms: 900, times: BACKLOG }
+      const fault = { match: { method: 'POST' }, fault: 'delay', delay_ms: 900, times: 1_000 }
       await service.control('POST', 'faults', fault)
-      await acceptPayments(scene, BACKLOG)
+      await acceptPayments(scene, SLOW_PAYMENTS)
+      // Behind them, at once instead of by requests: more jobs of the last of these payments.
+      await service.store.sql`
+        insert into atomic_jobs.job (name, data, policy)
+        select name, data, policy from generate_series(1, ${BACKLOG}::int), (
+          select name, data, policy from atomic_jobs.job
+          where name = 'operations' and state = 'created' order by start_after desc limit 1
+        ) as last
+      `
       await until(async () => {
         const { value } = await scrapeProcess(service.worker)
         return (value('atomic_payments_queue_depth', { queue: 'operations' }) ?? 0) > 1_000
