@@ -1,5 +1,5 @@
 // Explains statements of a function, for tests of their plans.
-import type { Sql } from '../../src/db/connection/client.ts'
+import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 
 /** A node of a plan in PostgreSQL's JSON format. */
 export interface PlanNode {
@@ -23,21 +23,27 @@ export async function explain(
   run: (explaining: Sql) => Promise<unknown>,
 ): Promise<PlanNode[]> {
   const roots: PlanNode[] = []
-  const explaining = new Proxy(sql, {
-    apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
-      const [first = '', ...rest] = Array.isArray(strings) ? strings : []
-      if (!matching.test(first)) return Reflect.apply(target, self, [strings, ...values])
-      const raw = [`explain (analyze, format json) ${first}`, ...rest]
-      const text = Object.assign(raw, { raw })
-      const rows = Reflect.apply(target, self, [text, ...values]) as Promise<object[]>
-      return rows.then(([row]) => {
-        const plans = (row as { 'QUERY PLAN': { Plan: PlanNode }[] })['QUERY PLAN']
-        roots.push(...plans.map(({ Plan }) => Plan))
-        return []
-      })
-    },
-  })
-  await run(explaining)
+  const explainingOf = <Client extends Sql | Transaction>(client: Client): Client =>
+    new Proxy(client, {
+      get(target, name) {
+        if (name !== 'begin') return Reflect.get(target, name) as unknown
+        return (work: (tx: Transaction) => Promise<unknown>) =>
+          (target as Sql).begin((tx) => work(explainingOf(tx)))
+      },
+      apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
+        const [first = '', ...rest] = Array.isArray(strings) ? strings : []
+        if (!matching.test(first)) return Reflect.apply(target, self, [strings, ...values])
+        const raw = [`explain (analyze, format json) ${first}`, ...rest]
+        const text = Object.assign(raw, { raw })
+        const rows = Reflect.apply(target, self, [text, ...values]) as Promise<object[]>
+        return rows.then(([row]) => {
+          const plans = (row as { 'QUERY PLAN': { Plan: PlanNode }[] })['QUERY PLAN']
+          roots.push(...plans.map(({ Plan }) => Plan))
+          return []
+        })
+      },
+    })
+  await run(explainingOf(sql))
   return roots.flatMap(withChildren)
 }
 

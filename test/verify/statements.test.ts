@@ -28,6 +28,42 @@ test('every example is of one exported function of src/db', () => {
   expect(unknown).toEqual([])
 })
 
+/** A part of a `with` that changes data. */
+const CHANGING_PART =
+  /\bas\s+(?:not\s+)?(?:materialized\s+)?\(\s*(?:--.*\s*)*(?:insert|update|delete)\b/i
+
+/** They are to become plain statements. */
+const CHANGING_IN_PARTS: readonly string[] = [
+  'changePayment',
+  'changeRefund',
+  'claimDueChecks',
+  'claimEachIfUnowned',
+  'claimIfUnknown',
+  'deadLetterOrphanedJobs',
+  'enqueueRetry',
+  'handOverIfOwner',
+  'insertTombstones',
+  'keepIfPartlyExecuted',
+  'parkIfExpired',
+  'recordEach',
+  'reopenIfFailed',
+  'requestCancellation',
+  'requeueIfJobless',
+  'reserveEach',
+  'resumeIfExpired',
+  'resumePayment',
+]
+
+test('no other statement changes data in a common table expression', async () => {
+  const changing = new Set<string>()
+  for (const { name, send, answers } of examples) {
+    const statements = await recordStatements(send, answers)
+    if (statements.some((statement) => CHANGING_PART.test(statement))) changing.add(name)
+  }
+
+  expect([...changing].toSorted()).toEqual(CHANGING_IN_PARTS)
+})
+
 const numbered = examples.map(
   (example, index) => [[index, example.name, example.variant ?? ''].join(' '), example] as const,
 )

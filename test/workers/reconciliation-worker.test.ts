@@ -3,6 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { JobWithMetadata } from 'pg-boss'
 import { readConfig } from '../../src/config.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import {
   beginRunUnlessCompleted,
   findRun,
@@ -29,12 +31,15 @@ afterEach(async () => {
   await t.stop()
 })
 
-const request: RunRequest = {
+const wanted: RunRequest = {
   provider: 'stripe',
   from: new Date('2026-03-01T00:00:00Z'),
   to: new Date('2026-03-02T00:00:00Z'),
   requestedBy: 'ann',
 }
+
+const request = (sql: Sql, run: RunRequest) =>
+  inTransaction(sql, (tx) => requestReconciliation(tx, run))
 
 async function jobsOf() {
   const rows = await t.engine.store.sql`
@@ -66,10 +71,10 @@ describe('a request', () => {
   test('creates a run with its job; a second request for the same window returns that run', async () => {
     const { sql } = t.engine.store
 
-    const first = await requestReconciliation(sql, request)
-    const second = await requestReconciliation(sql, { ...request, requestedBy: 'bob' })
+    const first = await request(sql, wanted)
+    const second = await request(sql, { ...wanted, requestedBy: 'bob' })
 
-    expect(first).toMatchObject({ ...request, status: 'pending', finishedAt: null, counts: {} })
+    expect(first).toMatchObject({ ...wanted, status: 'pending', finishedAt: null, counts: {} })
     expect(second).toEqual(first)
     expect(await jobsOf()).toEqual([{ runId: first.id }])
   })
@@ -77,12 +82,12 @@ describe('a request', () => {
   test('for another window, or after the run has ended, creates a new run', async () => {
     const { sql } = t.engine.store
     await untilLaterMillisecond()
-    const first = await requestReconciliation(sql, request)
+    const first = await request(sql, wanted)
     await untilLaterMillisecond()
-    const other = await requestReconciliation(sql, { ...request, from: new Date('2026-02-28') })
+    const other = await request(sql, { ...wanted, from: new Date('2026-02-28') })
     await work({ runId: first.id })
 
-    const next = await requestReconciliation(sql, request)
+    const next = await request(sql, wanted)
 
     expect(new Set([first.id, other.id, next.id]).size).toBe(3)
     const runs = await listRuns(sql, { limit: 2 })
@@ -92,12 +97,12 @@ describe('a request', () => {
 
   test('creates a new run if the job of a pending or running one is lost', async () => {
     const { sql } = t.engine.store
-    const first = await requestReconciliation(sql, request)
+    const first = await request(sql, wanted)
     await beginRunUnlessCompleted(sql, first.id)
-    const whileItLives = await requestReconciliation(sql, request)
+    const whileItLives = await request(sql, wanted)
     await sql`delete from atomic_jobs.job where name = 'reconciliations'`
 
-    const next = await requestReconciliation(sql, request)
+    const next = await request(sql, wanted)
 
     expect(whileItLives.id).toBe(first.id)
     expect(next.id).not.toBe(first.id)
@@ -115,7 +120,7 @@ describe('a worker that is killed during a comparison', () => {
       const { sql } = service.store
       const slow = { match: { method: 'GET' }, fault: 'hang_before', times: 1_000 }
       await service.control('POST', 'faults', slow)
-      const { id } = await requestReconciliation(sql, request)
+      const { id } = await request(sql, wanted)
       const job = async () => {
         const [row] = await sql<{ state: string; heartbeat_seconds: number }[]>`
           select state, heartbeat_seconds from atomic_jobs.job where name = 'reconciliations'
@@ -149,7 +154,7 @@ describe('a worker that is killed during a comparison', () => {
 
 describe('the job', () => {
   test('carries out its run', async () => {
-    const { id } = await requestReconciliation(t.engine.store.sql, request)
+    const { id } = await request(t.engine.store.sql, wanted)
 
     const result = await work({ runId: id })
 
@@ -159,7 +164,7 @@ describe('the job', () => {
   })
 
   test('is retried when the provider is unavailable', async () => {
-    const { id } = await requestReconciliation(t.engine.store.sql, request)
+    const { id } = await request(t.engine.store.sql, wanted)
     // One fault for each try of a page.
     await t.provider.addFault({ fault: 'reset_before', times: 4 })
 
@@ -173,7 +178,7 @@ describe('the job', () => {
   })
 
   test('ends early when its worker shuts down, and is left to another worker', async () => {
-    const { id } = await requestReconciliation(t.engine.store.sql, request)
+    const { id } = await request(t.engine.store.sql, wanted)
     await t.accept()
     const [provider, stopping] = [stripeOf(t.engine), new AbortController()]
     Object.assign(provider, {
@@ -209,7 +214,7 @@ describe('the schedule', () => {
     expect(asked).toEqual([{ requested: 1 }, { requested: 0 }])
     const [job] = await jobsOf()
     const run = await findRun(t.engine.store.sql, job?.runId ?? '')
-    expect(run).toMatchObject({ from: request.from, to: request.to, requestedBy: 'schedule' })
+    expect(run).toMatchObject({ from: wanted.from, to: wanted.to, requestedBy: 'schedule' })
   })
 
   test('requests nothing when the day was already compared', async () => {

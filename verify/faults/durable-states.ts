@@ -6,7 +6,7 @@ const NOTHING = 'nothing'
 
 /** The statements that create an operation and move it on. */
 const COMMITTING: readonly string[] = [
-  'store-event',
+  'commit',
   'reserve',
   'fetch-operations',
   'claim',

@@ -1,4 +1,5 @@
 // Has the worker of a lane compare its records with the provider's.
+import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { RECONCILIATIONS_QUEUE } from '../../src/db/queue/queues.ts'
@@ -30,7 +31,9 @@ export async function compare(
   const { sql } = lane.owner
   const request = { provider: 'stripe', requestedBy: 'fault suite' }
   const runs = await Promise.all(
-    windows.map((window) => requestReconciliation(sql, { ...request, ...window })),
+    windows.map((window) =>
+      inTransaction(sql, (tx) => requestReconciliation(tx, { ...request, ...window })),
+    ),
   )
   const ids = runs.map((run) => run.id)
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000

@@ -26,7 +26,7 @@ const BACKGROUND: readonly RegExp[] = [
 /** The first pattern that matches names the statement. */
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authenticate', /\bfrom api_keys\b/],
-  ['store-event', /^with fenced as \(select [^)]*\), stored as \( ?insert into provider_events\b/],
+  ['store-event', /^insert into provider_events\b/],
   ['reserve', /\binsert into idempotency_keys\b/],
   ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
@@ -45,6 +45,9 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
 
 /** The statements of pg-boss and of ours that fetch jobs. Their text names the queue. */
 const FETCH = /with (?:next as|recursive turn) \(.*?\bname = '(?<queue>[a-z-.]+)'/
+
+/** Our insert of jobs, by the first of its columns. It reads the queue. */
+const ADD_JOBS = /^insert into "?atomic_jobs"?\.job \( ?id, name, data, start_after\b/
 
 /** The queues of operations. The others belong to schedules and webhooks. */
 const OPERATION_QUEUES = ['operations', 'provider-events']
@@ -93,6 +96,7 @@ export class StatementNames {
     const plain = text.replaceAll(COMMENT, '').replaceAll(/\s+/g, ' ').trim().toLowerCase()
     const queue = FETCH.exec(plain)?.groups?.['queue']
     if (queue !== undefined) return OPERATION_QUEUES.includes(queue) ? `fetch-${queue}` : undefined
+    if (ADD_JOBS.test(plain)) return 'add-jobs'
     if (BACKGROUND.some((pattern) => pattern.test(plain))) return undefined
     const known = NAMES.find(([, pattern]) => pattern.test(plain))?.[0]
     if (known !== undefined) return known

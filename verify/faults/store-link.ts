@@ -245,9 +245,9 @@ export class StoreLink {
   #begin(text: string): void {
     const name = this.#watch.statements.nameOf(text)
     if (LISTENING.test(text)) this.#isListening = true
-    const isCommit = name === 'commit'
-    if (name !== undefined && !isCommit) this.#isOfOperation = true
-    this.#current = isCommit && !this.#isOfOperation ? undefined : name
+    const isOfAny = name === 'commit' || name === 'add-jobs'
+    if (name !== undefined && !isOfAny) this.#isOfOperation = true
+    this.#current = isOfAny && !this.#isOfOperation ? undefined : name
   }
 
   #trackMessage(message: string | undefined, name: string | undefined): void {

@@ -132,7 +132,7 @@ export const idempotencyExamples: readonly Example[] = [
   example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
   example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
   example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {
-    answers: [[{ id: ID }], [{ tenant_id: localReservation.tenantId, key: KEY }]],
+    answers: [[{}], [{ tenant_id: localReservation.tenantId, key: KEY }]],
     variant: 'The statements of the work itself come before the update.',
   }),
 ]

@@ -60,6 +60,8 @@ import {
   WINDOW,
 } from './example-values.ts'
 
+const HOLD = { ...REF, isHeld: true }
+
 export const eventExamples: readonly Example[] = [
   example(findEvent, (sql) => findEvent(sql, ID, ID)),
   example(
@@ -71,18 +73,24 @@ export const eventExamples: readonly Example[] = [
     variant:
       'What is newer than the cursor: up to the newest entry before which none can still appear.',
   }),
-  example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent)),
+  example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent), {
+    answers: WRITTEN,
+  }),
   example(findProviderEvent, (sql) => findProviderEvent(sql, providerEvent)),
   example(nameSubjectIfUnnamed, (sql) => nameSubjectIfUnnamed(sql, providerEvent, payment)),
   example(closeProviderEventIfPending, (sql) =>
     closeProviderEventIfPending(sql, providerEvent, 'applied'),
   ),
   example(findRefundOfObject, (sql) => findRefundOfObject(sql, payment, 're_1')),
-  example(announceEarlyFraudWarning, (sql) =>
-    announceEarlyFraudWarning(sql, payment, { provider: PROVIDER, objectId: 'issfr_1' }),
+  example(
+    announceEarlyFraudWarning,
+    (sql) => announceEarlyFraudWarning(sql, payment, { provider: PROVIDER, objectId: 'issfr_1' }),
+    { answers: [[{}], [{ id: ID }], [{ id: ID }]] },
   ),
   example(findProviderPaymentIds, (sql) => findProviderPaymentIds(sql, payment)),
-  example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER)),
+  example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER), {
+    answers: [[{ id: ID, tenantId: ID }]],
+  }),
   example(
     listUnmatchedEvents,
     (sql) =>
@@ -133,10 +141,14 @@ export const paymentExamples: readonly Example[] = [
     answers: WRITTEN,
     variant: 'With a new status. Without one, the parts for the event are absent.',
   }),
-  example(announceIfExpiring, (sql) =>
-    announceIfExpiring(sql, { noticeSeconds: 86_400, limit: LIMIT }),
+  example(
+    announceIfExpiring,
+    (sql) => announceIfExpiring(sql, { noticeSeconds: 86_400, limit: LIMIT }),
+    { answers: [[HOLD], [{ id: ID }], [{ id: ID }]] },
   ),
-  example(lookIfExpired, (sql) => lookIfExpired(sql, { limit: LIMIT })),
+  example(lookIfExpired, (sql) => lookIfExpired(sql, { limit: LIMIT }), {
+    answers: [[HOLD], [{ provider: PROVIDER, id: ID, tenantId: ID }]],
+  }),
   example(resumePayment, (sql) => resumePayment(sql, payment, KEY), {
     answers: [[{ payment: {} }]],
   }),

@@ -16,6 +16,7 @@ import {
   OPERATIONS_QUEUE,
   PROVIDER_EVENTS_QUEUE,
 } from '../../src/db/queue/queues.ts'
+import { addJobs } from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn, forbidRetries } from '../../src/db/queue/turns.ts'
 import {
   findPaymentsOf,
@@ -100,6 +101,7 @@ export const migrationExamples: readonly Example[] = [
 ]
 
 export const queueExamples: readonly Example[] = [
+  example(addJobs, (sql) => addJobs(sql, PROVIDER_EVENTS_QUEUE, [{ data: {} }])),
   example(listDeadLetters, (sql) => listDeadLetters(sql, undefined, PAGE), {
     answers: [[{ id: ID, created_on: NOW.toISOString() }]],
     variant: 'The position of the cursor, and the page after it.',
@@ -108,10 +110,15 @@ export const queueExamples: readonly Example[] = [
     findOldestDeadLetters(sql, OPERATIONS_DEAD_LETTERS, LIMIT),
   ),
   example(takeDeadLetterIfThere, (sql) => takeDeadLetterIfThere(sql, OPERATIONS_DEAD_LETTERS, ID)),
-  example(requeueProviderEventUnlessApplied, (sql) =>
-    requeueProviderEventUnlessApplied(sql, { provider: PROVIDER, id: ID }, PROVIDER_EVENTS_QUEUE),
+  example(
+    requeueProviderEventUnlessApplied,
+    (sql) =>
+      requeueProviderEventUnlessApplied(sql, { provider: PROVIDER, id: ID }, PROVIDER_EVENTS_QUEUE),
+    { answers: [[{ tenantId: ID }]] },
   ),
-  example(requeueRunUnlessCompleted, (sql) => requeueRunUnlessCompleted(sql, ID)),
+  example(requeueRunUnlessCompleted, (sql) => requeueRunUnlessCompleted(sql, ID), {
+    answers: [[{}]],
+  }),
   example(createTurnsIndex, (sql) => createTurnsIndex(sql)),
   example(fetchInTurn, (sql) =>
     fetchInTurn(sql, OPERATIONS_QUEUE, {
@@ -142,14 +149,14 @@ export const retentionExamples: readonly Example[] = [
   example(deleteOldAdminActions, (sql) => deleteOldAdminActions(sql, OLD)),
   example(deleteOldPaymentDetails, (sql) => deleteOldPaymentDetails(sql, OLD)),
   example(deleteOldProviderEvents, (sql) => deleteOldProviderEvents(sql, OLD), {
-    answers: [[{ lookedAt: 0, deleted: 0, last: null }]],
+    answers: [[{ provider: PROVIDER, id: ID, settledAt: NOW.toISOString() }]],
   }),
   example(storeRetention, (sql) => storeRetention(sql, RETENTION)),
   example(findLongerRetention, (sql) => findLongerRetention(sql, RETENTION)),
   example(releaseCustomer, (sql) => releaseCustomer(sql, TENANT_CUSTOMER)),
   example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),
   example(eraseCustomer, (sql) => eraseCustomer(sql, TENANT_CUSTOMER, 'ietf'), {
-    answers: [[], [{ ids: [ID] }], []],
+    answers: [[], [{ id: ID }], [], [], []],
     variant: 'The responses of the operations that the last statement finds are dropped.',
   }),
 ]
@@ -182,7 +189,9 @@ export const reconciliationExamples: readonly Example[] = [
     answers: [[{ id: ID }], []],
   }),
   example(walkMissingLedgerMovements, (sql) => walkMissingLedgerMovements(sql, run), WALKED),
-  example(requestReconciliation, (sql) => requestReconciliation(sql, request), RUN),
+  example(requestReconciliation, (sql) => requestReconciliation(sql, request), {
+    answers: [[], ...(RUN.answers ?? [])],
+  }),
   example(insertRun, (sql) => insertRun(sql, request), RUN),
   example(hasScheduledRun, (sql) => hasScheduledRun(sql, run)),
   example(findRun, (sql) => findRun(sql, ID)),

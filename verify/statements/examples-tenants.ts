@@ -18,7 +18,18 @@ import {
   setRequiresReference,
   setTenantFees,
 } from '../../src/db/tenants/tenants.ts'
-import { claimTestIfHalfOpen } from '../../src/db/webhooks/endpoint-health.ts'
+import { announceEndedKeys } from '../../src/db/connection/notifications.ts'
+import {
+  deliverToSubscribers,
+  insertDelivery,
+  insertEndpointEvent,
+  writePaymentEvents,
+} from '../../src/db/events/write-events.ts'
+import {
+  claimTestIfHalfOpen,
+  endPause,
+  judgeEndpoint,
+} from '../../src/db/webhooks/endpoint-health.ts'
 import {
   failIfDue,
   findDueDelivery,
@@ -70,7 +81,10 @@ const attempt = {
   disableAfterSeconds: 60,
 }
 
+const DELIVERY = { id: ID, endpointId: ID, attempts: 0, nextAttemptAt: NOW.toISOString() }
+
 export const tenantExamples: readonly Example[] = [
+  example(announceEndedKeys, (sql) => announceEndedKeys(sql)),
   example(authenticateKey, (_, store) => authenticateKey(store, SECRET)),
   example(insertApiKey, (sql) => insertApiKey(sql, { tenantId: ID, secret: SECRET }), {
     answers: WRITTEN,
@@ -78,9 +92,11 @@ export const tenantExamples: readonly Example[] = [
   example(findApiKey, (sql) => findApiKey(sql, ID)),
   example(listApiKeys, (sql) => listApiKeys(sql, ID, PAGE), { variant: LATER_PAGE }),
   example(rotateKeyIfActive, (sql) => rotateKeyIfActive(sql, apiKey, 60), {
-    variant: 'The new key is then written by `insertApiKey`.',
+    answers: [[{ retired: true }], [], [{}]],
   }),
-  example(revokeKeyIfNotRevoked, (sql) => revokeKeyIfNotRevoked(sql, ID)),
+  example(revokeKeyIfNotRevoked, (sql) => revokeKeyIfNotRevoked(sql, ID), {
+    answers: [[{ revoked: true }]],
+  }),
   example(createSharedCount, (sql) => createSharedCount(sql)('tenant', 1, 1_000), {
     answers: [[{ points: 1, expire: '1' }]],
     variant: 'The text is from rate-limiter-flexible.',
@@ -88,14 +104,20 @@ export const tenantExamples: readonly Example[] = [
   example(insertTenant, (sql) => insertTenant(sql, 'Shop'), { answers: WRITTEN }),
   example(findTenant, (sql) => findTenant(sql, ID)),
   example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
-  example(setRequiresReference, (sql) => setRequiresReference(sql, ID, true)),
-  example(setProviders, (sql) => setProviders(sql, ID, [{ provider: PROVIDER }])),
+  example(setRequiresReference, (sql) => setRequiresReference(sql, ID, true), {
+    answers: WRITTEN,
+  }),
+  example(setProviders, (sql) => setProviders(sql, ID, [{ provider: PROVIDER }]), {
+    answers: WRITTEN,
+  }),
   example(setTenantFees, (sql) => setTenantFees(sql, ID, { basisPoints: 290, fixedMinor: 30 })),
   example(findTenantLimits, (sql) => findTenantLimits(sql, ID)),
-  example(changeTenantLimits, (sql) => changeTenantLimits(sql, ID, { MAX_ACTIVE_KEYS: 5 })),
-  example(setKeyLengthMin, (sql) => setKeyLengthMin(sql, ID, 36)),
+  example(changeTenantLimits, (sql) => changeTenantLimits(sql, ID, { MAX_ACTIVE_KEYS: 5 }), {
+    answers: WRITTEN,
+  }),
+  example(setKeyLengthMin, (sql) => setKeyLengthMin(sql, ID, 36), { answers: WRITTEN }),
   example(setTenantDisabled, (sql) => setTenantDisabled(sql, ID, true), {
-    variant: 'To disable. To enable, the new value is a parameter, null.',
+    answers: WRITTEN,
   }),
   example(assignCustomers, (sql) =>
     assignCustomers(sql, { tenantId: ID, provider: PROVIDER, customers: ['cus_1'], from: ID }),
@@ -106,19 +128,34 @@ export const tenantExamples: readonly Example[] = [
 ]
 
 export const webhookExamples: readonly Example[] = [
+  example(writePaymentEvents, (sql) =>
+    writePaymentEvents(sql, ID, [ID], 'payment.early_fraud_warning'),
+  ),
+  example(insertEndpointEvent, (sql) => insertEndpointEvent(sql, REF, 'webhook_endpoint.test'), {
+    answers: [[{ id: ID }]],
+  }),
+  example(deliverToSubscribers, (sql) => deliverToSubscribers(sql, REF), {
+    answers: [[{ id: ID }]],
+  }),
+  example(insertDelivery, (sql) => insertDelivery(sql, REF, ID)),
+  example(judgeEndpoint, (sql) => judgeEndpoint(sql, REF, { ...attempt, verdict: 'gone' })),
+  example(endPause, (sql) => endPause(sql, REF)),
   example(findDueDelivery, (sql) => findDueDelivery(sql, webhookJob)),
   example(
     recordAttemptIfDue,
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
-    { variant: 'For an attempt that failed. After a success, only the part `endpoint` differs:' },
+    {
+      answers: [[DELIVERY], [], [{ status: 'disabled' }], [{ id: ID }], [{ id: ID }]],
+      variant: 'For an attempt that failed, and disables the endpoint.',
+    },
   ),
   example(
     recordAttemptIfDue,
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'succeeded' }),
-    { variant: 'For an attempt that succeeded.' },
+    { answers: [[DELIVERY]], variant: 'For an attempt that succeeded.' },
   ),
   example(claimTestIfHalfOpen, (sql) => claimTestIfHalfOpen(sql, webhookJob, ID, 20)),
-  example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15)),
+  example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15), { answers: [[DELIVERY]] }),
   example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
   example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
   example(findDeliveries, (sql) => findDeliveries(sql, ID, [ID])),
@@ -130,12 +167,18 @@ export const webhookExamples: readonly Example[] = [
     },
     { variant: FILTERED },
   ),
-  example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF)),
-  example(replayFailedDeliveries, (sql) => replayFailedDeliveries(sql, REF, NOW, LIMIT)),
-  example(insertEndpoint, (sql) => insertEndpoint(sql, newEndpoint)),
+  example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF), { answers: [[DELIVERY]] }),
+  example(replayFailedDeliveries, (sql) => replayFailedDeliveries(sql, REF, NOW, LIMIT), {
+    answers: [[DELIVERY]],
+  }),
+  example(insertEndpoint, (sql) => insertEndpoint(sql, newEndpoint), {
+    answers: [[{ slot: 1 }], [{}]],
+  }),
   example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
   example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE), { variant: LATER_PAGE }),
-  example(insertTestEvent, (sql) => insertTestEvent(sql, REF)),
+  example(insertTestEvent, (sql) => insertTestEvent(sql, REF), {
+    answers: [[{}], [{ id: ID }]],
+  }),
   example(updateEndpoint, (sql) => updateEndpoint(sql, REF, { disabled: true })),
   example(rotateSecret, (sql) => rotateSecret(sql, REF, 'whsec_1')),
   example(deleteEndpoint, (sql) => deleteEndpoint(sql, REF)),

@@ -2,7 +2,7 @@
 // `pg_notify` inside a transaction locks the whole database at commit. A notification may be lost:
 // every receiver also polls.
 import { createHash } from 'node:crypto'
-import type { Fragment, Sql, Transaction } from './client.ts'
+import type { Sql, Transaction } from './client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../queue/queues.ts'
 
 /** Announces idle operations; the payload is their ids, separated by commas. */
@@ -59,11 +59,11 @@ export function createJobWaker(
 }
 
 /**
- * An item of a select or returning list: announces that API keys have ended, when the transaction
- * commits. Keys end so rarely that the lock at commit does not matter.
+ * Announces that API keys have ended, when the transaction commits. Keys end so rarely that the lock at
+ * commit does not matter.
  */
-export function announceEndedKeys(sql: Sql | Transaction): Fragment {
-  return sql`pg_notify(${KEYS_ENDED_CHANNEL}, '') as announced`
+export async function announceEndedKeys(sql: Sql | Transaction): Promise<void> {
+  await sql`select pg_notify(${KEYS_ENDED_CHANNEL}, '')`
 }
 
 /**

@@ -83,27 +83,6 @@ export function columnsOfChange(
 }
 
 /**
- * The same parts for events of this type about each payment in a CTE, of several tenants, although
- * their status stays the same. No request caused them.
- */
-export function insertEventOfEach(
-  sql: Sql,
-  { payments, type }: { payments: string; type: string },
-): Fragment {
-  const rows = sql(payments)
-  return sql`
-    event as (
-      insert into events (tenant_id, id, type, payment_id, object)
-      select
-        tenant_id, ${idOfEvent(sql)}, ${type}::text, id, to_jsonb(${rows})
-      from ${rows}
-      returning tenant_id, id, type
-    ),
-    ${deliverEvents(sql)}
-  `
-}
-
-/**
  * The same parts, with an event of each of these types.
  *
  * @param key the idempotency key of the request that caused them, if one did.
@@ -128,40 +107,10 @@ export function insertEventsOfTypes(
   `
 }
 
-/**
- * The same parts for an event of this type about each endpoint in a CTE.
- *
- * @param to the endpoints that receive it, out of the enabled ones of the tenant.
- */
-export function insertEventOfEndpoint(
-  sql: Sql | Transaction,
-  { endpoints, type, to }: { endpoints: string; type: string; to: Fragment },
-): Fragment {
+function deliverEvents(sql: Sql | Transaction): Fragment {
   return sql`
-    event as (
-      insert into events (tenant_id, id, type, endpoint_id, object)
-      select
-        tenant_id, ${idOfEvent(sql)}, ${type}::text, id,
-        jsonb_build_object(
-          'id', id, 'description', description, 'status', status,
-          'disabled_reason', disabled_reason, 'failing_since', failing_since
-        )
-      from ${sql(endpoints)}
-      returning tenant_id, id, type, endpoint_id
-    ),
-    ${deliverEvents(sql, to)}
-  `
-}
-
-/** The endpoints that subscribed to the event. */
-export const subscribed = (sql: Sql | Transaction): Fragment => sql`
-  webhook_endpoints.event_types && array[${EVERY_EVENT}::text, event.type]
-`
-
-function deliverEvents(sql: Sql | Transaction, to = subscribed(sql)): Fragment {
-  return sql`
-    delivery as (${insertDeliveries(sql, to)} returning tenant_id, id, endpoint_id),
-    delivery_job as (${insertDeliveryJobs(sql, { from: 'delivery', attempt: sql`1` })})
+    delivery as (${insertDeliveries(sql)} returning tenant_id, id, endpoint_id),
+    delivery_job as (${insertDeliveryJobs(sql)})
   `
 }
 
@@ -195,7 +144,7 @@ function idsOf(sql: Sql | Transaction, kind: ChangedRow['kind']): Fragment {
 const idOfEvent = (sql: Sql | Transaction): Fragment => nextId(sql, 'events', sql`tenant_id`)
 
 /** The id of a delivery has the place of its event's id in their order. */
-function insertDeliveries(sql: Sql | Transaction, to: Fragment): Fragment {
+function insertDeliveries(sql: Sql | Transaction): Fragment {
   return sql`
     insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
     select
@@ -204,24 +153,16 @@ function insertDeliveries(sql: Sql | Transaction, to: Fragment): Fragment {
       event.id, webhook_endpoints.id, now()
     from event
     join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id
-    where webhook_endpoints.status = 'enabled' and ${to}
+    where webhook_endpoints.status = 'enabled'
+      and webhook_endpoints.event_types && array[${EVERY_EVENT}::text, event.type]
   `
 }
 
-/** A part of a statement: the job for the next attempt of each delivery in the CTE `from`. */
-export function insertDeliveryJobs(
-  sql: Sql | Transaction,
-  { from, attempt, startAfter }: { from: string; attempt: Fragment; startAfter?: Fragment },
-): Fragment {
+function insertDeliveryJobs(sql: Sql | Transaction): Fragment {
   const job = sql`
     jsonb_build_object(
-      'tenantId', tenant_id, 'endpointId', endpoint_id, 'deliveryId', id, 'attempt', ${attempt}::int
+      'tenantId', tenant_id, 'endpointId', endpoint_id, 'deliveryId', id, 'attempt', 1
     )
   `
-  return insertJobs(sql, {
-    queue: WEBHOOKS_QUEUE,
-    from,
-    job,
-    ...(startAfter === undefined ? {} : { startAfter }),
-  })
+  return insertJobs(sql, { queue: WEBHOOKS_QUEUE, from: 'delivery', job })
 }

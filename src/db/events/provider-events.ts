@@ -1,6 +1,5 @@
-// Stores and reads the provider's events. One statement stores an event and its job, so that an
+// Stores and reads the provider's events. One transaction stores an event and its job, so that an
 // acknowledged event is always applied.
-import { randomUUIDv7 } from 'node:crypto'
 import type {
   ProviderEvent,
   ProviderEventRef,
@@ -10,8 +9,8 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { withoutFence } from '../operations/fence.ts'
-import { insertJobs, jobOfEvent } from '../queue/jobs.ts'
+import { inTransaction } from '../connection/transaction.ts'
+import { addJobs, insertJobs, jobOfEvent, providerEventJob } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
@@ -57,17 +56,28 @@ function eventFromRow(row: ProviderEventRow): StoredProviderEvent {
  * event is new; a known event stays unchanged.
  */
 export async function storeProviderEvent(
-  sql: Sql | Transaction,
+  sql: Sql,
   event: ProviderEvent,
   queue = PROVIDER_EVENTS_QUEUE,
 ): Promise<boolean> {
-  const ownerId = randomUUIDv7()
-  const { count } = await sql`
-    with ${withoutFence(sql, ownerId)},
-    ${storeProviderEventsIfOwner(sql, [{ ownerId, event }], queue)}
-    select from stored where ${seesEveryTenant(sql)}
-  `
-  return count === 1
+  const { provider, id, subject } = event
+  return await inTransaction(sql, async (tx) => {
+    const { count } = await tx`
+      insert into provider_events (
+        provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
+      )
+      select
+        ${provider}::text, ${id}::text, ${event.type}::text, ${event.about}::text,
+        ${event.objectId}::text, ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
+        ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
+      where ${seesEveryTenant(tx)}
+      on conflict (provider, id) do nothing
+    `
+    if (count === 0) return false
+    const job = providerEventJob({ provider, id, tenantId: subject?.tenantId ?? null })
+    await addJobs(tx, queue, [{ data: job }])
+    return true
+  })
 }
 
 /**

@@ -1,7 +1,8 @@
 // Finds provider events that were left behind: those whose job was lost, and those that match no
 // payment of ours.
 import type { Sql } from '../connection/client.ts'
-import { insertJobs, jobOfEvent } from '../queue/jobs.ts'
+import { inTransaction } from '../connection/transaction.ts'
+import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
 
@@ -19,24 +20,25 @@ export async function requeueStaleEvents(
   provider: string,
   reminder: string,
 ): Promise<number> {
-  const { count } = await sql`
-    with stored as (
-      select provider, id, tenant_id from provider_events as event
-      where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
+  return await inTransaction(sql, async (tx) => {
+    const stale = await tx<{ id: string; tenantId: string | null }[]>`
+      select id, tenant_id as "tenantId" from provider_events as event
+      where ${seesEveryTenant(tx)}
+        and status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
         and provider = ${provider} and type <> ${reminder}
         and not exists (
-          select from ${sql(JOB_SCHEMA)}.job
+          select from ${tx(JOB_SCHEMA)}.job
           where name in (${PROVIDER_EVENTS_QUEUE}, ${REMINDERS_QUEUE})
             and state in ('created', 'retry', 'active')
             and data ->> 'eventId' = event.id and data ->> 'provider' = event.provider
         )
       order by received_at
       limit ${BATCH}
-    )
-    ${insertJobs(sql, { queue: PROVIDER_EVENTS_QUEUE, from: 'stored', job: jobOfEvent(sql) })}
-    where ${seesEveryTenant(sql)}
-  `
-  return count
+    `
+    const jobs = stale.map((event) => ({ data: providerEventJob({ provider, ...event }) }))
+    await addJobs(tx, PROVIDER_EVENTS_QUEUE, jobs)
+    return stale.length
+  })
 }
 
 /** An object that an event named, and the position of the event in the inbox. */

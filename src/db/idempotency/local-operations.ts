@@ -46,8 +46,7 @@ export async function doOnce(
   work: (tx: Transaction) => Promise<StoredResponse>,
 ): Promise<IdempotencyKey> {
   const row = await inTransaction(sql, async (tx) => {
-    const reserved = await reserveOrFind(tx, reservation)
-    if (reserved?.id !== reservation.id) return reserved
+    if (!(await reserveIfFree(tx, reservation))) return undefined
     return await complete(tx, reservation, await work(tx))
   })
   if (row === undefined) return await findReservedKey(sql, reservation)
@@ -56,14 +55,8 @@ export async function doOnce(
   return keyFromRow(row)
 }
 
-/**
- * The row of the key. Undefined when a concurrent row is too new for the snapshot, or when the key
- * has expired.
- */
-async function reserveOrFind(
-  tx: Transaction,
-  reservation: LocalReservation,
-): Promise<KeyRow | undefined> {
+/** Returns false when the key is used, or when it has expired and must not be used again. */
+async function reserveIfFree(tx: Transaction, reservation: LocalReservation): Promise<boolean> {
   const { tenantId, id, key, validated, expiredKeys } = reservation
   const tombstone = selectTombstone(tx, tx`${tenantId}`, tx`${key}::text`)
   const firstSent = reservation.firstSent?.toISOString() ?? null
@@ -73,30 +66,23 @@ async function reserveOrFind(
     tx`${reservation.retentionSeconds}::float8`,
     tombstone,
   )
-  const [row] = await tx<KeyRow[]>`
-    with reserved as (
-      insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
-        expires_at, earlier
-      )
-      select
-        ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
-        ${validated?.version ?? 1}::smallint, ${validated?.fingerprint ?? null}::bytea,
-        ${reservation.operation}::text,
-        now() + ${reservation.retentionSeconds} * interval '1 second',
-        (${tombstone})
-      where (${expiredKeys === 'new'} or not exists (${tombstone}))
-        and ${timely}
-      on conflict (tenant_id, key) do nothing
-      returning *
+  const { count } = await tx`
+    insert into idempotency_keys (
+      tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
+      expires_at, earlier
     )
-    select ${keyColumns(tx)} from reserved where ${seesTenant(tx, tenantId)}
-    union all
-    select ${keyColumns(tx)} from idempotency_keys
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and key = ${key}
-      and not exists (select from reserved)
+    select
+      ${tenantId}::uuid, ${id}::uuid, ${key}::text, ${reservation.fingerprint}::bytea,
+      ${validated?.version ?? 1}::smallint, ${validated?.fingerprint ?? null}::bytea,
+      ${reservation.operation}::text,
+      now() + ${reservation.retentionSeconds} * interval '1 second',
+      (${tombstone})
+    where ${seesTenant(tx, tenantId)}
+      and (${expiredKeys === 'new'} or not exists (${tombstone}))
+      and ${timely}
+    on conflict (tenant_id, key) do nothing
   `
-  return row
+  return count === 1
 }
 
 async function complete(

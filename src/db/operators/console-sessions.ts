@@ -94,13 +94,10 @@ export async function touchConsoleSession(sql: Sql, tokenHash: Buffer): Promise<
  * there.
  */
 export async function deleteConsoleSession(tx: Transaction, tokenHash: Buffer): Promise<boolean> {
-  const { count } = await tx`
-    with ended as (
-      delete from console_sessions where token_hash = ${tokenHash} returning token_hash
-    )
-    select pg_notify(${SESSION_ENDED_CHANNEL}, encode(token_hash, 'hex')) from ended
-  `
-  return count > 0
+  const { count } = await tx`delete from console_sessions where token_hash = ${tokenHash}`
+  if (count === 0) return false
+  await tx`select pg_notify(${SESSION_ENDED_CHANNEL}, ${tokenHash.toString('hex')})`
+  return true
 }
 
 /** Deletes the sessions that have ended. There are few, because operators are few. */

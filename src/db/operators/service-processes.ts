@@ -14,15 +14,15 @@ export interface ProcessReport extends ServiceProcess {
   readonly circuits: readonly CircuitReport[]
 }
 
-/** Records that a process runs, and deletes those that have reported nothing for an hour. */
+/** Deletes the processes that have reported nothing for an hour, and records that this one runs. */
 export async function recordProcess(
   sql: Sql,
   { id, kind, host, queues, version, uptimeSeconds, circuits }: ProcessReport,
 ): Promise<void> {
   await sql`
-    with silent as (
-      delete from service_processes where seen_at < now() - interval '1 hour' and id <> ${id}
-    )
+    delete from service_processes where seen_at < now() - interval '1 hour' and id <> ${id}
+  `
+  await sql`
     insert into service_processes (id, kind, host, queues, version, circuits, started_at)
     values (
       ${id}, ${kind}, ${host}, ${[...queues]}, ${version}, ${JSON.stringify(circuits)}::jsonb,

@@ -5,9 +5,10 @@
 import { AUTHORIZATION_EXPIRING } from '../../domain/events/event-types.ts'
 import { EXPIRY } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
-import { insertEventOfEach } from '../events/event-records.ts'
-import { insertJobs, jobOfEvent } from '../queue/jobs.ts'
+import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { inTransaction } from '../connection/transaction.ts'
+import { writePaymentEvents } from '../events/write-events.ts'
+import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
 
 /** An operation that works on the payment may end the hold itself. */
@@ -27,23 +28,28 @@ export async function announceIfExpiring(
     expiry_step = 'announce' and ${isAtRest(sql)}
       and capture_before < now() + ${noticeSeconds} * interval '1 second'
   `
-  const rows = await sql<{ events: number }[]>`
-    with changed as (
+  return await inTransaction(sql, async (tx) => {
+    const changed = await tx<(Hold & { isHeld: boolean })[]>`
       update payments set expiry_step = 'look'
-      where (tenant_id, id) in (
+      where ${seesEveryTenant(tx)} and (tenant_id, id) in (
         select tenant_id, id from payments where ${isDue} order by capture_before limit ${limit}
       )
       and ${isDue}
-      returning *
-    ),
-    expiring as (
-      select * from changed where status = 'requires_capture' and capture_before > now()
-    ),
-    ${insertEventOfEach(sql, { payments: 'expiring', type: AUTHORIZATION_EXPIRING })}
-    select (select count(*)::integer from event) as events
-    from changed where ${seesEveryTenant(sql)}
-  `
-  return { count: rows.count, events: rows[0]?.events ?? 0 }
+      returning
+        tenant_id as "tenantId", id, status = 'requires_capture' and capture_before > now() as "isHeld"
+    `
+    const expiring = changed.filter(({ isHeld }) => isHeld)
+    for (const [tenantId, holds] of Map.groupBy(expiring, (hold) => hold.tenantId)) {
+      const ids = holds.map(({ id }) => id)
+      await writePaymentEvents(tx, tenantId, ids, AUTHORIZATION_EXPIRING)
+    }
+    return { count: changed.length, events: expiring.length }
+  })
+}
+
+interface Hold {
+  readonly tenantId: string
+  readonly id: string
 }
 
 /**
@@ -54,29 +60,31 @@ export async function announceIfExpiring(
  */
 export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Promise<number> {
   const isDue = sql`expiry_step = 'look' and ${isAtRest(sql)} and capture_before < now()`
-  const { count } = await sql`
-    with changed as (
+  return await inTransaction(sql, async (tx) => {
+    const changed = await tx<(Hold & { isHeld: boolean })[]>`
       update payments set expiry_step = 'done'
-      where (tenant_id, id) in (
+      where ${seesEveryTenant(tx)} and (tenant_id, id) in (
         select tenant_id, id from payments where ${isDue} order by capture_before limit ${limit}
       )
       and ${isDue}
-      returning *
-    ),
-    stored as (
-      insert into provider_events (
-        provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
-      )
-      select
-        provider, ${EXPIRY}::text || '_' || id || '_' || extract(epoch from capture_before)::bigint,
-        ${EXPIRY}::text, provider_payment_id, provider_payment_id, tenant_id, id, capture_before
-      from changed
-      where status = 'requires_capture'
-      on conflict (provider, id) do nothing
-      returning *
-    ),
-    stored_job as (${insertJobs(sql, { queue: REMINDERS_QUEUE, from: 'stored', job: jobOfEvent(sql) })})
-    select from changed where ${seesEveryTenant(sql)}
-  `
-  return count
+      returning tenant_id as "tenantId", id, status = 'requires_capture' as "isHeld"
+    `
+    const held = changed.filter(({ isHeld }) => isHeld)
+    for (const { tenantId, id } of held) {
+      const [event] = await tx<{ provider: string; id: string; tenantId: string }[]>`
+        insert into provider_events (
+          provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
+        )
+        select
+          provider, ${EXPIRY}::text || '_' || id || '_' || extract(epoch from capture_before)::bigint,
+          ${EXPIRY}::text, provider_payment_id, provider_payment_id, tenant_id, id, capture_before
+        from payments
+        where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+        on conflict (provider, id) do nothing
+        returning provider, id, tenant_id as "tenantId"
+      `
+      if (event) await addJobs(tx, REMINDERS_QUEUE, [{ data: providerEventJob(event) }])
+    }
+    return changed.length
+  })
 }

@@ -2,7 +2,7 @@
 // their last error. They stay there until an operator handles them.
 import type { ProviderEventRef } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { insertJobs, jobOfEvent } from './jobs.ts'
+import { addJobs, providerEventJob } from './jobs.ts'
 import type { Page, PageRequest } from '../connection/pages.ts'
 import {
   JOB_SCHEMA,
@@ -152,16 +152,14 @@ export async function requeueProviderEventUnlessApplied(
   { provider, id }: ProviderEventRef,
   queue: string,
 ): Promise<boolean> {
-  const { count } = await tx`
-    with stored as (
-      update provider_events set status = 'pending', settled_at = null
-      where provider = ${provider} and id = ${id} and status <> 'applied'
-      returning *
-    )
-    ${insertJobs(tx, { queue, from: 'stored', job: jobOfEvent(tx) })}
-    where ${seesEveryTenant(tx)}
+  const [event] = await tx<{ tenantId: string | null }[]>`
+    update provider_events set status = 'pending', settled_at = null
+    where ${seesEveryTenant(tx)} and provider = ${provider} and id = ${id} and status <> 'applied'
+    returning tenant_id as "tenantId"
   `
-  return count === 1
+  if (event === undefined) return false
+  await addJobs(tx, queue, [{ data: providerEventJob({ provider, id, ...event }) }])
+  return true
 }
 
 /**
@@ -169,10 +167,9 @@ export async function requeueProviderEventUnlessApplied(
  * there is no such run.
  */
 export async function requeueRunUnlessCompleted(tx: Transaction, id: string): Promise<boolean> {
-  const job = tx`jsonb_build_object('runId', run.id)`
   const { count } = await tx`
-    with run as (select id from reconciliation_runs where id = ${id} and status <> 'completed')
-    ${insertJobs(tx, { queue: RECONCILIATIONS_QUEUE, from: 'run', job })}
+    select from reconciliation_runs where id = ${id} and status <> 'completed'
   `
+  if (count === 1) await addJobs(tx, RECONCILIATIONS_QUEUE, [{ data: { runId: id } }])
   return count === 1
 }

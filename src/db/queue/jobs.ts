@@ -1,7 +1,7 @@
 // Inserts jobs into pg-boss's table as a part of the statement that writes their subject: one
 // transaction and one round trip. A test compares the row with the one that pg-boss inserts.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { JOB_SCHEMA, OPERATIONS_QUEUE } from './queues.ts'
+import { JOB_SCHEMA, OPERATIONS_QUEUE, type ProviderEventJob } from './queues.ts'
 
 /**
  * A part of a statement: one job for each operation in `reserved`. Its id is in the operation's
@@ -45,6 +45,19 @@ export function enqueueAsked(sql: Sql): Fragment {
   })
 }
 
+/** The data of the job of a provider event. */
+export const providerEventJob = ({ provider, id, tenantId }: EventOfJob): ProviderEventJob => ({
+  provider,
+  eventId: id,
+  tenantId,
+})
+
+interface EventOfJob {
+  readonly provider: string
+  readonly id: string
+  readonly tenantId: string | null
+}
+
 /** The data of the job of each provider event in `stored`. For `insertJobs`. */
 export const jobOfEvent = (sql: Sql | Transaction): Fragment => sql`
   jsonb_build_object(
@@ -55,6 +68,36 @@ export const jobOfEvent = (sql: Sql | Transaction): Fragment => sql`
 /** When the first retry of a job of the queue starts. For `insertJobs`, which joins the queue. */
 export const firstRetryAt = (sql: Sql | Transaction): Fragment =>
   sql`now() + queue.retry_delay * interval '1 second'`
+
+export interface NewJob {
+  readonly data: object
+  /** The earliest start, as PostgreSQL shows a time; now by default. */
+  readonly startAfter?: string
+}
+
+/** Adds jobs to a queue, with its settings. Fails if the queue does not exist. */
+export async function addJobs(
+  tx: Transaction,
+  queue: string,
+  jobs: readonly NewJob[],
+): Promise<void> {
+  await tx`
+    insert into ${tx(JOB_SCHEMA)}.job (
+      id, name, data, start_after, created_on, keep_until, retry_limit, retry_delay, retry_backoff,
+      retry_delay_max, expire_seconds, heartbeat_seconds, deletion_seconds, policy, dead_letter
+    )
+    select
+      gen_random_uuid(), ${queue}, job.data, coalesce(job."startAfter", now()), now(),
+      coalesce(job."startAfter", now()) + queue.retention_seconds * interval '1 second',
+      queue.retry_limit, queue.retry_delay, queue.retry_backoff, queue.retry_delay_max,
+      queue.expire_seconds, queue.heartbeat_seconds, queue.deletion_seconds, queue.policy,
+      queue.dead_letter
+    from jsonb_to_recordset(${JSON.stringify(jobs)}::jsonb)
+      as job (data jsonb, "startAfter" timestamptz)
+    -- Without the queue, a column that must not be null is.
+    left join ${tx(JOB_SCHEMA)}.queue on queue.name = ${queue}
+  `
+}
 
 interface JobSource {
   readonly queue: string

@@ -1,8 +1,8 @@
-// Requests, starts and ends reconciliation runs. One statement writes a run and its job.
+// Requests, starts and ends reconciliation runs.
 import { randomUUIDv7 } from 'node:crypto'
 import type { RunStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { insertJobs } from '../queue/jobs.ts'
+import { addJobs } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
 
@@ -63,51 +63,33 @@ function runFromRow(row: RunRow): Run {
  *
  * @throws the driver's error when the window ends before it starts.
  */
-export async function requestReconciliation(
-  sql: Sql | Transaction,
-  request: RunRequest,
-): Promise<Run> {
-  const [row] = await sql<{ run: RunRow }[]>`
-    with under_way as (
-      select * from reconciliation_runs
-      where provider = ${request.provider} and window_from = ${request.from.toISOString()}
-        and window_to = ${request.to.toISOString()} and status in ('pending', 'running')
-        and requested_by <> ${BY_COMMAND}
-        and created_at > now() - ${LIFETIME_SECONDS} * interval '1 second'
-        -- Without its job no worker would ever continue the run.
-        and exists (
-          select from ${sql(JOB_SCHEMA)}.job
-          where name = ${RECONCILIATIONS_QUEUE} and state < 'completed'
-            and data ->> 'runId' = reconciliation_runs.id::text
-        )
-      order by id desc
-      limit 1
-    ),
-    requested as (
-      insert into reconciliation_runs (id, provider, window_from, window_to, requested_by)
-      select
-        ${randomUUIDv7()}::uuid, ${request.provider}::text, ${request.from.toISOString()}::timestamptz,
-        ${request.to.toISOString()}::timestamptz, ${request.requestedBy}::text
-      where not exists (select from under_way)
-      returning *
-    ),
-    queued as (${insertJobs(sql, {
-      queue: RECONCILIATIONS_QUEUE,
-      from: 'requested',
-      job: sql`jsonb_build_object('runId', requested.id)`,
-    })})
-    select to_jsonb(run) as run
-    from (select * from under_way union all select * from requested) as run
+export async function requestReconciliation(tx: Transaction, request: RunRequest): Promise<Run> {
+  const [underWay] = await tx<{ run: RunRow }[]>`
+    select to_jsonb(run) as run from reconciliation_runs as run
+    where provider = ${request.provider} and window_from = ${request.from.toISOString()}
+      and window_to = ${request.to.toISOString()} and status in ('pending', 'running')
+      and requested_by <> ${BY_COMMAND}
+      and created_at > now() - ${LIFETIME_SECONDS} * interval '1 second'
+      -- Without its job no worker would ever continue the run.
+      and exists (
+        select from ${tx(JOB_SCHEMA)}.job
+        where name = ${RECONCILIATIONS_QUEUE} and state < 'completed'
+          and data ->> 'runId' = run.id::text
+      )
+    order by id desc
+    limit 1
   `
-  if (row === undefined) throw new Error('a run was neither found nor inserted')
-  return runFromRow(row.run)
+  if (underWay !== undefined) return runFromRow(underWay.run)
+  const run = await insertRun(tx, request)
+  await addJobs(tx, RECONCILIATIONS_QUEUE, [{ data: { runId: run.id } }])
+  return run
 }
 
 /** How long a run counts as active: longer than all tries of its job. */
 const LIFETIME_SECONDS = 3 * 24 * 60 * 60
 
 /** Inserts a run that the caller carries out, without a job. */
-export async function insertRun(sql: Sql, request: RunRequest): Promise<Run> {
+export async function insertRun(sql: Sql | Transaction, request: RunRequest): Promise<Run> {
   const [row] = await sql<{ run: RunRow }[]>`
     insert into reconciliation_runs as run (id, provider, window_from, window_to, requested_by)
     values (

@@ -76,49 +76,42 @@ export async function eraseCustomer(
 ): Promise<ErasedCounts> {
   await allowLongStatements(tx)
   const ofPayment = { customer: null, description: null, metadata: {}, client_secret: null }
-  const [row] = await tx<(Omit<ErasedCounts, 'responses'> & { ids: string[] })[]>`
-    with erased as (
-      update payments set
-        customer = null, description = null, metadata = '{}', client_secret = null,
-        return_url = null, payment_method = ${ERASED}
-      where tenant_id = ${tenantId} and provider = ${provider} and customer = ${customer}
-      returning id
-    ),
-    refund as (
-      update refunds set metadata = '{}' from erased
-      where refunds.tenant_id = ${tenantId} and refunds.payment_id = erased.id
-      returning refunds.id
-    ),
-    event as (
-      update events set object = object || case
-          when object ? 'payment_method'
-          then ${JSON.stringify({ ...ofPayment, payment_method: ERASED })}::jsonb
-          when object ? 'metadata' then '{"metadata": {}}'::jsonb
-          else '{}'::jsonb
-        end
-      from erased
-      where events.tenant_id = ${tenantId} and events.payment_id = erased.id
-      returning events.id
-    ),
-    entry as (
-      update phase_runs
-      set asked = asked || ${JSON.stringify({ payment_method: ERASED })}::jsonb
-      from erased
-      where phase_runs.tenant_id = ${tenantId} and phase_runs.payment_id = erased.id
-        and asked ? 'payment_method'
-      returning phase_runs.id
-    )
-    select
-      (select count(*)::int from erased) as payments,
-      (select count(*)::int from refund) as refunds,
-      (select count(*)::int from event) as events,
-      (select count(*)::int from entry) as "timelineEntries",
-      coalesce((select array_agg(id) from erased), '{}') as ids
-    where ${seesTenant(tx, tenantId)}
+  const erased = await tx<{ id: string }[]>`
+    update payments set
+      customer = null, description = null, metadata = '{}', client_secret = null,
+      return_url = null, payment_method = ${ERASED}
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+      and customer = ${customer}
+    returning id
   `
-  if (row === undefined) throw new Error('the statement returned no row')
-  const { ids, ...counts } = row
-  return { ...counts, responses: await dropResponses(tx, tenantId, ids, flavor) }
+  const ids = erased.map(({ id }) => id)
+  const refunds = await tx`
+    update refunds set metadata = '{}'
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+      and payment_id = any(${ids}::uuid[])
+  `
+  const events = await tx`
+    update events set object = object || case
+        when object ? 'payment_method'
+        then ${JSON.stringify({ ...ofPayment, payment_method: ERASED })}::jsonb
+        when object ? 'metadata' then '{"metadata": {}}'::jsonb
+        else '{}'::jsonb
+      end
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+      and payment_id = any(${ids}::uuid[])
+  `
+  const timelineEntries = await tx`
+    update phase_runs set asked = asked || ${JSON.stringify({ payment_method: ERASED })}::jsonb
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+      and payment_id = any(${ids}::uuid[]) and asked ? 'payment_method'
+  `
+  return {
+    payments: ids.length,
+    refunds: refunds.count,
+    events: events.count,
+    timelineEntries: timelineEntries.count,
+    responses: await dropResponses(tx, tenantId, ids, flavor),
+  }
 }
 
 /** Drops the responses about payments, and returns how many these were. */

@@ -1,7 +1,8 @@
 // Deletes events of the provider from the inbox after their retention, in bounded batches.
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
-import type { Sql } from '../connection/client.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
+import { inTransaction } from '../connection/transaction.ts'
 import type { Old } from './old-records.ts'
 
 /** A position in the order in which events were closed. */
@@ -21,28 +22,31 @@ const FIRST_CURSOR: Cursor = { settledAt: '-infinity', provider: '', id: '' }
  */
 export async function deleteOldProviderEvents(sql: Sql, { before, limit }: Old): Promise<number> {
   let deleted = 0
-  let after = FIRST_CURSOR
-  for (;;) {
-    const most = limit - deleted
-    const page = await deletePage(sql, { before, limit: most }, after)
+  let after: Cursor | undefined = FIRST_CURSOR
+  while (after !== undefined && deleted < limit) {
+    const page: DeletedPage = await deletePage(sql, { before, limit: limit - deleted }, after)
     deleted += page.deleted
-    if (page.last === null || page.lookedAt < most || deleted === limit) return deleted
-    after = page.last
+    after = page.next
   }
+  return deleted
 }
 
 interface DeletedPage {
-  readonly lookedAt: number
   readonly deleted: number
-  readonly last: Cursor | null
+  /** Undefined when no closed event is left. */
+  readonly next: Cursor | undefined
 }
 
 /** Looks at the next events. The conditions on them are those of the index. */
 async function deletePage(sql: Sql, { before, limit }: Old, after: Cursor): Promise<DeletedPage> {
-  const [page] = await sql<DeletedPage[]>`
-    with closed as materialized (
-      select provider, id, settled_at, tenant_id, payment_id from provider_events
-      where settled_at < ${before.toISOString()}::timestamptz and type <> 'warning'
+  return await inTransaction(sql, async (tx) => {
+    const closed = await tx<ClosedEvent[]>`
+      select
+        provider, id, settled_at::text as "settledAt", tenant_id as "tenantId",
+        payment_id as "paymentId"
+      from provider_events
+      where ${seesEveryTenant(tx)}
+        and settled_at < ${before.toISOString()}::timestamptz and type <> 'warning'
         and settled_at >= ${after.settledAt}::timestamptz
         and (settled_at, provider, id)
           > (${after.settledAt}::timestamptz, ${after.provider}::text, ${after.id}::text)
@@ -50,27 +54,39 @@ async function deletePage(sql: Sql, { before, limit }: Old, after: Cursor): Prom
       limit ${limit}
       -- Two sessions that wait for each other's rows deadlock.
       for update skip locked
-    ),
-    kept as (
-      select closed.provider, closed.id from closed
-      join payments on payments.tenant_id = closed.tenant_id and payments.id = closed.payment_id
-      where payments.status <> all(${finalStatuses}::text[])
-    ),
-    deleted as (
-      delete from provider_events using closed
-      where provider_events.provider = closed.provider and provider_events.id = closed.id
-        and (closed.provider, closed.id) not in (select provider, id from kept)
-      returning 1
-    )
-    select
-      (select count(*)::int from closed) as "lookedAt",
-      (select count(*)::int from deleted) as deleted,
-      (
-        select jsonb_build_object('settledAt', settled_at::text, 'provider', provider, 'id', id)
-        from closed order by settled_at desc, provider desc, id desc limit 1
-      ) as last
-    where ${seesEveryTenant(sql)}
+    `
+    const kept = await findUnfinished(tx, closed)
+    const old = closed.filter(({ paymentId }) => !kept.has(paymentId))
+    const { count } = await tx`
+      delete from provider_events
+      where ${seesEveryTenant(tx)} and (provider, id) in (
+        select * from unnest(
+          ${old.map(({ provider }) => provider)}::text[], ${old.map(({ id }) => id)}::text[]
+        )
+      )
+    `
+    return { deleted: count, next: closed.length < limit ? undefined : closed.at(-1) }
+  })
+}
+
+interface ClosedEvent extends Cursor {
+  readonly tenantId: string | null
+  readonly paymentId: string | null
+}
+
+/** The payments of the events that are not final. */
+async function findUnfinished(
+  tx: Transaction,
+  events: readonly ClosedEvent[],
+): Promise<ReadonlySet<string | null>> {
+  const named = events.filter(({ paymentId }) => paymentId !== null)
+  const rows = await tx<{ id: string }[]>`
+    select payments.id from unnest(
+      ${named.map(({ tenantId }) => tenantId)}::uuid[],
+      ${named.map(({ paymentId }) => paymentId)}::uuid[]
+    ) as event (tenant_id, payment_id)
+    join payments on payments.tenant_id = event.tenant_id and payments.id = event.payment_id
+    where ${seesEveryTenant(tx)} and payments.status <> all(${finalStatuses}::text[])
   `
-  if (page === undefined) throw new Error('a count returned no row')
-  return page
+  return new Set(rows.map(({ id }) => id))
 }

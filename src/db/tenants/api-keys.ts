@@ -206,12 +206,11 @@ export async function rotateKeyIfActive(
   graceSeconds: number,
 ): Promise<{ key: ApiKey; secret: string } | undefined> {
   const [row] = await tx<{ retired: boolean | null }[]>`
-    select
-      retire_api_key(${id}, ${graceSeconds}::int * interval '1 second') as retired,
-      ${announceEndedKeys(tx)}
+    select retire_api_key(${id}, ${graceSeconds}::int * interval '1 second') as retired
     where ${seesEveryTenant(tx)}
   `
   if (row?.retired !== true) return undefined
+  await announceEndedKeys(tx)
   const secret = makeApiKey()
   return { key: await insertApiKey(tx, { tenantId, secret, scopes }), secret }
 }
@@ -219,8 +218,9 @@ export async function rotateKeyIfActive(
 /** Revokes an API key. False when it is revoked already. */
 export async function revokeKeyIfNotRevoked(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx<{ revoked: boolean | null }[]>`
-    select revoke_api_key(${id}) as revoked, ${announceEndedKeys(tx)}
-    where ${seesEveryTenant(tx)}
+    select revoke_api_key(${id}) as revoked where ${seesEveryTenant(tx)}
   `
-  return row?.revoked === true
+  if (row?.revoked !== true) return false
+  await announceEndedKeys(tx)
+  return true
 }

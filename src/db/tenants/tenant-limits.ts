@@ -39,22 +39,19 @@ export async function changeTenantLimits(
 ): Promise<TenantLimits | undefined> {
   const columns = Object.entries(change).map(([name, value]) => [name.toLowerCase(), value])
   const [row] = await sql<{ limits: TenantLimits }[]>`
-    with changed as (
-      update tenants
-      set (
+    update tenants
+    set (
+      rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
+    ) = (
+      select
         rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
-      ) = (
-        select
-          rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
-        -- The columns that the change names; the others are those of the row.
-        from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
-      )
-      where id = ${tenantId}
-      returning *
+      -- The columns that the change names; the others are those of the row.
+      from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
     )
-    select ${ownLimits(sql)} as limits, ${announceEndedKeys(sql)} from changed
-    where ${seesTenant(sql, tenantId)}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    returning ${ownLimits(sql)} as limits
   `
+  if (row !== undefined) await announceEndedKeys(sql)
   return row?.limits
 }
 
@@ -68,11 +65,9 @@ export async function setKeyLengthMin(
   length: number | null,
 ): Promise<boolean> {
   const { count } = await sql`
-    with changed as (
-      update tenants set key_length_min = ${length} where id = ${tenantId}
-      returning id
-    )
-    select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
+    update tenants set key_length_min = ${length}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
   `
+  if (count === 1) await announceEndedKeys(sql)
   return count === 1
 }

@@ -110,12 +110,10 @@ export async function setRequiresReference(
   requiresReference: boolean,
 ): Promise<boolean> {
   const { count } = await sql`
-    with changed as (
-      update tenants set requires_reference = ${requiresReference} where id = ${tenantId}
-      returning id
-    )
-    select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
+    update tenants set requires_reference = ${requiresReference}
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
   `
+  if (count === 1) await announceEndedKeys(sql)
   return count === 1
 }
 
@@ -130,14 +128,11 @@ export async function setProviders(
   providers: readonly Route[] | null,
 ): Promise<boolean> {
   const { count } = await sql`
-    with changed as (
-      update tenants
-      set providers = ${providers === null ? null : JSON.stringify(providers)}::jsonb
-      where id = ${tenantId}
-      returning id
-    )
-    select ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
+    update tenants
+    set providers = ${providers === null ? null : JSON.stringify(providers)}::jsonb
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
   `
+  if (count === 1) await announceEndedKeys(sql)
   return count === 1
 }
 
@@ -151,12 +146,11 @@ export async function setTenantDisabled(
   disabled: boolean,
 ): Promise<Tenant | undefined> {
   const [row] = await sql<TenantRow[]>`
-    with changed as (
-      update tenants set disabled_at = ${disabled ? sql`coalesce(disabled_at, now())` : null}
-      where id = ${tenantId}
-      returning ${columns(sql)}
-    )
-    select ${columns(sql)}, ${announceEndedKeys(sql)} from changed where ${seesTenant(sql, tenantId)}
+    update tenants set disabled_at = case when ${disabled} then coalesce(disabled_at, now()) end
+    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    returning ${columns(sql)}
   `
-  return row && tenantFromRow(row)
+  if (row === undefined) return undefined
+  await announceEndedKeys(sql)
+  return tenantFromRow(row)
 }

@@ -7,10 +7,14 @@ import {
   LONGEST_PAUSE_SECONDS,
 } from '../../domain/webhooks/endpoint-circuit.ts'
 import type { Verdict } from '../../domain/webhooks/webhook-delivery.ts'
-import type { DisabledReason } from '../../domain/webhooks/webhook-endpoint.ts'
+import type {
+  DisabledReason,
+  EndpointStatus,
+  WebhookEndpoint,
+} from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
-import { insertEventOfEndpoint, subscribed } from '../events/event-records.ts'
+import { deliverToSubscribers, insertEndpointEvent } from '../events/write-events.ts'
 import type { WebhookJob } from '../queue/queues.ts'
 
 /** What the record of an endpoint has to know of an attempt. */
@@ -23,64 +27,62 @@ export interface JudgedAttempt {
 }
 
 /**
- * Parts of a statement: the part `endpoint` updates the endpoint of the row in `attempted` after the
- * attempt. If it disables the endpoint, the others write the event and its deliveries to the other
- * endpoints of the tenant.
+ * Updates an endpoint after an attempt. If that disables it, the event and its deliveries to the other
+ * endpoints of the tenant are written.
  *
  * Many attempts that began together may fail together. Once the circuit is open, only the attempt
  * that tested the endpoint counts, so that they do not lengthen the pause.
  */
-export function judgeEndpoint(sql: Sql, attempt: JudgedAttempt): Fragment {
-  const { verdict, failuresBefore, disableAfterSeconds } = attempt
-  const ofDelivery = sql`
-    from attempted
-    where endpoint.tenant_id = attempted.tenant_id and endpoint.id = attempted.endpoint_id
-  `
+export async function judgeEndpoint(
+  tx: Transaction,
+  endpoint: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  { verdict, failuresBefore, disableAfterSeconds }: JudgedAttempt,
+): Promise<void> {
+  const { tenantId, id } = endpoint
   if (verdict === 'succeeded') {
-    return sql`
-      endpoint as (
-        update webhook_endpoints as endpoint
-        set failing_since = null, consecutive_failures = 0, paused_until = null
-        ${ofDelivery} and (failing_since is not null or consecutive_failures > 0)
-      )
+    await tx`
+      update webhook_endpoints
+      set failing_since = null, consecutive_failures = 0, paused_until = null
+      where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+        and (failing_since is not null or consecutive_failures > 0)
     `
+    return
   }
   const gone: DisabledReason = 'gone'
   const failing: DisabledReason = 'failing'
-  const patience = sql`${disableAfterSeconds}::int * interval '1 second'`
-  const reason = sql`
+  const patience = tx`${disableAfterSeconds}::int * interval '1 second'`
+  const reason = tx`
     case when ${verdict === 'gone'} then ${gone}::text
       when failing_since < now() - ${patience} then ${failing}::text end
   `
-  const counts = sql`
+  const counts = tx`
     (consecutive_failures < ${FAILURES_TO_OPEN} or consecutive_failures = ${failuresBefore}::int)
   `
-  const others = sql`${subscribed(sql)} and webhook_endpoints.id <> event.endpoint_id`
-  return sql`
-    endpoint as (
-      update webhook_endpoints as endpoint set
-        failing_since = coalesce(failing_since, now()),
-        consecutive_failures = consecutive_failures + case when ${counts} then 1 else 0 end,
-        paused_until = case
-          when ${reason} is not null then null
-          when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
-          then ${pauseEnd(sql, sql`consecutive_failures + 1`)}
-          else paused_until end,
-        disabled_reason = ${reason},
-        status = case when ${reason} is null then endpoint.status else 'disabled' end
-      ${ofDelivery} and endpoint.status = 'enabled'
-      returning endpoint.*
-    ),
-    disabled as (select * from endpoint where status = 'disabled'),
-    ${insertEventOfEndpoint(sql, { endpoints: 'disabled', type: ENDPOINT_DISABLED, to: others })}
+  const [judged] = await tx<{ status: EndpointStatus }[]>`
+    update webhook_endpoints set
+      failing_since = coalesce(failing_since, now()),
+      consecutive_failures = consecutive_failures + case when ${counts} then 1 else 0 end,
+      paused_until = case
+        when ${reason} is not null then null
+        when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
+        then ${pauseEnd(tx, tx`consecutive_failures + 1`)}
+        else paused_until end,
+      disabled_reason = ${reason},
+      status = case when ${reason} is null then status else 'disabled' end
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = 'enabled'
+    returning status
   `
+  if (judged?.status !== 'disabled') return
+  const eventId = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
+  await deliverToSubscribers(tx, { tenantId, id: eventId })
 }
 
 /**
  * When the pause after so many failures ends. The exponent is limited, because the power could
  * overflow. It adds seconds: Citus refuses to add an interval to a time in a case of a change.
  */
-const pauseEnd = (sql: Sql, failures: Fragment): Fragment => sql`
+const pauseEnd = (sql: Transaction, failures: Fragment): Fragment => sql`
   to_timestamp(
     extract(epoch from now())::float8 + least(
       ${FIRST_PAUSE_SECONDS} * 2 ^ least(${failures} - ${FAILURES_TO_OPEN}, 10),
@@ -107,13 +109,14 @@ export async function claimTestIfHalfOpen(
   return count === 1
 }
 
-/** A part of a statement: the next attempt tests the endpoint of the deliveries in this CTE. */
-export function endPause(tx: Transaction, deliveries: string): Fragment {
-  const delivery = tx(deliveries)
-  return tx`
-    update webhook_endpoints as endpoint set paused_until = now()
-    from ${delivery}
-    where endpoint.tenant_id = ${delivery}.tenant_id and endpoint.id = ${delivery}.endpoint_id
-      and endpoint.paused_until > now()
+/** Lets the next attempt test an endpoint that has a pause. */
+export async function endPause(
+  tx: Transaction,
+  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+): Promise<void> {
+  await tx`
+    update webhook_endpoints set paused_until = now()
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and paused_until > now()
   `
 }

@@ -4,10 +4,11 @@ import type { Event } from '../../domain/events/event.ts'
 import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
 import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
-import type { Fragment, Sql } from '../connection/client.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { inTransaction } from '../connection/transaction.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
-import { insertDeliveryJobs } from '../events/event-records.ts'
-import type { WebhookJob } from '../queue/queues.ts'
+import { addJobs } from '../queue/jobs.ts'
+import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
 import { seesTenant } from '../connection/row-security.ts'
 import { judgeEndpoint, type JudgedAttempt } from './endpoint-health.ts'
@@ -82,7 +83,10 @@ function dueFromRow(row: DueRow, { tenantId }: WebhookJob): DueDelivery {
 }
 
 /** Guards every write: the delivery is pending, and this attempt is its next one. */
-const isDue = (sql: Sql, { tenantId, deliveryId, attempt }: WebhookJob): Fragment => sql`
+const isDue = (
+  sql: Sql | Transaction,
+  { tenantId, deliveryId, attempt }: WebhookJob,
+): Fragment => sql`
   delivery.tenant_id = ${tenantId} and delivery.id = ${deliveryId}
   and delivery.attempts = ${attempt - 1} and delivery.status = 'pending'
 `
@@ -97,47 +101,51 @@ export interface NewAttempt extends JudgedAttempt {
 }
 
 /**
- * Records an attempt, updates its delivery and its endpoint, and plans the next attempt with its
- * job, in one statement. Returns false and writes nothing when another worker has recorded this
- * attempt.
+ * Records an attempt, updates its delivery and its endpoint, and plans the next attempt with its job.
+ * Returns false and writes nothing when another worker has recorded this attempt.
  */
 export async function recordAttemptIfDue(
   sql: Sql,
   job: WebhookJob,
   attempt: NewAttempt,
 ): Promise<boolean> {
+  const { tenantId, deliveryId } = job
   const { reply, retryInSeconds } = attempt
   const status = retryInSeconds === null ? endOf(attempt.verdict) : 'pending'
-  const { count } = await sql`
-    with attempted as (
+  return await inTransaction(sql, async (tx) => {
+    const [delivery] = await tx<{ endpointId: string; nextAttemptAt: string | null }[]>`
       update webhook_deliveries as delivery set
         status = ${status},
         attempts = attempts + 1,
         schedule_step = schedule_step + 1,
         next_attempt_at = now() + ${retryInSeconds}::float8 * interval '1 second'
-      where ${isDue(sql, job)}
-      returning delivery.*
-    ),
-    attempt as (
+      where ${seesTenant(tx, tenantId)} and ${isDue(tx, job)}
+      returning endpoint_id as "endpointId", next_attempt_at as "nextAttemptAt"
+    `
+    if (delivery === undefined) return false
+    const { endpointId, nextAttemptAt } = delivery
+    await tx`
       insert into webhook_attempts (
         tenant_id, id, delivery_id, number, started_at, latency_ms, http_status, error
       )
       select
-        tenant_id, ${attempt.id}::uuid, id, attempts, ${attempt.startedAt.toISOString()}::timestamptz,
-        ${attempt.latencyMs}::int, ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
+        ${tenantId}::uuid, ${attempt.id}::uuid, ${deliveryId}::uuid, ${job.attempt}::int,
+        ${attempt.startedAt.toISOString()}::timestamptz, ${attempt.latencyMs}::int,
+        ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
         ${'error' in reply ? reply.error : null}::text
-      from attempted
-    ),
-    ${judgeEndpoint(sql, attempt)},
-    retry as (select * from attempted where status = 'pending'),
-    retry_job as (${insertDeliveryJobs(sql, {
-      from: 'retry',
-      attempt: sql`attempts + 1`,
-      startAfter: sql`next_attempt_at`,
-    })})
-    select from attempted where ${seesTenant(sql, job.tenantId)}
-  `
-  return count === 1
+      where ${seesTenant(tx, tenantId)}
+    `
+    await judgeEndpoint(tx, { tenantId, id: endpointId }, attempt)
+    const next = { ...job, endpointId, attempt: job.attempt + 1 }
+    if (nextAttemptAt !== null) await addAttempt(tx, next, nextAttemptAt)
+    return true
+  })
+}
+
+async function addAttempt(tx: Transaction, job: WebhookJob, startAfter: string): Promise<void> {
+  const { tenantId, endpointId, deliveryId, attempt } = job
+  const data = { tenantId, endpointId, deliveryId, attempt }
+  await addJobs(tx, WEBHOOKS_QUEUE, [{ data, startAfter }])
 }
 
 function endOf(verdict: Verdict): 'succeeded' | 'failed' {
@@ -149,27 +157,21 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
  * for the same attempt. A second job for this attempt finds that it is not due, and adds no third.
  */
 export async function postponeIfDue(sql: Sql, job: WebhookJob, seconds: number): Promise<void> {
-  await sql`
-    with pause as (
-      select greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second' as over_at
-      from webhook_deliveries as delivery
-      join webhook_endpoints as endpoint
-        on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
-      where ${isDue(sql, job)}
-    ),
-    delivery as (
-      update webhook_deliveries as delivery set next_attempt_at = pause.over_at
-      from pause
-      where ${isDue(sql, job)} and delivery.next_attempt_at <= now()
-      returning delivery.*
-    )
-    ${insertDeliveryJobs(sql, {
-      from: 'delivery',
-      attempt: sql`attempts + 1`,
-      startAfter: sql`next_attempt_at`,
-    })}
-    where ${seesTenant(sql, job.tenantId)}
-  `
+  const { tenantId } = job
+  await inTransaction(sql, async (tx) => {
+    const [delivery] = await tx<{ endpointId: string; nextAttemptAt: string }[]>`
+      update webhook_deliveries as delivery
+      set next_attempt_at =
+        greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second'
+      from webhook_endpoints as endpoint
+      where ${seesTenant(tx, tenantId)} and ${isDue(tx, job)} and delivery.next_attempt_at <= now()
+        and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+      returning endpoint.id as "endpointId", delivery.next_attempt_at as "nextAttemptAt"
+    `
+    if (delivery === undefined) return
+    const { endpointId, nextAttemptAt } = delivery
+    await addAttempt(tx, { ...job, endpointId }, nextAttemptAt)
+  })
 }
 
 /** Fails a delivery whose endpoint is disabled or deleted, without an attempt. */

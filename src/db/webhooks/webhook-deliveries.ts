@@ -1,5 +1,5 @@
-// Reads webhook deliveries for clients, and redelivers them. The statement that inserts an event
-// inserts its deliveries (event-records.ts), and attempts update them (webhook-attempts.ts).
+// Reads webhook deliveries for clients, and redelivers them. They are written with their event, and
+// attempts update them (webhook-attempts.ts).
 import type {
   AttemptError,
   DeliveryStatus,
@@ -9,9 +9,10 @@ import type {
 import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt } from '../connection/ids.ts'
-import { insertDeliveryJobs } from '../events/event-records.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { addJobs } from '../queue/jobs.ts'
+import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { endPause } from './endpoint-health.ts'
 
 interface DeliveryRow {
@@ -159,22 +160,38 @@ export async function redeliverIfEnabled(
   tx: Transaction,
   { tenantId, id }: Pick<WebhookDelivery, 'tenantId' | 'id'>,
 ): Promise<boolean> {
-  const { count } = await tx`
-    with delivery as (
-      update webhook_deliveries
-      set status = 'pending', next_attempt_at = now(), schedule_step = 0
-      from webhook_endpoints
-      where webhook_deliveries.tenant_id = ${tenantId} and webhook_deliveries.id = ${id}
-        and webhook_endpoints.tenant_id = webhook_deliveries.tenant_id
-        and webhook_endpoints.id = webhook_deliveries.endpoint_id
-        and webhook_endpoints.status = 'enabled'
-      returning webhook_deliveries.*
-    ),
-    endpoint as (${endPause(tx, 'delivery')})
-    ${insertDeliveryJobs(tx, { from: 'delivery', attempt: tx`attempts + 1` })}
-    where ${seesTenant(tx, tenantId)}
+  const [delivery] = await tx<RestartedDelivery[]>`
+    update webhook_deliveries as delivery
+    set status = 'pending', next_attempt_at = now(), schedule_step = 0
+    from webhook_endpoints as endpoint
+    where ${seesTenant(tx, tenantId)} and delivery.tenant_id = ${tenantId} and delivery.id = ${id}
+      and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
+      and endpoint.status = 'enabled'
+    returning delivery.id, delivery.endpoint_id as "endpointId", delivery.attempts
   `
-  return count === 1
+  if (delivery === undefined) return false
+  await restart(tx, tenantId, delivery.endpointId, [delivery])
+  return true
+}
+
+interface RestartedDelivery {
+  readonly id: string
+  readonly endpointId: string
+  readonly attempts: number
+}
+
+/** The next attempt of each delivery is made at once, also if their endpoint had a pause. */
+async function restart(
+  tx: Transaction,
+  tenantId: string,
+  endpointId: string,
+  deliveries: readonly RestartedDelivery[],
+): Promise<void> {
+  await endPause(tx, { tenantId, id: endpointId })
+  const jobs = deliveries.map(({ id, attempts }): { data: WebhookJob } => ({
+    data: { tenantId, endpointId, deliveryId: id, attempt: attempts + 1 },
+  }))
+  await addJobs(tx, WEBHOOKS_QUEUE, jobs)
 }
 
 /**
@@ -189,27 +206,21 @@ export async function replayFailedDeliveries(
   since: Date,
   limit: number,
 ): Promise<number> {
-  const { count } = await tx`
-    with failed as (
-      select id from webhook_deliveries
-      where tenant_id = ${tenantId} and endpoint_id = ${endpointId} and status = 'failed'
-        and id >= ${firstIdAt(since.getTime() - HOUR_MS)}
-        and created_at >= ${since.toISOString()}::timestamptz
-      order by id limit ${limit}
-      for update
-    ),
-    delivery as (
-      update webhook_deliveries as delivery
-      set status = 'pending', next_attempt_at = now(), schedule_step = 0
-      from failed
-      where delivery.tenant_id = ${tenantId} and delivery.id = failed.id
-      returning delivery.*
-    ),
-    endpoint as (${endPause(tx, 'delivery')})
-    ${insertDeliveryJobs(tx, { from: 'delivery', attempt: tx`attempts + 1` })}
-    where ${seesTenant(tx, tenantId)}
+  const failed = await tx<RestartedDelivery[]>`
+    select id, endpoint_id as "endpointId", attempts from webhook_deliveries
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and endpoint_id = ${endpointId}
+      and status = 'failed' and id >= ${firstIdAt(since.getTime() - HOUR_MS)}
+      and created_at >= ${since.toISOString()}::timestamptz
+    order by id limit ${limit}
+    for update
   `
-  return count
+  await tx`
+    update webhook_deliveries set status = 'pending', next_attempt_at = now(), schedule_step = 0
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+      and id = any(${failed.map(({ id }) => id)}::uuid[])
+  `
+  if (failed.length > 0) await restart(tx, tenantId, endpointId, failed)
+  return failed.length
 }
 
 const HOUR_MS = 60 * 60 * 1_000

@@ -12,7 +12,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
-import { insertEventOfEndpoint } from '../events/event-records.ts'
+import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
 export interface EndpointRow {
@@ -62,39 +62,29 @@ export async function insertEndpoint(
   tx: Transaction,
   endpoint: NewEndpoint,
 ): Promise<WebhookEndpoint | undefined> {
-  for (;;) {
-    const [row] = await insertIfSlotFree(tx, endpoint)
-    if (row === undefined) return undefined
-    if (row.id !== null) return endpointFromRow(row as EndpointRow)
-    // A concurrent request took the slot; the next statement sees that.
-  }
-}
-
-type Nullable<Row> = { [Column in keyof Row]: Row[Column] | null }
-
-/**
- * Returns no row when no slot is free, and a row of nulls when a concurrent request took the slot.
- */
-function insertIfSlotFree(tx: Transaction, endpoint: NewEndpoint) {
+  const { tenantId, id } = endpoint
   const secret = endpointSecret.encrypt(endpoint, endpoint.secret)
-  return tx<Nullable<EndpointRow>[]>`
-    with place as (
+  for (;;) {
+    const [free] = await tx<{ slot: number }[]>`
       select slot from generate_series(1, ${ENDPOINTS_MAX}::int) as slot
-      except
-      select slot from webhook_endpoints where tenant_id = ${endpoint.tenantId}
+      where ${seesTenant(tx, tenantId)} and slot not in (
+        select slot from webhook_endpoints where tenant_id = ${tenantId} and slot is not null
+      )
       order by slot limit 1
-    ),
-    made as (
+    `
+    if (free === undefined) return undefined
+    const [row] = await tx<EndpointRow[]>`
       insert into webhook_endpoints (tenant_id, id, slot, url, description, event_types, secret)
       select
-        ${endpoint.tenantId}::uuid, ${endpoint.id}::uuid, slot, ${endpoint.url}::text,
+        ${tenantId}::uuid, ${id}::uuid, ${free.slot}::int, ${endpoint.url}::text,
         ${endpoint.description}::text, ${[...endpoint.eventTypes]}::text[], ${secret}::text
-      from place
+      where ${seesTenant(tx, tenantId)}
       on conflict (tenant_id, slot) do nothing
       returning ${endpointColumns(tx)}
-    )
-    select made.* from place left join made on true where ${seesTenant(tx, endpoint.tenantId)}
-  `
+    `
+    if (row !== undefined) return endpointFromRow(row)
+    // A concurrent request took the slot; the next statement sees that.
+  }
 }
 
 /** An endpoint that is not deleted. */
@@ -225,16 +215,13 @@ export async function insertTestEvent(
   tx: Transaction,
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
 ): Promise<string | undefined> {
-  const itself = tx`webhook_endpoints.id = event.endpoint_id`
-  const [row] = await tx<{ id: string }[]>`
-    with tested as (
-      update webhook_endpoints
-      set paused_until = case when paused_until > now() then now() else paused_until end
-      where tenant_id = ${tenantId} and id = ${id} and status = 'enabled'
-      returning *
-    ),
-    ${insertEventOfEndpoint(tx, { endpoints: 'tested', type: ENDPOINT_TEST, to: itself })}
-    select id from delivery where ${seesTenant(tx, tenantId)}
+  const { count } = await tx`
+    update webhook_endpoints
+    set paused_until = case when paused_until > now() then now() else paused_until end
+    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      and status = 'enabled'
   `
-  return row?.id
+  if (count === 0) return undefined
+  const eventId = await insertEndpointEvent(tx, { tenantId, id }, ENDPOINT_TEST)
+  return await insertDelivery(tx, { tenantId, id: eventId }, id)
 }

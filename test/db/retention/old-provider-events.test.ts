@@ -6,6 +6,7 @@ import { deleteOldProviderEvents } from '../../../src/db/retention/old-provider-
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { captured, held } from '../../operations/made-payments.ts'
+import { explain, rowsRead } from '../../support/explain.ts'
 import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
 import { openServiceStore } from '../../support/service-store.ts'
 
@@ -125,21 +126,11 @@ test('reads only the old events of 100,000', async () => {
     from generate_series(1, 100000) as n
   `
   await sql`analyze provider_events`
-  const plans: unknown[] = []
-  const explaining = ((strings: TemplateStringsArray, ...values: never[]) => {
-    const [first = '', ...rest] = strings
-    if (!first.includes('with closed')) return sql(strings, ...values)
-    const raw = [`explain (format json) ${first}`, ...rest]
-    const text = Object.assign(raw, { raw }) as unknown as TemplateStringsArray
-    return sql(text, ...values).then((rows) => {
-      plans.push(rows)
-      return [{ lookedAt: 0, deleted: 0, last: null }]
-    })
-  }) as unknown as Sql
 
-  await deleteOldProviderEvents(explaining, { before: before(), limit: 250 })
+  const nodes = await explain(sql, /settled_at::text/, (explaining) =>
+    deleteOldProviderEvents(explaining, { before: before(), limit: 250 }),
+  )
 
-  const plan = JSON.stringify(plans)
-  expect(plan).toContain('provider_events_settled')
-  expect(plan).not.toMatch(/"Seq Scan"[^}]*provider_events/)
+  expect(nodes.map((node) => node['Index Name'])).toContain('provider_events_settled')
+  expect(rowsRead(nodes, 'provider_events')).toBeLessThan(1_000)
 })

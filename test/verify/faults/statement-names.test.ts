@@ -24,10 +24,8 @@ test.each([
     "with asked as ( select $1 ), fenced as ( update idempotency_keys set status = 'completed',",
   ],
   ['advance', 'with fenced as (select $1::uuid as id ), changed as ( update payments set status ='],
-  [
-    'store-event',
-    'with fenced as (select $1::uuid as id ), stored as ( insert into provider_events ( provider',
-  ],
+  ['store-event', 'insert into provider_events ( provider, id ) select $1::text'],
+  ['add-jobs', 'insert into "atomic_jobs".job ( id, name, data, start_after, created_on ) select'],
   ['wake', "select pg_notify( 'pgboss_' || left(encode(sha224($1::text::bytea), 'hex'), 24), $2 )"],
   ['announce', 'select pg_notify($1, $2)'],
   ['fetch-operations', FETCH('operations')],

@@ -61,8 +61,8 @@ export const mutantsOfHolds: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments/expiring-payments.ts',
-        text: "      where status = 'requires_capture'\n      on conflict",
-        replacement: "      where status = 'canceled'\n      on conflict",
+        text: `id, status = 'requires_capture' as "isHeld"`,
+        replacement: `id, status = 'canceled' as "isHeld"`,
       },
     ],
     caughtBy: 7,

@@ -21,7 +21,7 @@ export const mutantsOfNeighbours: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/webhooks/endpoint-health.ts',
-        text: 'then ${pauseEnd(sql, sql`consecutive_failures + 1`)}',
+        text: 'then ${pauseEnd(tx, tx`consecutive_failures + 1`)}',
         replacement: 'then null',
       },
     ],
