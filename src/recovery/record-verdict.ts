@@ -29,8 +29,6 @@ export async function recordVerdict(
   const { evidence } = check
   if (evidence === null) return
   await dropEvidenceIfSame(tx, check, evidence)
-  // A process of an older version wrote no claim that the verdict could name.
-  if (evidence.claim === undefined) return
   const claimed = claimedBy(evidence)
   const verdict = judgeClaim(claimed, outcome)
   const isActedOnUnseen = absence !== undefined && outcome?.outcome === 'unknown'

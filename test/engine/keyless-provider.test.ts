@@ -1,4 +1,5 @@
 // Tests a provider without idempotency keys: a call that may have run is looked up, never repeated.
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
@@ -179,7 +180,12 @@ describe('a refund that is not found', () => {
 
   test('is not repeated by its client on the word of an operator', async () => {
     const ref = await lost()
-    const evidence = { proved_absent: true, by: 'eve', note: 'not in the list' } as const
+    const evidence = {
+      claim: randomUUID(),
+      proved_absent: true,
+      by: 'eve',
+      note: 'not in the list',
+    } as const
     await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)
     await resolveDue(t.engine)
     await reopenOperation(t.engine, ref)

@@ -1,6 +1,7 @@
 // Tests that only a look-up resolves an unknown outcome: for each operation, and for each way in
 // which its call can have ended. The provider's own log shows what was executed.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import {
   requestCheckIfUnknown,
@@ -16,17 +17,15 @@ import { reopenOperation } from '../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { aroundCommit, stripeOf, withoutRetries, withProvider } from '../support/engine-doubles.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import type { Accepted } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { refundParameters } from '../../src/provider/stripe/parameters.ts'
 import { asked, captured, held } from '../operations/made-payments.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
+import { t } from '../support/own-engine.ts'
 
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
+/** The id of an entry of the audit trail. */
+const CLAIM = randomUUID()
 
 // Also ends the unknown operations of other tests, so that each test sees only its own checks.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
@@ -34,8 +33,6 @@ beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = 
 afterEach(() => t.provider.control('POST', '/reset'))
 
 afterEach(() => expectLedgerBalanced(t.engine.store))
-
-afterAll(() => t.stop())
 
 interface Row {
   readonly title: string
@@ -395,7 +392,12 @@ describe.each(table)('$title under a new provider key', (row) => {
     await t.provider.addFault({ match, fault: 'error_500_late' })
     await runOperation(t.engine, ref)
     await t.letTimePass(ref, 60)
-    const proof = { proved_absent: true, by: 'alice', note: 'not in the list' } as const
+    const proof = {
+      claim: CLAIM,
+      proved_absent: true,
+      by: 'alice',
+      note: 'not in the list',
+    } as const
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
     expect(await t.readKey(ref)).toMatchObject({ key_generation: 1 })
@@ -442,7 +444,12 @@ describe('a refund whose answer was lost, and that is not found', () => {
 })
 
 describe('a refund whose failure the provider keeps', () => {
-  const wrongProof = { proved_absent: true, by: 'eve', note: 'not in the list' } as const
+  const wrongProof = {
+    claim: CLAIM,
+    proved_absent: true,
+    by: 'eve',
+    note: 'not in the list',
+  } as const
   const failed = async () => {
     const ref = await t.acceptRefund(await captured(t), 500)
     const match = { method: 'POST', path: '/v1/refunds' }
@@ -495,7 +502,12 @@ describe('a refund whose failure the provider keeps', () => {
 
   test('runs again under a new provider key when an operator has proved its absence', async () => {
     const ref = await failed()
-    const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+    const proof = {
+      claim: CLAIM,
+      proved_absent: true,
+      by: 'alice',
+      note: 'support says so',
+    } as const
     await t.letTimePass(ref, 60)
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
 
@@ -510,7 +522,12 @@ describe('a refund whose failure the provider keeps', () => {
   // The call may still be on its way, and then nothing but its key guards it.
   test('keeps its provider key when an operator states its absence before the settling time', async () => {
     const ref = await failed()
-    const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+    const proof = {
+      claim: CLAIM,
+      proved_absent: true,
+      by: 'alice',
+      note: 'support says so',
+    } as const
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
 
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
@@ -658,7 +675,12 @@ describe('evidence about an unknown outcome', () => {
   test('an id from an operator is verified and used', async () => {
     const ref = await stale('nonsense_body')
     const [intent] = await executedOf('payment_intent.create', ref)
-    const evidence = { provider_payment_id: intent?.id ?? '', by: 'alice', note: 'seen there' }
+    const evidence = {
+      claim: CLAIM,
+      provider_payment_id: intent?.id ?? '',
+      by: 'alice',
+      note: 'seen there',
+    }
 
     expect(await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)).toBe(true)
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
@@ -670,7 +692,12 @@ describe('evidence about an unknown outcome', () => {
   test('an id of another payment from an operator resolves nothing', async () => {
     const other = await t.readPayment(await captured(t))
     const ref = await stale('unavailable')
-    const evidence = { provider_payment_id: other.providerPaymentId ?? '', by: 'eve', note: '' }
+    const evidence = {
+      claim: CLAIM,
+      provider_payment_id: other.providerPaymentId ?? '',
+      by: 'eve',
+      note: '',
+    }
 
     await requestCheckIfUnknown(t.engine.store.sql, ref, evidence)
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 0 })
@@ -678,7 +705,7 @@ describe('evidence about an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
   })
 
-  const proof = { proved_absent: true, by: 'alice', note: 'support says so' } as const
+  const proof = { claim: CLAIM, proved_absent: true, by: 'alice', note: 'support says so' } as const
   const unverified = { ...proof, unverified: true, by: 'alice and bob' } as const
   const lostLook = { match: lookUp, fault: 'hang_before', times: 1 }
 

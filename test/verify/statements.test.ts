@@ -64,9 +64,7 @@ test('no other statement changes data in a common table expression', async () =>
   expect([...changing].toSorted()).toEqual(CHANGING_IN_PARTS)
 })
 
-const numbered = examples.map(
-  (example, index) => [[index, example.name, example.variant ?? ''].join(' '), example] as const,
-)
+const numbered = examples.map((example, index) => [`${index} ${example.name}`, example] as const)
 
 describe('on PostgreSQL', () => {
   let database: TestDatabase

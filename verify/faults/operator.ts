@@ -2,6 +2,7 @@
 // provider keeps, or whose key it may have forgotten, may still be completed at any time. It stays
 // unknown until an operator says that it did not happen. This operator always says so and never
 // looks: the service must.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestCheckIfUnknown } from '../../src/db/operations/unknown-outcomes.ts'
 import type { Lane, LaneTenant } from './lane.ts'
@@ -11,7 +12,12 @@ const POLL_MS = 500
 /** No call of a run is executed or completed later. */
 const SETTLE_MS = 3_000
 
-const CLAIM = { proved_absent: true, by: 'operator', note: 'I did not see it' } as const
+const CLAIM = {
+  claim: randomUUID(),
+  proved_absent: true,
+  by: 'operator',
+  note: 'I did not see it',
+} as const
 
 /** Acts as the operator while the work runs. */
 export async function withOperator<Result>(

@@ -1,8 +1,6 @@
 // A call of a function of src/db, which sends the function's statements.
 import type { Answer, Send } from './record-statements.ts'
 
-export const LATER_PAGE = 'A page after a cursor, and the check that the cursor is in the list.'
-export const FILTERED = `With every filter. ${LATER_PAGE}`
 /** A row was written. */
 export const WRITTEN = [[{}]]
 
@@ -12,8 +10,6 @@ export interface Example {
   readonly send: Send
   /** Rows that make the function send all its statements; see `recordStatements`. */
   readonly answers?: readonly Answer[]
-  /** Which variant of the statement this is. Without one, the statement has a single form. */
-  readonly variant?: string
 }
 
 /** @param sender the function that `send` calls, directly or through a function that it returns. */

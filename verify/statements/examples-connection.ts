@@ -12,7 +12,7 @@ import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/an
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
 import { endStalledSessions } from '../../src/db/connection/stalled-sessions.ts'
 import { readDatabaseFacts, readServerTime } from '../../src/db/operators/database-facts.ts'
-import { example, LATER_PAGE, type Example } from './example.ts'
+import { example, type Example } from './example.ts'
 import { ID, PAGE } from './example-values.ts'
 
 function fail(error: unknown): void {
@@ -22,14 +22,10 @@ function fail(error: unknown): void {
 export const connectionExamples: readonly Example[] = [
   example(createJobWaker, (sql) => createJobWaker(sql, fail)()),
   example(createIdleAnnouncer, (sql) => createIdleAnnouncer(sql, fail)(ID)),
-  example(
-    readPage,
-    (sql) => {
-      const entries = sql`from payments where true`
-      return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
-    },
-    { variant: `A list of ids of payments. ${LATER_PAGE}` },
-  ),
+  example(readPage, (sql) => {
+    const entries = sql`from payments where true`
+    return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
+  }),
   example(allowLongStatements, (sql) => allowLongStatements(sql)),
   example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
   example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),

@@ -12,7 +12,7 @@ import {
   listPaymentsOfTenants,
 } from '../../src/db/operators/lists/payment-overviews.ts'
 import { listUnfinishedOperations } from '../../src/db/operators/unfinished-operations.ts'
-import { example, LATER_PAGE, type Example } from './example.ts'
+import { example, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'
 
 const HASH = Buffer.alloc(32)
@@ -40,14 +40,9 @@ export const consoleExamples: readonly Example[] = [
     (sql) => listPaymentsOfTenants(sql, { tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE),
     {
       answers: [[CANDIDATE], [CANDIDATE], [CANDIDATE], [ROW], [ROW]],
-      variant: `The payments that operations and names lead to, with every filter. ${LATER_PAGE} Then the operations on the payments.`,
     },
   ),
-  example(
-    listPaymentsOfTenants,
-    (sql) => listPaymentsOfTenants(sql, { tenant: ID, ...VALUES }, PAGE),
-    {
-      variant: `With the filters by values. ${LATER_PAGE} Then, of a page that is not full, the end of the search.`,
-    },
+  example(listPaymentsOfTenants, (sql) =>
+    listPaymentsOfTenants(sql, { tenant: ID, ...VALUES }, PAGE),
   ),
 ]

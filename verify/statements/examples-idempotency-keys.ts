@@ -77,34 +77,29 @@ export const idempotencyExamples: readonly Example[] = [
     },
     {
       ...RESERVED,
-      variant: 'For new payments. The next variants differ in the part `resource`.',
     },
   ),
   example(
     reserveEach,
     (sql) => reserveEach(sql, [intent], markProcessingIfIn(sql, ['requires_capture'])),
-    { ...RESERVED, variant: 'For an operation on an existing payment, such as a capture.' },
+    { ...RESERVED },
   ),
   example(reserveEach, (sql) => reserveEach(sql, [refundIntent], insertRefunds(sql)), {
     ...RESERVED,
-    variant: 'For a new refund.',
   }),
   example(
     reserveEach,
     (sql) => reserveEach(sql, [refundIntent], lockRefundIfIn(sql, ['succeeded'])),
-    { ...RESERVED, variant: 'For an operation on an existing refund.' },
+    { ...RESERVED },
   ),
   example(reserveEach, (sql) => reserveEach(sql, [disputeIntent], insertDispute(sql, newDispute)), {
     ...RESERVED,
-    variant: 'For a dispute that is new here.',
   }),
   example(reserveEach, (sql) => reserveEach(sql, [disputeIntent], selectDispute(sql)), {
     ...RESERVED,
-    variant: 'For a known dispute.',
   }),
   example(reserveEach, (sql) => reserveEach(sql, [intent], noResource(sql)), {
     ...RESERVED,
-    variant: 'For an operation with an amount that the provider does not accept.',
   }),
   example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
   example(addReplays, (sql) => addReplays(sql, [replayCount])),
@@ -133,6 +128,5 @@ export const idempotencyExamples: readonly Example[] = [
   example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
   example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {
     answers: [[{}], [{ tenant_id: localReservation.tenantId, key: KEY }]],
-    variant: 'The statements of the work itself come before the update.',
   }),
 ]

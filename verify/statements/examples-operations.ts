@@ -85,70 +85,44 @@ export const operationExamples: readonly Example[] = [
   example(enqueueRetry, (sql) => enqueueRetry(sql, REF)),
   example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim, true)),
   example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),
-  example(recordEach, (sql) => recordEach(sql, [recorded(ADVANCE, {})]), {
-    variant:
-      'Advances operations whose phases change no resource. Phases that change one have the further parts that the next statements show.',
-  }),
-  example(
-    recordEach,
-    (sql) =>
-      recordEach(sql, [
-        recorded(FINISH, {
-          payment: captured,
-          ledger: [entryOfCapture(captured, claim.fees)],
-          reminder: reminderOf(payment, NOW),
-        }),
-      ]),
-    {
-      variant:
-        'Finishes operations on payments, with everything that a phase can write. Without ledger entries the part `postings` is absent, without reminders `stored` and `stored_job`, without new statuses `event`, `delivery` and `delivery_job`.',
-    },
+  example(recordEach, (sql) => recordEach(sql, [recorded(ADVANCE, {})])),
+  example(recordEach, (sql) =>
+    recordEach(sql, [
+      recorded(FINISH, {
+        payment: captured,
+        ledger: [entryOfCapture(captured, claim.fees)],
+        reminder: reminderOf(payment, NOW),
+      }),
+    ]),
   ),
-  example(
-    recordEach,
-    (sql) =>
-      recordEach(sql, [
-        recorded(FINISH, writesOfDispute(dispute, { ...dispute, withdrawnMinor: 1999 })),
-      ]),
-    { variant: 'Finishes an operation on a dispute.' },
+  example(recordEach, (sql) =>
+    recordEach(sql, [
+      recorded(FINISH, writesOfDispute(dispute, { ...dispute, withdrawnMinor: 1999 })),
+    ]),
   ),
-  example(
-    recordEach,
-    (sql) =>
-      recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
-    { variant: 'Finishes operations on refunds, with ledger entries.' },
+  example(recordEach, (sql) =>
+    recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
   ),
-  example(
-    recordEach,
-    (sql) => recordEach(sql, [recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]),
-    {
-      variant: 'Finishes operations that change no resource, and announces an event of each.',
-    },
+  example(recordEach, (sql) =>
+    recordEach(sql, [recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]),
   ),
   example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, claim, [phaseRun])),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
-  example(resumeIfExpired, (sql) => resumeIfExpired(sql, repeatRule, LIMIT, REF), {
-    variant: 'For one operation. For all, the condition on its ids is absent.',
-  }),
+  example(resumeIfExpired, (sql) => resumeIfExpired(sql, repeatRule, LIMIT, REF)),
   example(findUnrepeatable, (sql) => findUnrepeatable(sql, repeatRule, LIMIT)),
   example(parkIfExpired, (sql) => parkIfExpired(sql, REF, CHECK_DELAYS_SECONDS)),
-  example(requeueIfJobless, (sql) => requeueIfJobless(sql, REF), {
-    variant: 'For one operation. For all, the condition on its ids is absent.',
-  }),
+  example(requeueIfJobless, (sql) => requeueIfJobless(sql, REF)),
   example(deleteObsoleteDeadLetters, (sql) => deleteObsoleteDeadLetters(sql)),
   example(deadLetterOrphanedJobs, (sql) => deadLetterOrphanedJobs(sql)),
   example(claimDueChecks, (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, LIMIT)),
   example(postponeCheckIfUnknown, (sql) => postponeCheckIfUnknown(sql, claim, 5)),
-  example(
-    openFindingsOfStuck,
-    (sql) =>
-      openFindingsOfStuck(sql, {
-        lastDelaySeconds: 60,
-        unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
-        limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
-        afterMs: 30_000,
-      }),
-    { variant: 'The findings are then written by `openFindings`.' },
+  example(openFindingsOfStuck, (sql) =>
+    openFindingsOfStuck(sql, {
+      lastDelaySeconds: 60,
+      unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
+      limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
+      afterMs: 30_000,
+    }),
   ),
   example(closeFindingsOfIdle, (sql) => closeFindingsOfIdle(sql)),
   example(requestCheckOfPayment, (sql) =>
@@ -156,7 +130,9 @@ export const operationExamples: readonly Example[] = [
   ),
   example(requestCheckIfUnknown, (sql) => requestCheckIfUnknown(sql, REF)),
   example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS)),
-  example(dropEvidenceIfSame, (sql) => dropEvidenceIfSame(sql, REF, { by: 'alice', note: '' })),
+  example(dropEvidenceIfSame, (sql) =>
+    dropEvidenceIfSame(sql, REF, { claim: ID, by: 'alice', note: '' }),
+  ),
   example(giveBackInDoubtIfOwner, (sql) =>
     giveBackInDoubtIfOwner(sql, claim, { reason: 'not looked up', retentionSeconds: 86_400 }),
   ),

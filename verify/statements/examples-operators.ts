@@ -37,7 +37,7 @@ import {
   listDeliveriesOfTenants,
   listEndpointsOfTenants,
 } from '../../src/db/operators/lists/webhook-overviews.ts'
-import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
+import { example, type Example } from './example.ts'
 import { ID, KEY, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
 
 const PROCESS = {
@@ -64,9 +64,7 @@ export const operatorExamples: readonly Example[] = [
     appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
   ),
   example(makeActionId, (sql) => makeActionId(sql), { answers: [[{ id: ID }]] }),
-  example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE), {
-    variant: FILTERED,
-  }),
+  example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE)),
   example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
   example(listOpenProposals, (sql) => listOpenProposals(sql, NOW)),
   example(findLastResolution, (sql) => findLastResolution(sql, ID)),
@@ -79,30 +77,18 @@ export const operatorExamples: readonly Example[] = [
   example(tryWriting, (sql) => tryWriting(sql, ID)),
   example(deleteProcess, (sql) => deleteProcess(sql, ID)),
   example(listProcesses, (sql) => listProcesses(sql)),
-  example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE), {
-    variant: `The view \`paused\`. ${LATER_PAGE} With the filter by tenant, \`tenant\` is that one.`,
+  example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE)),
+  example(listDeliveriesOfTenants, (sql) => {
+    const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
+    return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
   }),
-  example(
-    listDeliveriesOfTenants,
-    (sql) => {
-      const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
-      return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
-    },
-    { variant: FILTERED },
-  ),
   example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
   example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
-  example(
-    listOperationOverviews,
-    (sql) => {
-      const providerObject = { providers: [PROVIDER], id: 'pi_1' }
-      const names = { payment: ID, key: KEY, providerObject }
-      return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
-    },
-    {
-      variant: `The view \`stuck\`, with all filters. The views differ in the conditions on \`status\`. ${LATER_PAGE}`,
-    },
-  ),
+  example(listOperationOverviews, (sql) => {
+    const providerObject = { providers: [PROVIDER], id: 'pi_1' }
+    const names = { payment: ID, key: KEY, providerObject }
+    return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
+  }),
   example(countProposedOperations, (sql) => countProposedOperations(sql, [PROPOSAL])),
   example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
   example(readLastError, (sql) => readLastError(sql, REF)),

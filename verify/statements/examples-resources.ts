@@ -44,7 +44,7 @@ import { findUserOfReference } from '../../src/db/payments/references.ts'
 import { changeRefund } from '../../src/db/payments/refund-changes.ts'
 import { findRefund, findUnreturned, listRefunds } from '../../src/db/payments/refunds.ts'
 import { REMINDER } from '../../src/domain/events/provider-event.ts'
-import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
+import { example, type Example, WRITTEN } from './example.ts'
 import {
   ID,
   KEY,
@@ -64,15 +64,10 @@ const HOLD = { ...REF, isHeld: true }
 
 export const eventExamples: readonly Example[] = [
   example(findEvent, (sql) => findEvent(sql, ID, ID)),
-  example(
-    listEvents,
-    (sql) => listEvents(sql, ID, { type: 'payment.created', paymentId: ID }, PAGE),
-    { variant: FILTERED },
+  example(listEvents, (sql) =>
+    listEvents(sql, ID, { type: 'payment.created', paymentId: ID }, PAGE),
   ),
-  example(listEvents, (sql) => listEvents(sql, ID, {}, { limit: LIMIT, endingBefore: ID }), {
-    variant:
-      'What is newer than the cursor: up to the newest entry before which none can still appear.',
-  }),
+  example(listEvents, (sql) => listEvents(sql, ID, {}, { limit: LIMIT, endingBefore: ID })),
   example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent), {
     answers: WRITTEN,
   }),
@@ -91,15 +86,12 @@ export const eventExamples: readonly Example[] = [
   example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER), {
     answers: [[{ id: ID, tenantId: ID }]],
   }),
-  example(
-    listUnmatchedEvents,
-    (sql) =>
-      listUnmatchedEvents(
-        sql,
-        { provider: PROVIDER, ...WINDOW },
-        { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
-      ),
-    { variant: 'A later page.' },
+  example(listUnmatchedEvents, (sql) =>
+    listUnmatchedEvents(
+      sql,
+      { provider: PROVIDER, ...WINDOW },
+      { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
+    ),
   ),
 ]
 
@@ -109,37 +101,31 @@ export const ledgerExamples: readonly Example[] = [
   example(insertProviderFeesIfNew, (sql) => insertProviderFeesIfNew(sql, [PROVIDER_FEE])),
   example(findLedgerDisputes, (sql) => findLedgerDisputes(sql, [REF])),
   example(findLedgerTransaction, (sql) => findLedgerTransaction(sql, ID, ID)),
-  example(
-    listLedgerTransactions,
-    (sql) =>
-      listLedgerTransactions(
-        sql,
-        ID,
-        {
-          paymentId: ID,
-          kind: 'capture',
-          currency: 'usd',
-          createdFrom: NOW.toISOString(),
-          createdBefore: NOW.toISOString(),
-        },
-        PAGE,
-      ),
-    { variant: FILTERED },
+  example(listLedgerTransactions, (sql) =>
+    listLedgerTransactions(
+      sql,
+      ID,
+      {
+        paymentId: ID,
+        kind: 'capture',
+        currency: 'usd',
+        createdFrom: NOW.toISOString(),
+        createdBefore: NOW.toISOString(),
+      },
+      PAGE,
+    ),
   ),
   example(readLedgerBalances, (sql) => readLedgerBalances(sql, ID)),
 ]
 
 export const paymentExamples: readonly Example[] = [
   example(findPayment, (sql) => findPayment(sql, ID, ID)),
-  example(listPayments, (sql) => listPayments(sql, ID, { reference: 'order-1042' }, PAGE), {
-    variant: LATER_PAGE,
-  }),
+  example(listPayments, (sql) => listPayments(sql, ID, { reference: 'order-1042' }, PAGE)),
   example(findUserOfReference, (sql) =>
     findUserOfReference(sql, { tenantId: ID, kind: 'payment', reference: 'order-1042' }),
   ),
   example(changePayment, (sql) => changePayment(sql, payment, { status: 'unknown' }, KEY), {
     answers: WRITTEN,
-    variant: 'With a new status. Without one, the parts for the event are absent.',
   }),
   example(
     announceIfExpiring,
@@ -156,9 +142,7 @@ export const paymentExamples: readonly Example[] = [
   example(findUnreturned, (sql) => findUnreturned(sql, payment), {
     answers: [[{ leftMinor: 0, isRefunding: false }]],
   }),
-  example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE), {
-    variant: LATER_PAGE,
-  }),
+  example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE)),
   example(changeRefund, (sql) => changeRefund(sql, refund, { status: 'unknown' }, KEY), {
     answers: WRITTEN,
   }),
@@ -168,10 +152,8 @@ export const disputeExamples: readonly Example[] = [
   example(isDisputed, (sql) => isDisputed(sql, payment)),
   example(findDispute, (sql) => findDispute(sql, ID, ID)),
   example(findDisputeOfObject, (sql) => findDisputeOfObject(sql, ID, 'du_1')),
-  example(
-    listDisputes,
-    (sql) => listDisputes(sql, ID, { paymentId: ID, status: 'needs_response' }, PAGE),
-    { variant: FILTERED },
+  example(listDisputes, (sql) =>
+    listDisputes(sql, ID, { paymentId: ID, status: 'needs_response' }, PAGE),
   ),
 ]
 
@@ -189,11 +171,7 @@ export const encryptionExamples: readonly Example[] = [
 
 function rotationExamples(): readonly Example[] {
   return storedColumns.flatMap((column) => [
-    example(readOlderValues, (sql) => readOlderValues(sql, column, { limit: 500 }), {
-      variant: `${column.name}.`,
-    }),
-    example(replaceIfUnchanged, (sql) => replaceIfUnchanged(sql, column, [older]), {
-      variant: `${column.name}.`,
-    }),
+    example(readOlderValues, (sql) => readOlderValues(sql, column, { limit: 500 })),
+    example(replaceIfUnchanged, (sql) => replaceIfUnchanged(sql, column, [older])),
   ])
 }

@@ -72,7 +72,7 @@ import {
 } from '../../src/db/retention/old-records.ts'
 import { findLongerRetention, storeRetention } from '../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
-import { example, FILTERED, LATER_PAGE, type Example } from './example.ts'
+import { example, type Example } from './example.ts'
 import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
 
 const RESOLUTION = { by: 'alice', note: 'refunded by hand' }
@@ -84,7 +84,6 @@ const RUN = { answers: [[{ run: {} }]] }
 /** One tenant, and one page of its rows. */
 const WALKED = {
   answers: [[{ id: ID }], [{ last_id: null, unseen: [] }]],
-  variant: 'The tenants, and a page of the rows of each.',
 }
 
 export const migrationExamples: readonly Example[] = [
@@ -96,7 +95,6 @@ export const migrationExamples: readonly Example[] = [
   example(isDistributed, (sql) => isDistributed(sql)),
   example(readTables, (sql) => readTables(sql), {
     answers: [[{ exists: false }]],
-    variant: 'The tables are read only if they were distributed.',
   }),
 ]
 
@@ -104,7 +102,6 @@ export const queueExamples: readonly Example[] = [
   example(addJobs, (sql) => addJobs(sql, PROVIDER_EVENTS_QUEUE, [{ data: {} }])),
   example(listDeadLetters, (sql) => listDeadLetters(sql, undefined, PAGE), {
     answers: [[{ id: ID, created_on: NOW.toISOString() }]],
-    variant: 'The position of the cursor, and the page after it.',
   }),
   example(findOldestDeadLetters, (sql) =>
     findOldestDeadLetters(sql, OPERATIONS_DEAD_LETTERS, LIMIT),
@@ -157,7 +154,6 @@ export const retentionExamples: readonly Example[] = [
   example(countOpenPayments, (sql) => countOpenPayments(sql, TENANT_CUSTOMER)),
   example(eraseCustomer, (sql) => eraseCustomer(sql, TENANT_CUSTOMER, 'ietf'), {
     answers: [[], [{ id: ID }], [], [], []],
-    variant: 'The responses of the operations that the last statement finds are dropped.',
   }),
 ]
 
@@ -168,9 +164,7 @@ export const reconciliationExamples: readonly Example[] = [
   example(findTenantsAmong, (sql) => findTenantsAmong(sql, [ID])),
   example(openFindings, (sql) => openFindings(sql, [finding])),
   example(findFinding, (sql) => findFinding(sql, ID)),
-  example(listFindings, (sql) => listFindings(sql, { status: 'open', runId: ID }, PAGE), {
-    variant: FILTERED,
-  }),
+  example(listFindings, (sql) => listFindings(sql, { status: 'open', runId: ID }, PAGE)),
   example(findOpenAmong, (sql) => findOpenAmong(sql, [finding])),
   example(findReported, (sql) => findReported(sql, run, ['pi_1'])),
   example(resolveFindingByIdIfOpen, (sql) => resolveFindingByIdIfOpen(sql, ID, RESOLUTION)),
@@ -195,7 +189,7 @@ export const reconciliationExamples: readonly Example[] = [
   example(insertRun, (sql) => insertRun(sql, request), RUN),
   example(hasScheduledRun, (sql) => hasScheduledRun(sql, run)),
   example(findRun, (sql) => findRun(sql, ID)),
-  example(listRuns, (sql) => listRuns(sql, PAGE), { variant: LATER_PAGE }),
+  example(listRuns, (sql) => listRuns(sql, PAGE)),
   example(beginRunUnlessCompleted, (sql) => beginRunUnlessCompleted(sql, ID)),
   example(completeRunUnlessCompleted, (sql) => completeRunUnlessCompleted(sql, ID, {})),
   example(failRunIfRunning, (sql) => failRunIfRunning(sql, ID, {}, 'timeout')),

@@ -57,7 +57,7 @@ import {
   findTenantLimits,
   setKeyLengthMin,
 } from '../../src/db/tenants/tenant-limits.ts'
-import { example, type Example, FILTERED, LATER_PAGE, WRITTEN } from './example.ts'
+import { example, type Example, WRITTEN } from './example.ts'
 import {
   apiKey,
   ID,
@@ -90,7 +90,7 @@ export const tenantExamples: readonly Example[] = [
     answers: WRITTEN,
   }),
   example(findApiKey, (sql) => findApiKey(sql, ID)),
-  example(listApiKeys, (sql) => listApiKeys(sql, ID, PAGE), { variant: LATER_PAGE }),
+  example(listApiKeys, (sql) => listApiKeys(sql, ID, PAGE)),
   example(rotateKeyIfActive, (sql) => rotateKeyIfActive(sql, apiKey, 60), {
     answers: [[{ retired: true }], [], [{}]],
   }),
@@ -99,11 +99,10 @@ export const tenantExamples: readonly Example[] = [
   }),
   example(createSharedCount, (sql) => createSharedCount(sql)('tenant', 1, 1_000), {
     answers: [[{ points: 1, expire: '1' }]],
-    variant: 'The text is from rate-limiter-flexible.',
   }),
   example(insertTenant, (sql) => insertTenant(sql, 'Shop'), { answers: WRITTEN }),
   example(findTenant, (sql) => findTenant(sql, ID)),
-  example(listTenants, (sql) => listTenants(sql, PAGE), { variant: LATER_PAGE }),
+  example(listTenants, (sql) => listTenants(sql, PAGE)),
   example(setRequiresReference, (sql) => setRequiresReference(sql, ID, true), {
     answers: WRITTEN,
   }),
@@ -122,9 +121,7 @@ export const tenantExamples: readonly Example[] = [
   example(assignCustomers, (sql) =>
     assignCustomers(sql, { tenantId: ID, provider: PROVIDER, customers: ['cus_1'], from: ID }),
   ),
-  example(listCustomers, (sql) => listCustomers(sql, { tenantId: ID, provider: PROVIDER }, PAGE), {
-    variant: LATER_PAGE,
-  }),
+  example(listCustomers, (sql) => listCustomers(sql, { tenantId: ID, provider: PROVIDER }, PAGE)),
 ]
 
 export const webhookExamples: readonly Example[] = [
@@ -146,27 +143,22 @@ export const webhookExamples: readonly Example[] = [
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
     {
       answers: [[DELIVERY], [], [{ status: 'disabled' }], [{ id: ID }], [{ id: ID }]],
-      variant: 'For an attempt that failed, and disables the endpoint.',
     },
   ),
   example(
     recordAttemptIfDue,
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'succeeded' }),
-    { answers: [[DELIVERY]], variant: 'For an attempt that succeeded.' },
+    { answers: [[DELIVERY]] },
   ),
   example(claimTestIfHalfOpen, (sql) => claimTestIfHalfOpen(sql, webhookJob, ID, 20)),
   example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15), { answers: [[DELIVERY]] }),
   example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
   example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
   example(findDeliveries, (sql) => findDeliveries(sql, ID, [ID])),
-  example(
-    listDeliveries,
-    (sql) => {
-      const filters = { endpointId: ID, eventId: ID, eventIds: [ID], status: 'failed' } as const
-      return listDeliveries(sql, ID, filters, PAGE)
-    },
-    { variant: FILTERED },
-  ),
+  example(listDeliveries, (sql) => {
+    const filters = { endpointId: ID, eventId: ID, eventIds: [ID], status: 'failed' } as const
+    return listDeliveries(sql, ID, filters, PAGE)
+  }),
   example(redeliverIfEnabled, (sql) => redeliverIfEnabled(sql, REF), { answers: [[DELIVERY]] }),
   example(replayFailedDeliveries, (sql) => replayFailedDeliveries(sql, REF, NOW, LIMIT), {
     answers: [[DELIVERY]],
@@ -175,7 +167,7 @@ export const webhookExamples: readonly Example[] = [
     answers: [[{ slot: 1 }], [{}]],
   }),
   example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
-  example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE), { variant: LATER_PAGE }),
+  example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE)),
   example(insertTestEvent, (sql) => insertTestEvent(sql, REF), {
     answers: [[{}], [{ id: ID }]],
   }),

@@ -17,8 +17,8 @@ import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
  * none. The next look-up judges it, and it is dropped then.
  */
 export interface Evidence {
-  /** The entry of the audit trail with the statement. Processes of older versions name none. */
-  readonly claim?: string
+  /** The entry of the audit trail with the statement. */
+  readonly claim: string
   /** It did not happen. Not a proof by itself: the look-up decides. */
   readonly proved_absent?: true
   /** Two operators state that it did not happen, even if no look-up is possible. */
