@@ -1,26 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import pino from 'pino'
 import { followAnswerEpoch } from '../../src/answers/answer-epoch.ts'
-import type { Store } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
 import { openTestStore } from '../db/reservations.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
+import { database, store } from '../support/own-store.ts'
 
 const log = pino({ level: 'silent' })
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
 
 /** A listener that a test controls. */
 function controlled(sql = store.sql) {

@@ -1,20 +1,17 @@
 // Tests the constraints of the schema: each one refuses the rows that it forbids, and no row refers
 // to another tenant's row.
 import { randomBytes, randomUUID, randomUUIDv7 } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../src/db/connection/client.ts'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { firstIdAt } from '../../src/db/connection/ids.ts'
 import { paymentTransitions } from '../../src/domain/payments/payment-status.ts'
 import { refundTransitions } from '../../src/domain/payments/refund.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { makeTenant, openTestStore } from './reservations.ts'
+import { makeTenant } from './reservations.ts'
+import { store } from '../support/own-store.ts'
 
 const INSTANT = '2026-01-01T00:00:00Z'
 
 type Row = Record<string, unknown>
 
-let database: TestDatabase
-let store: Store
 let tenantId: string
 /** A payment that idempotency keys, phase runs, refunds, postings and events refer to. */
 let paymentId: string
@@ -31,8 +28,6 @@ const deliveryId = randomUUID()
 const runId = randomUUID()
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   tenantId = await makeTenant(store)
   paymentId = randomUUID()
   await insert('payments', { id: paymentId })
@@ -46,11 +41,6 @@ beforeAll(async () => {
   await insert('webhook_deliveries', { id: deliveryId })
   await insert('reconciliation_runs', { id: runId })
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 /** A valid row of each table, as it is first inserted. */
 const legalRows = {
   tenants: () => ({ id: randomUUID(), name: 'test' }),

@@ -1,5 +1,5 @@
 import type { CallName } from '../../src/provider/payment-provider.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
 import { reopenOperation } from '../../src/engine/reopen-operation.ts'
@@ -14,16 +14,10 @@ import {
   connectionLost,
   withoutRetries,
 } from '../support/engine-doubles.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { leaveCaptured } from '../support/left-captured.ts'
 import { captured } from '../operations/made-payments.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
+import { t } from '../support/own-engine.ts'
 
 afterEach(() => t.provider.control('POST', '/reset'))
 
@@ -33,8 +27,6 @@ afterEach(() => {
   // However a run ended.
   expect(t.engine.running.all()).toBe(0)
 })
-
-afterAll(() => t.stop())
 
 const run = (ref: OperationRef, { lastTry = false, engine = t.engine } = {}) =>
   runOperation(lastTry ? withoutRetries(engine) : engine, ref)

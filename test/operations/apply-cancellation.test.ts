@@ -1,6 +1,6 @@
 // Tests the cancellation of a key at every moment of its operation: what the client asked for does not
 // happen, or is undone, and a card is never charged a second time.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
@@ -20,18 +20,13 @@ import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { reap } from '../../src/recovery/reaper.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import type { Accepted } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './follow-payment/provider-events.ts'
 import { captured, held } from './made-payments.ts'
+import { t } from '../support/own-engine.ts'
 
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
 afterEach(() => expectLedgerBalanced(t.engine.store))
-afterAll(() => t.stop())
 
 /** As the API does: at once if nothing has begun, else by an event. */
 async function cancel({ tenantId, id, paymentId }: Accepted): Promise<'now' | 'later' | 'refused'> {

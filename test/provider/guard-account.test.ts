@@ -1,23 +1,18 @@
 // Tests with a real database and a real Stripe stand-in that the service uses no account but the one
 // that its payments are in.
 import { randomUUIDv7 } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { recordFirstAccount } from '../../src/db/operators/provider-accounts.ts'
 import { guardAccount, WrongAccountError } from '../../src/provider/guard-account.ts'
 import type { PaymentProvider } from '../../src/provider/payment-provider.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { answerJson, startAnsweringServer } from './contract/answering-server.ts'
+import { t } from '../support/own-engine.ts'
 
 const OTHER_KEY = 'sk_test_acctother_1'
 const always = { from: new Date(0), to: new Date('2100-01-01T00:00:00Z') }
 
-let t: TestEngine
 let lines: string[]
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
 
 beforeEach(() => {
   lines = []
@@ -27,8 +22,6 @@ afterEach(async () => {
   await t.provider.control('POST', '/reset')
   await t.engine.store.sql`delete from provider_accounts`
 })
-
-afterAll(() => t.stop())
 
 function guarded(secretKey: string, apiBase = t.provider.url): PaymentProvider {
   const provider = createStripeProvider({ secretKey, apiBase, timeoutMs: 1_500 })

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Outcome } from '../../src/domain/operations/outcome.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { guardProvider } from '../../src/provider/guard-provider.ts'
@@ -9,14 +9,8 @@ import type {
   PaymentProvider,
   ProviderCall,
 } from '../../src/provider/payment-provider.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { stripeOf, withProvider } from '../support/engine-doubles.ts'
-
-let t: TestEngine
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-afterAll(() => t.stop())
+import { t } from '../support/own-engine.ts'
 
 const exchange = { asked: {}, answered: {} }
 const lost = { outcome: 'unknown', reason: 'no answer', ...exchange } as const

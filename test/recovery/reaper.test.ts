@@ -1,14 +1,15 @@
 // Tests the reaper as a whole: the effects and counts of its rounds, and what it leaves alone.
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, expect, test } from '@jest/globals'
 import { giveBackIfOwner } from '../../src/db/operations/leases.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { reap, type ReaperSettings } from '../../src/recovery/reaper.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { claimOrThrow } from '../db/reservations.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import type { Accepted } from '../support/engine.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
+import { t } from '../support/own-engine.ts'
 
 const settings: ReaperSettings = {
   KEY_RETENTION_SECONDS: 86_400,
@@ -26,16 +27,10 @@ const nothing = {
   tombstones_deleted: 0,
 }
 
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
 beforeEach(async () => {
   await t.engine.store.sql`delete from idempotency_keys`
   await t.engine.store.sql`delete from key_tombstones`
 })
-afterAll(() => t.stop())
 
 const round = () => reap(t.engine, settings)
 

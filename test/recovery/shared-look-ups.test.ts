@@ -1,20 +1,14 @@
 // Tests that the outcome resolver reads one list for all unknown outcomes of a window: Stripe limits
 // reads, and recovery must not cost unknown operations times pages.
 // https://docs.stripe.com/rate-limits
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { createStripeProvider } from '../../src/provider/stripe/stripe-provider.ts'
 import { resolveDue } from '../../src/recovery/outcome-resolver.ts'
 import { payment as paying } from '../dev/stripe-stand-in/running-provider.ts'
 import { withoutRetries, withProvider } from '../support/engine-doubles.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-afterAll(() => t.stop())
+import type { Accepted } from '../support/engine.ts'
+import { t } from '../support/own-engine.ts'
 
 async function madeUnknown(fault: string, path = '/v1/payment_intents'): Promise<Accepted> {
   const ref = await t.accept()

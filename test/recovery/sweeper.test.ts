@@ -1,6 +1,6 @@
 // Tests that the sweeper finds operations without a live worker, and resumes each exactly once,
 // without a provider call of its own.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { operations } from '../../src/operations/index.ts'
@@ -10,20 +10,13 @@ import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { claimIfUnowned } from '../support/claim.ts'
 import { aroundCommit } from '../support/engine-doubles.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../support/engine.ts'
+import type { Accepted } from '../support/engine.ts'
 import { leaveCaptured } from '../support/left-captured.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
+import { t } from '../support/own-engine.ts'
 
 beforeEach(() => sweep(t.engine))
 
 afterEach(() => t.provider.control('POST', '/reset'))
-
-afterAll(() => t.stop())
 
 const nothing = { resumed: 0, parked: 0, requeued: 0, orphaned: 0, dropped: 0 }
 

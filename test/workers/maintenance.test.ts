@@ -1,19 +1,13 @@
 // Tests that the maintenance tasks run by their own clock: no test calls a task, moves a time in the
 // database, or uses the schedule of pg-boss.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { readConfig, type Config } from '../../src/config.ts'
 import { startTicking } from '../../workers/maintenance.ts'
 import { claimIfUnowned } from '../support/claim.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
 import { until } from '../support/until.ts'
+import { t } from '../support/own-engine.ts'
 
 const LEASE_MS = 1_500
-
-let t: TestEngine
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-afterAll(() => t.stop())
 
 /** Real settings, with intervals that fit the lease. */
 function settingsOf(intervals: Partial<Config>): Config {

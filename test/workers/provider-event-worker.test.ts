@@ -1,19 +1,12 @@
 // Tests the results of a provider event's job: completed, retried, or a dead letter.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { readConfig } from '../../src/config.ts'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import type { ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import { workOnProviderEvent } from '../../workers/provider-event-worker.ts'
 import { asked } from '../operations/made-payments.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
-import { startTestEngine, type TestEngine } from '../support/engine.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
-afterAll(() => t.stop())
+import { t } from '../support/own-engine.ts'
 
 const work = (data: unknown) =>
   workOnProviderEvent({ engine: t.engine, settings: readConfig({}) }, { id: 'job', data })

@@ -1,25 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { expect, test } from '@jest/globals'
 import {
   createJobWaker,
   createIdleAnnouncer,
   IDLE_CHANNEL,
 } from '../../../src/db/connection/notifications.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { database, store } from '../../support/own-store.ts'
 
 function failOn(error: unknown): never {
   throw error

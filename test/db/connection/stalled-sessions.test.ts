@@ -1,22 +1,15 @@
 // Tests stalled sessions on a real server: they keep their locks until they are ended, and no other
 // session is ended.
-import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, afterEach, describe, expect, test } from '@jest/globals'
 import postgres from 'postgres'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { endStalledSessions } from '../../../src/db/connection/stalled-sessions.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
 import { until } from '../../support/until.ts'
+import { database, store } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let store: Store
 let sweeper: Store
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
 beforeEach(async () => {
   sweeper = openStore({
     url: database.url,
@@ -29,11 +22,6 @@ beforeEach(async () => {
   await store.sql`insert into rows values (1), (2) on conflict do nothing`
 })
 afterEach(() => sweeper.close())
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 interface Stalled {
   /** Lets the statement finish, and waits for its end. */
   release(): Promise<void>

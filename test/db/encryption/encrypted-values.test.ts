@@ -1,32 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import { clientSecret, responseBody } from '../../../src/db/encryption/encrypted-values.ts'
 import { findIdle } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../../support/encryption.ts'
-import { openTestStore } from '../reservations.ts'
+import { store } from '../../support/own-store.ts'
 
 const OTHER = encryptionKeyOf('other', 1)
 const NOT_THERE = 'ENCRYPTION_KEYS has no key with the name other'
 
-let database: TestDatabase
-let store: Store
 let tenantId: string
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   tenantId = randomUUID()
   await store.sql`insert into tenants (id, name) values (${tenantId}, 'test')`
 })
 afterEach(() => useKeys(ENCRYPTION_KEYS))
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 /** Inserts a completed operation whose response is stored like this. */
 async function insertCompleted(encrypt: (row: { tenantId: string; id: string }) => string) {
   const row = { tenantId, id: randomUUID() }

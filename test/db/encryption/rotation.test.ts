@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { endpointSecret } from '../../../src/db/encryption/encrypted-values.ts'
 import {
   countKeys,
@@ -11,9 +10,8 @@ import {
   type StoredColumn,
 } from '../../../src/db/encryption/rotation.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
 import { encryptionKeyOf, ENCRYPTION_KEYS, useKeys } from '../../support/encryption.ts'
+import { store } from '../../support/own-store.ts'
 
 const OLD = encryptionKeyOf('old', 1)
 const NEW = encryptionKeyOf('new', 2)
@@ -22,23 +20,14 @@ const SECRET = 'whsec_c2VjcmV0'
 
 const column = storedColumns.find(({ name }) => name === 'webhook_endpoints.secret') as StoredColumn
 
-let database: TestDatabase
-let store: Store
 let tenants: string[]
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   const names = Array.from({ length: 3 }, () => `sk_test_${randomUUID().replaceAll('-', '')}`)
   tenants = await Promise.all(names.map((apiKey) => createTenant(store, { name: 'test', apiKey })))
 })
 beforeEach(() => store.sql`delete from webhook_endpoints`)
 afterEach(() => useKeys(ENCRYPTION_KEYS))
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 /** Inserts an endpoint of each tenant with this secret as it is stored, and returns their ids. */
 async function insertEndpoints(stored: (row: { tenantId: string; id: string }) => string) {
   const rows = tenants.map((tenantId) => ({ tenantId, id: randomUUID() }))

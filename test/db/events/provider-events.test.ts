@@ -1,9 +1,8 @@
 // Tests the inbox of the provider's events: each event is stored once, always with its job, and
 // closed once.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { PgBoss } from 'pg-boss'
-import type { Store } from '../../../src/db/connection/client.ts'
 import {
   findProviderEvent,
   closeProviderEventIfPending,
@@ -12,20 +11,7 @@ import {
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { database, store } from '../../support/own-store.ts'
 
 function makeEvent(fields: Partial<ProviderEvent> = {}): ProviderEvent {
   const payment = { tenantId: randomUUID(), id: randomUUID(), providerPaymentId: 'pi_1' }

@@ -1,40 +1,30 @@
 // Tests on a real database that the store refuses a late retry by its own clock, at the very moment at
 // which a key can be deleted, and even when nothing of the key is left.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import { FirstSentRefusedError } from '../../../src/db/idempotency/first-sent.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
 import {
   claimOrThrow,
   finish,
   makeTenant,
-  openTestStore,
   reservationOf,
   reserve,
   response,
   RETENTION_SECONDS,
 } from '../reservations.ts'
+import { store } from '../../support/own-store.ts'
 
 const SKEW_SECONDS = 300
 
-let database: TestDatabase
-let store: Store
 let sql: Sql
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   sql = store.sql
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 interface UsedKey {
   readonly id: string
   readonly tenantId: string

@@ -1,33 +1,22 @@
 // Tests that a database of a development version, from before the first migration, is refused with
 // one line, and that nothing of it is changed.
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { ensureDatabase } from '../../../dev/embedded-postgres/ensure-database.ts'
 import { startEmbeddedPostgres } from '../../../dev/embedded-postgres/postgres.ts'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { startProcess, type ServiceProcess } from '../../support/processes.ts'
 import { launch } from '../../support/stack.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
-import { openTestStore } from '../reservations.ts'
+import { database, store } from '../../support/own-store.ts'
 
 const REFUSAL =
   'This database was made by a development version from before the first migration. Go on with that ' +
   'version, or use an empty database: with npm start, delete the folder DATA_DIR (.data) or set another.'
 
-let database: TestDatabase
-let store: Store
-
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   await writeEarlierJournal(store.sql)
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 /** The table of drizzle, with the first and the last migration that there once were. */
 async function writeEarlierJournal(sql: Sql): Promise<void> {
   await sql`create schema if not exists drizzle`

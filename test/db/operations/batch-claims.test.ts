@@ -1,12 +1,11 @@
 // Tests batches of claims: each request gets the result of a single claim, and no operation has two
 // owners.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { batchClaims } from '../../../src/db/operations/batch-claims.ts'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import { claimEachIfUnowned } from '../../../src/db/operations/leases.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
   claimedOperation,
   LEASE_MS,
@@ -18,19 +17,7 @@ import {
   reservationOf,
   reserve,
 } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { database, store } from '../../support/own-store.ts'
 
 /** Wraps the connection and counts the claim statements. */
 function countClaims(sql: Sql): { sql: Sql; claims: () => number } {

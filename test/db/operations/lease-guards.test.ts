@@ -1,12 +1,10 @@
 // Tests the writes of a worker on a real database: what they change while it owns the lease, and
 // that they change nothing after it lost it.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { describe, expect, test } from '@jest/globals'
 import { findIdempotencyKey } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { renewIfOwner, type Claim } from '../../../src/db/operations/leases.ts'
 import { RESPONSE_VERSION } from '../../../src/domain/operations/stored-response.ts'
 import { advanceIfOwner, finishIfOwner } from '../../support/record-phase.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
   claimedOperation,
   claimOrThrow,
@@ -16,7 +14,6 @@ import {
   LEASE_MS,
   letLeaseRunOut,
   makeTenant,
-  openTestStore,
   pending,
   readRow,
   response,
@@ -24,18 +21,7 @@ import {
   secondsAhead,
   unknown,
 } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { store } from '../../support/own-store.ts'
 
 const advance = (claim: Claim, to = 'authorized') => advanceIfOwner(store.sql, claim, to, LEASE_MS)
 

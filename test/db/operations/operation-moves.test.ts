@@ -1,7 +1,6 @@
 // Tests the table of status changes of operations: each statement that changes a status runs on an
 // operation in each status, and exactly the changes of the domain's table happen.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { expect, test } from '@jest/globals'
 import {
   completeIfOvertaken,
   deleteIfTombstoned,
@@ -29,7 +28,6 @@ import { operationNamed } from '../../../src/engine/engine.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { markAbsent, claimUnknown } from '../../../src/recovery/claim-unknown.ts'
 import { claimIfUnowned } from '../../support/claim.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import {
   claimedOperation,
   failed,
@@ -38,7 +36,6 @@ import {
   LEASE_MS,
   letLeaseRunOut,
   makeTenant,
-  openTestStore,
   pending,
   pendingOperation,
   readRow,
@@ -46,19 +43,7 @@ import {
   RETENTION_SECONDS,
   unknown,
 } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { store } from '../../support/own-store.ts'
 
 type Status = (typeof operationStatuses)[number]
 

@@ -1,8 +1,7 @@
 // Tests the records of phases on a real database: one statement writes all of a phase or nothing,
 // and the resource as the domain computed it.
 import { randomUUIDv7 } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { describe, expect, test } from '@jest/globals'
 import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
@@ -18,31 +17,17 @@ import {
 } from '../../../src/domain/payments/payment.ts'
 import { reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { refundAfter, type Refund, type RefundChange } from '../../../src/domain/payments/refund.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { advanceIfOwner, finishIfOwner } from '../../support/record-phase.ts'
 import {
   claimedOperation,
   claimOrThrow,
   LEASE_MS,
   letLeaseRunOut,
-  openTestStore,
   reservationOf,
   response,
   RETENTION_SECONDS,
 } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { store } from '../../support/own-store.ts'
 
 const FEES = { basisPoints: 290, fixedMinor: 30 }
 

@@ -1,6 +1,6 @@
 // The plans of the figures of what the service does now. What they return is tested over HTTP.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import {
   countRecentOperations,
@@ -12,17 +12,15 @@ import {
   countProposedOperations,
   listOperationOverviews,
 } from '../../../src/db/operators/lists/operation-overviews.ts'
-import { startTestEngine, type TestEngine } from '../../support/engine.ts'
 import { explain, rowsRead } from '../../support/explain.ts'
+import { t } from '../../support/own-engine.ts'
 
 const OLD_LINES = 50_000
 const PAYMENTS = 5_000
 
-let t: TestEngine
 let sql: Sql
 
 beforeAll(async () => {
-  t = await startTestEngine()
   ;({ sql } = t.engine.store)
   await t.accept()
   await sql`
@@ -59,7 +57,6 @@ beforeAll(async () => {
   await sql`analyze phase_runs`
   await sql`analyze idempotency_keys`
 })
-afterAll(() => t.stop())
 
 test.each<[string, string, (explaining: Sql) => Promise<unknown>]>([
   ['the rates', 'phase_runs', (to) => countRecentOperations(to, new Date())],

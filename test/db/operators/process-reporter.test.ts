@@ -1,36 +1,26 @@
 // The reports of a process, and what becomes of them when it stops, is killed, or has no database.
 import { hostname } from 'node:os'
-import { afterEach, beforeAll, afterAll, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import pino from 'pino'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import type { Sql } from '../../../src/db/connection/client.ts'
 import { startReporting, type ProcessReporter } from '../../../src/db/operators/process-reporter.ts'
 import { listProcesses } from '../../../src/db/operators/service-processes.ts'
 import type { CircuitReport } from '../../../src/domain/deployment/service-process.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { until } from '../../support/until.ts'
-import { openTestStore } from '../reservations.ts'
+import { store } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let store: Store
 let sql: Sql
 const reporters: ProcessReporter[] = []
 const lines: string[] = []
 const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   ;({ sql } = store)
 })
 afterEach(async () => {
   for (const reporter of reporters.splice(0)) await reporter.stop()
   lines.length = 0
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 const process = { kind: 'worker', queues: ['payments', 'maintenance'], version: '1.2.3' } as const
 
 function start(own: Partial<Parameters<typeof startReporting>[0]> = {}): ProcessReporter {

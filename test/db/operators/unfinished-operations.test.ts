@@ -1,15 +1,12 @@
 // The plan of what the console looks at each second. What it returns is tested over HTTP.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { listUnfinishedOperations } from '../../../src/db/operators/unfinished-operations.ts'
-import { startTestEngine, type TestEngine } from '../../support/engine.ts'
 import { explain, rowsRead } from '../../support/explain.ts'
+import { t } from '../../support/own-engine.ts'
 
 const LIMIT = 5
 
-let t: TestEngine
-
 beforeAll(async () => {
-  t = await startTestEngine()
   const { sql } = t.engine.store
   await sql`
     insert into idempotency_keys (
@@ -24,7 +21,6 @@ beforeAll(async () => {
   for (let count = 1; count <= 2 * LIMIT; count += 1) await t.accept()
   await sql`analyze idempotency_keys`
 })
-afterAll(() => t.stop())
 
 test('reads only as many rows as it returns, however many completed keys exist', async () => {
   const { sql } = t.engine.store

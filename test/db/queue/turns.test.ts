@@ -1,7 +1,6 @@
 // Tests the statement that fetches jobs in turns between tenants.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { afterEach, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../../src/db/events/provider-events.ts'
 import {
   OPERATIONS_QUEUE,
@@ -16,24 +15,11 @@ import {
 } from '../../../src/db/queue/turns.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { eventAbout } from '../../operations/follow-payment/provider-events.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
+import { store } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
 afterEach(async () => {
   await store.sql`delete from atomic_jobs.job`
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 interface Queued {
   readonly queue?: SharedQueue
   readonly count?: number

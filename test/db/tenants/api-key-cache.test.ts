@@ -1,7 +1,7 @@
 // Tests that a process caches an API key no longer than it works. The clock of the cache stands
 // still unless a test moves it, so that entries never expire by time.
 import { createHash, randomUUIDv7 } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   findApiKey,
   makeApiKey,
@@ -16,14 +16,12 @@ import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { parseKeyId, showKeyId, type ApiKey } from '../../../src/domain/tenants/api-key.ts'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 import { until } from '../../support/until.ts'
+import { database, store } from '../../support/own-store.ts'
 
 const SECONDS = 5
 
-let database: TestDatabase
-let store: Store
 let cache: ApiKeyCache
 let nowMs: number
 let apiKey: string
@@ -31,8 +29,6 @@ let tenantId: string
 let keyId: string
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   cache = createApiKeyCache(store, SECONDS, () => nowMs)
 })
 beforeEach(async () => {
@@ -44,11 +40,6 @@ beforeEach(async () => {
     return isCached()
   })
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 const isCached = (key = apiKey) => cache.recall(key) !== undefined
 
 /** A store whose notifications the test sends. */

@@ -1,24 +1,10 @@
 // Tests authentication by API keys. Malformed, unknown, wrong and revoked keys all give undefined.
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { expect, test } from '@jest/globals'
 import { ensureDemoTenant } from '../../../src/db/tenants/demo-tenant.ts'
 import { authenticateKey, makeApiKey } from '../../../src/db/tenants/api-keys.ts'
 import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { database, store } from '../../support/own-store.ts'
 
 function newApiKey(): string {
   return `sk_test_${randomBytes(16).toString('hex')}`

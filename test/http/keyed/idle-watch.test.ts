@@ -2,16 +2,7 @@
 // afterwards.
 import { randomUUID } from 'node:crypto'
 import { getEventListeners } from 'node:events'
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  jest,
-  test,
-} from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import pino from 'pino'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
@@ -19,26 +10,20 @@ import { finishIfOwner } from '../../support/record-phase.ts'
 import { IDLE_CHANNEL } from '../../../src/db/connection/notifications.ts'
 import { startIdleWatch, type IdleWatch } from '../../../src/http/keyed/idle-watch.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
-import { claimedOperation, openTestStore, RETENTION_SECONDS } from '../../db/reservations.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { claimedOperation, RETENTION_SECONDS } from '../../db/reservations.ts'
 import { fakeOnly } from '../../support/fake-timers.ts'
+import { store } from '../../support/own-store.ts'
 
 /** Longer than any test, so that no request is released by its timeout. */
 const LONG_MS = 600_000
 const NEVER = new AbortController().signal
 
-let database: TestDatabase
-let store: Store
 let watch: IdleWatch
 /** The number of look-ups of the watch. */
 let lookUps: number
 /** The error of the next look-up. */
 let failure: Error | undefined
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
 beforeEach(async () => {
   // The tests trigger the look-ups.
   fakeOnly('intervals')
@@ -57,11 +42,6 @@ afterEach(() => {
   watch.stop()
   jest.useRealTimers()
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 /** The same connection, but its look-ups are counted and fail when a test wants it. */
 function observed(sql: Sql): Sql {
   return new Proxy(sql, {

@@ -1,31 +1,19 @@
 // Tests the status of a payment whose capture has stopped, and when the capture can no longer be
 // retried.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { withoutRetries } from '../../support/engine-doubles.ts'
-import {
-  startTestEngine,
-  type Accepted,
-  type PaymentRef,
-  type TestEngine,
-} from '../../support/engine.ts'
+import type { Accepted, PaymentRef } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { held, snapshot } from '../made-payments.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
+import { t } from '../../support/own-engine.ts'
 
 afterEach(() => t.provider.control('POST', '/reset'))
 
 afterEach(() => expectLedgerBalanced(t.engine.store))
-
-afterAll(() => t.stop())
 
 const reopen = (ref: Accepted) => reopenOperation(t.engine, ref)
 

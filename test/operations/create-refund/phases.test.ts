@@ -1,25 +1,18 @@
 // Tests how long a refund reserves its amount: from the intent until it can no longer succeed.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
-import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
+import type { PaymentRef } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { captured, held, snapshot } from '../made-payments.ts'
-
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
+import { t } from '../../support/own-engine.ts'
 
 afterEach(() => t.provider.control('POST', '/reset'))
 
 afterEach(() => expectLedgerBalanced(t.engine.store))
-
-afterAll(() => t.stop())
 
 const match = { path: '/v1/refunds' }
 

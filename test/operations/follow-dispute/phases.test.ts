@@ -1,22 +1,16 @@
 // Tests disputes: what they take and give back is posted once. Lost, repeated and reordered events lead
 // to the same state.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
-import { startTestEngine, type TestEngine } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
 import { deliverOf, disputed, FEE, move, paid, stateOf } from './disputes.ts'
 import { stripeOf, withProvider } from '../../support/engine-doubles.ts'
+import { t } from '../../support/own-engine.ts'
 
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
 afterEach(() => expectLedgerBalanced(t.engine.store))
-afterAll(() => t.stop())
 
 const withdrawal = [`dispute disputes ${AMOUNT_MINOR}`, `provider_fee provider_fees ${FEE}`]
 const reinstatement = `dispute_reversal provider_receivable ${AMOUNT_MINOR}`

@@ -1,29 +1,24 @@
 // Tests the operation that an event of the provider starts, from each of its recovery points.
 // Despite crashes and lost answers, the payment reaches the state that it has at the provider.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import type { ProviderEvent } from '../../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCommit, connectionLost, withoutRetries } from '../../support/engine-doubles.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import type { Accepted } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { leaveCaptured } from '../../support/left-captured.ts'
 import { postingsOf } from '../../support/records.ts'
 import { asked } from '../made-payments.ts'
 import { deliver, eventAbout, applyAll } from './provider-events.ts'
+import { t } from '../../support/own-engine.ts'
 
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
 afterEach(async () => {
   await t.provider.control('DELETE', '/faults')
   await expectLedgerBalanced(t.engine.store)
 })
-afterAll(() => t.stop())
 
 /** The possible continuations of a payment, with their final states. */
 const stories = {

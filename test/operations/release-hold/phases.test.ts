@@ -1,6 +1,6 @@
 // Tests what becomes of a hold that the provider completed after its payment went on without it. The
 // service releases that hold once, and never the hold that the payment uses.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { keyOfRelease, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
@@ -9,19 +9,14 @@ import { applyProviderEvent } from '../../../src/operations/apply-provider-event
 import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { stripeOf, withoutRetries } from '../../support/engine-doubles.ts'
-import { startTestEngine, type PaymentRef, type TestEngine } from '../../support/engine.ts'
+import type { PaymentRef } from '../../support/engine.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
 import { asked, captured, held } from '../made-payments.ts'
+import { t } from '../../support/own-engine.ts'
 
-let t: TestEngine
-
-beforeAll(async () => {
-  t = await startTestEngine()
-})
 afterEach(() => expectLedgerBalanced(t.engine.store))
-afterAll(() => t.stop())
 
 /** A second authorization of the payment, as the provider completes one under an earlier key. */
 async function authorizeAgain(ref: PaymentRef, paymentMethod = 'pm_card_visa'): Promise<string> {

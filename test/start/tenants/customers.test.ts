@@ -1,28 +1,18 @@
 // Tests the commands of `npm run tenants` that say which tenant may charge which customer.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Store } from '../../../src/db/connection/client.ts'
+import { beforeAll, expect, test } from '@jest/globals'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'
 import { makeTenant, openTestStore } from '../../db/reservations.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { database, store } from '../../support/own-store.ts'
 
-let database: TestDatabase
-let store: Store
 let shop: string
 let other: string
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
   shop = showTenantId(await makeTenant(store))
   other = showTenantId(await makeTenant(store))
 })
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
-
 async function run(...args: string[]) {
   const outcome = await runCommandLine(args, () => openTestStore(database.url, 1))
   return { code: outcome.code, text: `${outcome.printed}${outcome.errorOutput}`.trimEnd() }

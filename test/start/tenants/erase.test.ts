@@ -1,22 +1,20 @@
 // Tests `npm run tenants -- erase`: what is left of a customer afterwards, and what is refused.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'
 import { openTestStore } from '../../db/reservations.ts'
-import { startTestEngine, type Accepted, type TestEngine } from '../../support/engine.ts'
+import type { Accepted } from '../../support/engine.ts'
 import { makeCustomer, saveCard } from '../../support/customers.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import type { Tenant } from '../../support/service.ts'
+import { t } from '../../support/own-engine.ts'
 
-let t: TestEngine
 let tenant: string
 
 beforeAll(async () => {
-  t = await startTestEngine()
   tenant = showTenantId(t.tenantId)
 })
-afterAll(() => t.stop())
 
 async function run(...args: string[]) {
   const open = () => openTestStore(t.databaseUrl, 1)

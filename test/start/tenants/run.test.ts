@@ -1,27 +1,14 @@
 // Tests the commands of `npm run tenants`: their output, effects and exit codes.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { authenticateKey } from '../../../src/db/tenants/api-keys.ts'
-import type { Store } from '../../../src/db/connection/client.ts'
 import { scopes } from '../../../src/domain/tenants/api-key.ts'
 import { parseTenantId } from '../../../src/domain/tenants/tenant.ts'
 import { runCommandLine } from '../../../src/start/tenants/run.ts'
 import { openTestStore } from '../../db/reservations.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { database, store } from '../../support/own-store.ts'
 
 const TENANT = 'tnt_01kac0xbvrf4v9rfw1zrk3bxsz'
 const KEY = 'key_01kac0xbvrf4v9rfw1zrk3bxsz'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
 
 async function run(args: readonly string[]) {
   const open = () => openTestStore(database.url, 1)

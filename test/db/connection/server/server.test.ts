@@ -1,25 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Store } from '../../../../src/db/connection/client.ts'
+import { describe, expect, test } from '@jest/globals'
 import {
   isReplacedBy,
   LatestPrimaries,
   readServer,
   type Server,
 } from '../../../../src/db/connection/server/server.ts'
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import { openTestStore } from '../../reservations.ts'
-
-let database: TestDatabase
-let store: Store
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
-})
+import { database, store } from '../../../support/own-store.ts'
 
 test('a server says which one it is', async () => {
   const server = await readServer(store.sql)
