@@ -3,7 +3,7 @@
 // twice.
 import type { CallName } from '../../../src/provider/payment-provider.ts'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import type { Unknown } from '../../../src/domain/operations/outcome.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../../src/domain/payments/refund.ts'
@@ -11,7 +11,6 @@ import { faultNames, type FaultName } from '../../../dev/stripe-stand-in/faults/
 import { paymentMethods } from '../../../dev/stripe-stand-in/payment-intents/payment-methods.ts'
 import { cancelReasons } from '../../../src/domain/payments/payment.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
-import { startProvider, type RunningProvider } from '../../dev/stripe-stand-in/running-provider.ts'
 import {
   adapterFor,
   authorized,
@@ -22,21 +21,16 @@ import {
   paymentOf,
   refundOf,
 } from './adapter-calls.ts'
+import { provider } from '../../support/own-provider.ts'
 
 /** For faults that last until the time limit. */
 const TIMEOUT_MS = 1_000
 
-let provider: RunningProvider
 let adapter: PaymentProvider
 
 beforeAll(async () => {
-  provider = await startProvider()
   adapter = adapterFor(provider.url)
 })
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
 
 /** The payment as the provider has it. */
 const intentOf = (payment: Payment) =>

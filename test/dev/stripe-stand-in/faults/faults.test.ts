@@ -2,10 +2,11 @@
 // executed.
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Stripe } from 'stripe'
 import { faultNames, type FaultName } from '../../../../dev/stripe-stand-in/faults/faults.ts'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
+import { payment, startProvider } from '../running-provider.ts'
+import { provider } from '../../../support/own-provider.ts'
 
 const key = { idempotencyKey: 'key-1' }
 const hangTimeout = { ...key, timeout: 300 }
@@ -80,16 +81,6 @@ const expected: Record<FaultName, Expectation> = {
   delay: { sees: { status: 'succeeded', amount: 1000 }, executed: 1 },
   slow_drip: { sees: { status: 'succeeded', amount: 1000 }, executed: 1 },
 }
-
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
 
 async function pay(
   terms: Partial<Stripe.PaymentIntentCreateParams>,

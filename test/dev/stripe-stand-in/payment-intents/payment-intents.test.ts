@@ -1,16 +1,7 @@
 // Tests the life cycle of a PaymentIntent, with the official client.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
-
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+import { describe, expect, test } from '@jest/globals'
+import { payment } from '../running-provider.ts'
+import { provider } from '../../../support/own-provider.ts'
 
 describe('create', () => {
   test('charges a good card when confirmed', async () => {

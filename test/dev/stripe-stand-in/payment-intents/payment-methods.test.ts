@@ -1,18 +1,9 @@
 // Tests the outcome of each payment method against Stripe's table.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { paymentMethods } from '../../../../dev/stripe-stand-in/payment-intents/payment-methods.ts'
 import type { Stripe } from 'stripe'
-import { payment, startProvider, type RunningProvider } from '../running-provider.ts'
-
-let provider: RunningProvider
-
-beforeAll(async () => {
-  provider = await startProvider()
-})
-beforeEach(async () => {
-  await provider.control('POST', '/reset')
-})
-afterAll(async () => provider.close())
+import { payment } from '../running-provider.ts'
+import { provider } from '../../../support/own-provider.ts'
 
 const cards = paymentMethods.filter(({ fault }) => fault === undefined)
 const approved = cards.filter(({ outcome }) => outcome.kind === 'approve')
