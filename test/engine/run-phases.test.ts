@@ -14,14 +14,9 @@ import {
   connectionLost,
   withoutRetries,
 } from '../support/engine-doubles.ts'
-import { expectLedgerBalanced } from '../support/ledger.ts'
 import { leaveCaptured } from '../support/left-captured.ts'
 import { captured } from '../operations/made-payments.ts'
 import { t } from '../support/own-engine.ts'
-
-afterEach(() => t.provider.control('POST', '/reset'))
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 afterEach(() => {
   // However a run ended.

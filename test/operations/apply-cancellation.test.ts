@@ -1,6 +1,6 @@
 // Tests the cancellation of a key at every moment of its operation: what the client asked for does not
 // happen, or is undone, and a card is never charged a second time.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { requestCancellation } from '../../src/db/idempotency/cancellations.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../src/db/idempotency/key-expiry.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../src/db/idempotency/idempotency-keys.ts'
@@ -21,12 +21,9 @@ import { reap } from '../../src/recovery/reaper.ts'
 import { aroundCall, withoutRetries } from '../support/engine-doubles.ts'
 import { ageTombstones, expireKeys } from '../support/expired-keys.ts'
 import type { Accepted } from '../support/engine.ts'
-import { expectLedgerBalanced } from '../support/ledger.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './follow-payment/provider-events.ts'
 import { captured, held } from './made-payments.ts'
 import { t } from '../support/own-engine.ts'
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 /** As the API does: at once if nothing has begun, else by an event. */
 async function cancel({ tenantId, id, paymentId }: Accepted): Promise<'now' | 'later' | 'refused'> {

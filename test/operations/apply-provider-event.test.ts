@@ -1,14 +1,13 @@
 // Tests events of the provider. Lost, repeated, reordered and early events lead to the same final
 // state, and no event moves a payment backward.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { showPaymentId, type Payment } from '../../src/domain/payments/payment.ts'
 import { reminderOf, type ProviderEvent } from '../../src/domain/events/provider-event.ts'
 import { applyProviderEvent } from '../../src/operations/apply-provider-event.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { aroundCall, stripeOf, withoutRetries } from '../support/engine-doubles.ts'
 import type { Accepted } from '../support/engine.ts'
-import { expectLedgerBalanced } from '../support/ledger.ts'
 import { eventsOf, postingsOf } from '../support/records.ts'
 import { asked, captured, held } from './made-payments.ts'
 import {
@@ -19,8 +18,6 @@ import {
   statusOf,
 } from './follow-payment/provider-events.ts'
 import { t } from '../support/own-engine.ts'
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 async function authenticate(intentId: string | null, outcome: 'succeed' | 'fail' = 'succeed') {
   await t.provider.control('POST', `/payment_intents/${intentId}/authenticate`, { outcome })

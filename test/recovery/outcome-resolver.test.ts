@@ -1,7 +1,7 @@
 // Tests that only a look-up resolves an unknown outcome: for each operation, and for each way in
 // which its call can have ended. The provider's own log shows what was executed.
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { storeProviderEvent } from '../../src/db/events/provider-events.ts'
 import {
   requestCheckIfUnknown,
@@ -18,7 +18,6 @@ import { runOperation } from '../../src/engine/run-phases.ts'
 import { sweep } from '../../src/recovery/sweeper.ts'
 import { aroundCommit, stripeOf, withoutRetries, withProvider } from '../support/engine-doubles.ts'
 import type { Accepted } from '../support/engine.ts'
-import { expectLedgerBalanced } from '../support/ledger.ts'
 import { refundParameters } from '../../src/provider/stripe/parameters.ts'
 import { asked, captured, held } from '../operations/made-payments.ts'
 import { eventAbout } from '../operations/follow-payment/provider-events.ts'
@@ -29,10 +28,6 @@ const CLAIM = randomUUID()
 
 // Also ends the unknown operations of other tests, so that each test sees only its own checks.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
-
-afterEach(() => t.provider.control('POST', '/reset'))
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 interface Row {
   readonly title: string

@@ -1,6 +1,6 @@
 // Tests that the sweeper finds operations without a live worker, and resumes each exactly once,
 // without a provider call of its own.
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { OPERATIONS_DEAD_LETTERS } from '../../src/db/queue/queues.ts'
 import type { OperationRef } from '../../src/domain/operations/operation.ts'
 import { operations } from '../../src/operations/index.ts'
@@ -15,8 +15,6 @@ import { leaveCaptured } from '../support/left-captured.ts'
 import { t } from '../support/own-engine.ts'
 
 beforeEach(() => sweep(t.engine))
-
-afterEach(() => t.provider.control('POST', '/reset'))
 
 const nothing = { resumed: 0, parked: 0, requeued: 0, orphaned: 0, dropped: 0 }
 

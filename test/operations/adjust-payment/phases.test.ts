@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
 import { IntentRefusedError, reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
@@ -10,13 +10,8 @@ import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { stripeOf, withoutRetries } from '../../support/engine-doubles.ts'
 import type { Accepted, PaymentRef } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { held } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => t.provider.control('POST', '/reset'))
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 async function adjust(payment: PaymentRef, amount: number): Promise<Accepted> {
   const ref = await t.begin('payment.adjust', payment, { amount })

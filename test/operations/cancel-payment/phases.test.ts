@@ -1,18 +1,13 @@
 // Tests the status of a payment whose cancellation has stopped, and that the payment returns to its
 // previous status when the provider declines the cancellation.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { asked, held, snapshot } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => t.provider.control('POST', '/reset'))
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 const match = { path: '/v1/payment_intents/*/cancel' }
 

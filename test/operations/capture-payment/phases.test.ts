@@ -1,19 +1,14 @@
 // Tests the status of a payment whose capture has stopped, and when the capture can no longer be
 // retried.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { IntentRefusedError } from '../../../src/db/idempotency/intents.ts'
 import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
 import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { withoutRetries } from '../../support/engine-doubles.ts'
 import type { Accepted, PaymentRef } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { held, snapshot } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => t.provider.control('POST', '/reset'))
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 const reopen = (ref: Accepted) => reopenOperation(t.engine, ref)
 

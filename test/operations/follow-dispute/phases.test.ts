@@ -1,16 +1,13 @@
 // Tests disputes: what they take and give back is posted once. Lost, repeated and reordered events lead
 // to the same state.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { applyProviderEvent } from '../../../src/operations/apply-provider-event.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
 import { AMOUNT_MINOR } from '../amount.ts'
 import { deliverOf, disputed, FEE, move, paid, stateOf } from './disputes.ts'
 import { stripeOf, withProvider } from '../../support/engine-doubles.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 const withdrawal = [`dispute disputes ${AMOUNT_MINOR}`, `provider_fee provider_fees ${FEE}`]
 const reinstatement = `dispute_reversal provider_receivable ${AMOUNT_MINOR}`

@@ -1,6 +1,6 @@
 // Tests payments whose cardholder never finishes 3-D Secure: the service cancels them in time, and
 // a cardholder who acts at that moment wins or loses, but never both.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { listDeadLetters } from '../../../src/db/queue/dead-letters.ts'
 import { keyOfExpiry, reminderOf } from '../../../src/domain/events/provider-event.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
@@ -11,14 +11,10 @@ import { runOperation } from '../../../src/engine/run-phases.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
 import type { Accepted } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf } from '../../support/records.ts'
 import { asked } from '../made-payments.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './provider-events.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => t.provider.control('POST', '/reset'))
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 const read = ({ id: paymentId }: Payment) => t.readPayment({ tenantId: '', paymentId })
 

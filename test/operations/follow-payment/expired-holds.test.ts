@@ -1,6 +1,6 @@
 // Tests uncaptured holds: the payment shows when they end, their end is announced once,
 // and the payment ends as canceled when the provider has released the money.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
@@ -17,14 +17,10 @@ import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { watchHolds } from '../../../src/recovery/expiring-holds.ts'
 import { aroundCall, stripeOf, withoutRetries, withProvider } from '../../support/engine-doubles.ts'
 import type { Accepted } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf } from '../../support/records.ts'
 import { asked, held } from '../made-payments.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from './provider-events.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => t.provider.control('POST', '/reset'))
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 const DAY = 86_400
 const MATCH_CAPTURE = { path: '/v1/payment_intents/*/capture' }

