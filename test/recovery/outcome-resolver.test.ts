@@ -25,6 +25,7 @@ import { t } from '../support/own-engine.ts'
 
 /** The id of an entry of the audit trail. */
 const CLAIM = randomUUID()
+const proof = { claim: CLAIM, proved_absent: true, by: 'alice', note: 'support says so' } as const
 
 // Also ends the unknown operations of other tests, so that each test sees only its own checks.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
@@ -497,12 +498,6 @@ describe('a refund whose failure the provider keeps', () => {
 
   test('runs again under a new provider key when an operator has proved its absence', async () => {
     const ref = await failed()
-    const proof = {
-      claim: CLAIM,
-      proved_absent: true,
-      by: 'alice',
-      note: 'support says so',
-    } as const
     await t.letTimePass(ref, 60)
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
 
@@ -517,12 +512,6 @@ describe('a refund whose failure the provider keeps', () => {
   // The call may still be on its way, and then nothing but its key guards it.
   test('keeps its provider key when an operator states its absence before the settling time', async () => {
     const ref = await failed()
-    const proof = {
-      claim: CLAIM,
-      proved_absent: true,
-      by: 'alice',
-      note: 'support says so',
-    } as const
     await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
 
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
@@ -700,7 +689,6 @@ describe('evidence about an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
   })
 
-  const proof = { claim: CLAIM, proved_absent: true, by: 'alice', note: 'support says so' } as const
   const unverified = { ...proof, unverified: true, by: 'alice and bob' } as const
   const lostLook = { match: lookUp, fault: 'hang_before', times: 1 }
 

@@ -131,8 +131,8 @@ export const webhookExamples: readonly Example[] = [
   example(insertEndpointEvent, (sql) => insertEndpointEvent(sql, REF, 'webhook_endpoint.test'), {
     answers: [[{ id: ID }]],
   }),
-  example(deliverToSubscribers, (sql) => deliverToSubscribers(sql, REF), {
-    answers: [[{ id: ID }]],
+  example(deliverToSubscribers, (sql) => deliverToSubscribers(sql, ID, [ID]), {
+    answers: [[{ id: ID, endpointId: ID }]],
   }),
   example(insertDelivery, (sql) => insertDelivery(sql, REF, ID)),
   example(judgeEndpoint, (sql) => judgeEndpoint(sql, REF, { ...attempt, verdict: 'gone' })),
@@ -142,7 +142,7 @@ export const webhookExamples: readonly Example[] = [
     recordAttemptIfDue,
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
     {
-      answers: [[DELIVERY], [], [{ status: 'disabled' }], [{ id: ID }], [{ id: ID }]],
+      answers: [[DELIVERY], [], [{ status: 'disabled' }], [{ id: ID }], [DELIVERY]],
     },
   ),
   example(

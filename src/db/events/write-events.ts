@@ -30,7 +30,11 @@ export async function writePaymentEvents(
       and id = any(${[...paymentIds]}::uuid[])
     returning id
   `
-  for (const { id } of events) await deliverToSubscribers(tx, { tenantId, id })
+  await deliverToSubscribers(
+    tx,
+    tenantId,
+    events.map(({ id }) => id),
+  )
 }
 
 /** Writes an event about an endpoint. Returns its id. */
@@ -55,35 +59,57 @@ export async function insertEndpointEvent(
   return event.id
 }
 
-/** Writes the deliveries of an event to each enabled endpoint that subscribed to it. */
+/** Writes the deliveries of events to each enabled endpoint that subscribed to them. */
 export async function deliverToSubscribers(
   tx: Transaction,
-  { tenantId, id }: TenantRow,
+  tenantId: string,
+  eventIds: readonly string[],
 ): Promise<void> {
-  const endpoints = await tx<{ id: string }[]>`
-    select endpoint.id from webhook_endpoints as endpoint
-    join events as event on event.tenant_id = endpoint.tenant_id
-    where ${seesTenant(tx, tenantId)} and endpoint.tenant_id = ${tenantId} and event.id = ${id}
+  // The id of a delivery has the place of its event's id in their order.
+  const deliveries = await tx<Delivery[]>`
+    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
+    select
+      event.tenant_id, (left(event.id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
+      event.id, endpoint.id, now()
+    from events as event
+    join webhook_endpoints as endpoint on endpoint.tenant_id = event.tenant_id
+    where ${seesTenant(tx, tenantId)} and event.tenant_id = ${tenantId}
+      and event.id = any(${[...eventIds]}::uuid[])
       and endpoint.status = 'enabled'
       and endpoint.event_types && array[${EVERY_EVENT}::text, event.type]
+    returning id, endpoint_id as "endpointId"
   `
-  for (const endpoint of endpoints) await insertDelivery(tx, { tenantId, id }, endpoint.id)
+  await addFirstAttempts(tx, tenantId, deliveries)
 }
 
-/** Writes a delivery with the job of its first attempt. Returns its id. */
+/** Writes the delivery of an event to one endpoint. Returns its id. */
 export async function insertDelivery(
   tx: Transaction,
   { tenantId, id: eventId }: TenantRow,
   endpointId: string,
 ): Promise<string> {
-  // It has the place of its event's id in their order.
   const id = eventId.slice(0, 18) + randomUUID().slice(18)
   await tx`
     insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
     select ${tenantId}::uuid, ${id}::uuid, ${eventId}::uuid, ${endpointId}::uuid, now()
     where ${seesTenant(tx, tenantId)}
   `
-  const job: WebhookJob = { tenantId, endpointId, deliveryId: id, attempt: 1 }
-  await addJobs(tx, WEBHOOKS_QUEUE, [{ data: job }])
+  await addFirstAttempts(tx, tenantId, [{ id, endpointId }])
   return id
+}
+
+interface Delivery {
+  readonly id: string
+  readonly endpointId: string
+}
+
+async function addFirstAttempts(
+  tx: Transaction,
+  tenantId: string,
+  deliveries: readonly Delivery[],
+): Promise<void> {
+  const jobs = deliveries.map(({ id, endpointId }): { data: WebhookJob } => ({
+    data: { tenantId, endpointId, deliveryId: id, attempt: 1 },
+  }))
+  await addJobs(tx, WEBHOOKS_QUEUE, jobs)
 }

@@ -70,8 +70,8 @@ export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Pro
       returning tenant_id as "tenantId", id, status = 'requires_capture' as "isHeld"
     `
     const held = changed.filter(({ isHeld }) => isHeld)
-    for (const { tenantId, id } of held) {
-      const [event] = await tx<{ provider: string; id: string; tenantId: string }[]>`
+    for (const [tenantId, holds] of Map.groupBy(held, (hold) => hold.tenantId)) {
+      const stored = await tx<{ provider: string; id: string }[]>`
         insert into provider_events (
           provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
         )
@@ -79,11 +79,13 @@ export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Pro
           provider, ${EXPIRY}::text || '_' || id || '_' || extract(epoch from capture_before)::bigint,
           ${EXPIRY}::text, provider_payment_id, provider_payment_id, tenant_id, id, capture_before
         from payments
-        where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+        where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+          and id = any(${holds.map(({ id }) => id)}::uuid[])
         on conflict (provider, id) do nothing
-        returning provider, id, tenant_id as "tenantId"
+        returning provider, id
       `
-      if (event) await addJobs(tx, REMINDERS_QUEUE, [{ data: providerEventJob(event) }])
+      const jobs = stored.map((event) => ({ data: providerEventJob({ ...event, tenantId }) }))
+      await addJobs(tx, REMINDERS_QUEUE, jobs)
     }
     return changed.length
   })

@@ -1,5 +1,5 @@
-// Inserts jobs into pg-boss's table as a part of the statement that writes their subject: one
-// transaction and one round trip. A test compares the row with the one that pg-boss inserts.
+// Inserts jobs into pg-boss's table in the transaction that writes their subject. A test compares the row
+// with the one that pg-boss inserts.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE, type ProviderEventJob } from './queues.ts'
 
@@ -75,12 +75,13 @@ export interface NewJob {
   readonly startAfter?: string
 }
 
-/** Adds jobs to a queue, with its settings. Fails if the queue does not exist. */
+/** Adds jobs to a queue, with its settings. @throws the driver's error if there is no such queue. */
 export async function addJobs(
   tx: Transaction,
   queue: string,
   jobs: readonly NewJob[],
 ): Promise<void> {
+  if (jobs.length === 0) return
   await tx`
     insert into ${tx(JOB_SCHEMA)}.job (
       id, name, data, start_after, created_on, keep_until, retry_limit, retry_delay, retry_backoff,

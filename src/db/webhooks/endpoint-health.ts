@@ -75,7 +75,7 @@ export async function judgeEndpoint(
   `
   if (judged?.status !== 'disabled') return
   const eventId = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
-  await deliverToSubscribers(tx, { tenantId, id: eventId })
+  await deliverToSubscribers(tx, tenantId, [eventId])
 }
 
 /**

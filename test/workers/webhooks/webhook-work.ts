@@ -2,10 +2,9 @@
 // each test has a tenant and a receiver of its own. A test fetches the jobs from the queue itself
 // and runs them one by one, without waiting for their start time.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
+import { afterEach, beforeEach } from '@jest/globals'
 import pino from 'pino'
 import { Webhook } from 'standardwebhooks'
-import type { Store } from '../../../src/db/connection/client.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../../../src/db/queue/queues.ts'
 import { listDeliveries } from '../../../src/db/webhooks/webhook-deliveries.ts'
 import { insertEndpoint, type NewEndpoint } from '../../../src/db/webhooks/webhook-endpoints.ts'
@@ -13,25 +12,21 @@ import type { WebhookDelivery } from '../../../src/domain/webhooks/webhook-deliv
 import type { WebhookParts } from '../../../src/webhooks/deliver-webhook.ts'
 import { createSender } from '../../../src/webhooks/send-webhook.ts'
 import { workOnWebhook } from '../../../workers/webhook-worker.ts'
-import { makeTenant, openTestStore, reservationOf, reserve } from '../../db/reservations.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { makeTenant, reservationOf, reserve } from '../../db/reservations.ts'
 import { noNames } from '../../support/name-server.ts'
+import { store } from '../../support/own-store.ts'
 import { startReceiver, type Received, type Receiver } from '../../support/receiver.ts'
+
+export { store }
 
 const DAY_SECONDS = 86_400
 
-let database: TestDatabase
-export let store: Store
 export let receiver: Receiver
 export let webhooks: WebhookParts
 export let tenantId: string
 /** The time of the workers' clock. */
 export let now: Date
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  store = openTestStore(database.url)
-})
 beforeEach(async () => {
   receiver = await startReceiver()
   tenantId = await makeTenant(store)
@@ -52,10 +47,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await receiver.stop()
   await store.sql`delete from atomic_jobs.job`
-})
-afterAll(async () => {
-  await store.close()
-  await database.drop()
 })
 
 export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
