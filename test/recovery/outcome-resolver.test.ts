@@ -25,7 +25,7 @@ import { t } from '../support/own-engine.ts'
 
 /** The id of an entry of the audit trail. */
 const CLAIM = randomUUID()
-const proof = { claim: CLAIM, proved_absent: true, by: 'alice', note: 'support says so' } as const
+const PROOF = { claim: CLAIM, proved_absent: true, by: 'alice', note: 'support says so' } as const
 
 // Also ends the unknown operations of other tests, so that each test sees only its own checks.
 beforeEach(() => t.engine.store.sql`update idempotency_keys set next_check_at = null`)
@@ -499,7 +499,7 @@ describe('a refund whose failure the provider keeps', () => {
   test('runs again under a new provider key when an operator has proved its absence', async () => {
     const ref = await failed()
     await t.letTimePass(ref, 60)
-    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
 
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
     expect(await reopenOperation(t.engine, ref)).toBe(true)
@@ -512,7 +512,7 @@ describe('a refund whose failure the provider keeps', () => {
   // The call may still be on its way, and then nothing but its key guards it.
   test('keeps its provider key when an operator states its absence before the settling time', async () => {
     const ref = await failed()
-    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
 
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
     expect(await reopenOperation(t.engine, ref)).toBe(true)
@@ -689,13 +689,13 @@ describe('evidence about an unknown outcome', () => {
     expect(await t.readPayment(ref)).toMatchObject({ providerPaymentId: null })
   })
 
-  const unverified = { ...proof, unverified: true, by: 'alice and bob' } as const
+  const unverified = { ...PROOF, unverified: true, by: 'alice and bob' } as const
   const lostLook = { match: lookUp, fault: 'hang_before', times: 1 }
 
   test('a proof of absence leaves it to its client at once, although it may still be under way', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
 
-    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 1 })
 
     expect(await t.readKey(ref)).toMatchObject({
@@ -709,7 +709,7 @@ describe('evidence about an unknown outcome', () => {
     const ref = await stale('nonsense_body')
     await t.provider.addFault(lostLook)
 
-    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
     expect(await resolveDue(t.engine)).toMatchObject({ absent: 0, unclear: 1 })
 
     expect(await t.readKey(ref)).toMatchObject({ status: 'unknown', evidence: null })
@@ -719,7 +719,7 @@ describe('evidence about an unknown outcome', () => {
   test('a proof that was not believed counts for no later look-up', async () => {
     const ref = await madeUnknown(authorization, 'unavailable')
     await t.provider.addFault({ ...lostLook, fault: 'unavailable' })
-    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
     await resolveDue(t.engine)
 
     await requestCheckIfUnknown(t.engine.store.sql, ref)
@@ -803,7 +803,7 @@ describe('evidence about an unknown outcome', () => {
   test('a proof of absence does not override what is found', async () => {
     const ref = await madeUnknown(authorization, 'nonsense_body')
 
-    await requestCheckIfUnknown(t.engine.store.sql, ref, proof)
+    await requestCheckIfUnknown(t.engine.store.sql, ref, PROOF)
     expect(await resolveDue(t.engine)).toMatchObject({ settled: 1 })
 
     expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })

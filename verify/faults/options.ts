@@ -48,7 +48,7 @@ operations and faults during recoveries, and last the faults of payment.create. 
 connection reset at the points of payment.create are never left out.
 The report is written to faults-report/report.html.
 
---quick          Takes about two minutes: SIGKILL or connection reset at 20 points of payment.create,
+--quick          Takes about four minutes: SIGKILL or connection reset at 20 points of payment.create,
                  each fault once in a third of the scenarios, noisy neighbours, a few mutants, no
                  soak. The seed decides.
 --minutes <n>    How long a full suite, or the runs of --scenario or --provider, may take on two
