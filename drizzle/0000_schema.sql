@@ -339,9 +339,13 @@ create table idempotency_keys (
   expires_at timestamptz not null,
   constraint idempotency_keys_tenant_id_id_pk primary key (tenant_id, id),
   constraint idempotency_keys_one_per_key unique (tenant_id, key),
-  constraint idempotency_keys_payment foreign key (tenant_id, payment_id) references payments,
-  constraint idempotency_keys_refund foreign key (tenant_id, refund_id) references refunds,
-  constraint idempotency_keys_dispute foreign key (tenant_id, dispute_id) references disputes,
+  -- Deferred: the row of the key is written first.
+  constraint idempotency_keys_payment foreign key (tenant_id, payment_id) references payments
+    deferrable initially deferred,
+  constraint idempotency_keys_refund foreign key (tenant_id, refund_id) references refunds
+    deferrable initially deferred,
+  constraint idempotency_keys_dispute foreign key (tenant_id, dispute_id) references disputes
+    deferrable initially deferred,
   constraint idempotency_keys_status check (
     status in ('pending', 'processing', 'completed', 'failed_retryable', 'unknown')
   ),
@@ -804,16 +808,6 @@ begin
     );
   end loop;
 end $$;
-
--- These end a statement that has found no resource to write, and with it everything that the statement
--- wrote. The SQLSTATEs are those of src/db/connection/store-errors.ts. VOLATILE, the default, so that
--- the planner never calls them ahead of the CASE that they stand in.
-create function raise_intent_refused() returns boolean
-language plpgsql
-as $$ begin raise exception 'the intent was refused' using errcode = 'PY001'; end $$;
-create function raise_stale_resource() returns boolean
-language plpgsql
-as $$ begin raise exception 'the resource was changed' using errcode = 'PY002'; end $$;
 
 -- Makes the id of a new row of a list, so that a reader by cursor can trust the order: see
 -- docs/decisions/0065-lists-show-what-is-final.md. The id is greater than each id of the list that

@@ -3,7 +3,7 @@
 import type { JobResult, JobWithMetadata } from 'pg-boss'
 import { z } from 'zod'
 import type { ReconciliationJob } from '../src/db/queue/queues.ts'
-import { inTransaction } from '../src/db/connection/transaction.ts'
+import { inService } from '../src/db/connection/transaction.ts'
 import {
   BY_SCHEDULE,
   hasScheduledRun,
@@ -49,7 +49,7 @@ export async function requestDailyReconciliation({
   for (const { name: provider } of providers.all) {
     const request = { provider, requestedBy: BY_SCHEDULE, ...yesterday(clock.now()) }
     if (await hasScheduledRun(store.sql, request)) continue
-    await inTransaction(store.sql, (tx) => requestReconciliation(tx, request))
+    await inService(store.sql, (tx) => requestReconciliation(tx, request))
     requested += 1
   }
   return { requested }

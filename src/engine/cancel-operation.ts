@@ -2,7 +2,7 @@
 import { cancelIfNotBegun } from '../db/idempotency/cancellations.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import type { Transaction } from '../db/connection/client.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inTenant } from '../db/connection/transaction.ts'
 import type { KeyRetention } from '../domain/idempotency/retention.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
@@ -21,7 +21,7 @@ export async function cancelOperation(parts: CancelParts, ref: OperationRef): Pr
   const { settings } = parts
   const response = problemResponse(settings.IDEMPOTENCY_FLAVOR, 'operation-canceled')
   const answer = { response, retention: settings }
-  return await inTransaction(parts.store.sql, async (tx) => {
+  return await inTenant(parts.store.sql, ref.tenantId, async (tx) => {
     if (await cancelIfNotBegun(tx, ref, 'pending', answer)) {
       await markCanceled(tx, parts, ref)
       return true

@@ -62,7 +62,7 @@ async function recordUntilKnown(
 }
 
 /** How the operation goes on after the step. A final answer is rendered as its client gets it. */
-export function moveOf(
+function moveOf(
   settings: EngineSettings,
   operation: string,
   step: Step<string, unknown>,

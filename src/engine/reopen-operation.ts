@@ -3,9 +3,9 @@
 import type { Store, Transaction } from '../db/connection/client.ts'
 import { reopenIfFailed } from '../db/idempotency/idempotency-keys.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
-import { StaleResourceError } from '../db/payments/payment-changes.ts'
+import { StaleResourceError } from '../db/payments/stale-resource.ts'
 import { isDuplicateReference } from '../db/connection/store-errors.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inTenant } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent } from '../tracing/spans.ts'
 import { operationNamed, type Operations } from './engine.ts'
@@ -27,7 +27,7 @@ export async function reopenOperation(
   parts: StoreAndOperations,
   ref: OperationRef,
 ): Promise<boolean> {
-  return await inTransaction(parts.store.sql, (tx) => reopenOperationIn(tx, parts, ref))
+  return await inTenant(parts.store.sql, ref.tenantId, (tx) => reopenOperationIn(tx, parts, ref))
 }
 
 /** Like `reopenOperation`, inside the caller's transaction, which must end when this throws. */

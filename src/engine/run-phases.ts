@@ -4,7 +4,7 @@
 import { enqueueRetry, giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns } from '../db/operations/phase-runs.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inTenant, together } from '../db/connection/transaction.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import { currentTraceparent, withSpan } from '../tracing/spans.ts'
@@ -165,8 +165,8 @@ async function giveBack(
   const checkDelaysSeconds = engine.settings.CHECK_DELAYS_SECONDS
   // Waiting beyond the limit costs no tries: the next owner may still crash, or get no answer.
   const attempts = mayWait ? Math.min(claim.attempt, JOB_RETRY_LIMIT) : claim.attempt
-  await inTransaction(engine.store.sql, async (tx) => {
-    const [isOwner] = await Promise.all([
+  await inTenant(engine.store.sql, claim.tenantId, async (tx) => {
+    const [isOwner] = await together([
       giveBackIfOwner(tx, claim, {
         status,
         inDoubt,
@@ -178,7 +178,7 @@ async function giveBack(
         }),
         checkDelaysSeconds,
       }),
-      appendPhaseRuns(tx, claim, runs),
+      appendPhaseRuns(tx, [{ owner: claim, runs: runs }]),
     ])
     // Checked before the resource is marked, because a new owner may have moved the resource on.
     if (!isOwner) throw new LeaseLostError(claim)
@@ -200,10 +200,10 @@ async function handOver(
   { lease, runs, inDoubt }: InterruptedCall,
 ): Promise<RunResult> {
   const { claim } = lease
-  await inTransaction(engine.store.sql, async (tx) => {
-    const [isOwner] = await Promise.all([
+  await inTenant(engine.store.sql, claim.tenantId, async (tx) => {
+    const [isOwner] = await together([
       handOverIfOwner(tx, claim, inDoubt, currentTraceparent()),
-      appendPhaseRuns(tx, claim, runs),
+      appendPhaseRuns(tx, [{ owner: claim, runs: runs }]),
     ])
     if (!isOwner) throw new LeaseLostError(claim)
   })

@@ -106,7 +106,7 @@ async function cancelHold(
   }
   const parameters = { reason: 'abandoned' } satisfies CancelParameters
   const canceling = { key, operation: cancelPayment.name, parameters, tenantId, paymentId }
-  const resource = markProcessingIfIn(sql, waitingStatuses)
+  const resource = markProcessingIfIn(waitingStatuses)
   await reserve(engine, { ...canceling, refundId: null }, resource)
   return 'pending'
 }
@@ -148,7 +148,7 @@ async function refundLeft(
   } as const
   const refunding = { key, operation: createRefund.name, parameters: {}, tenantId, paymentId }
   const refund = { ...refunding, refundId: randomUUIDv7(), details: detailsOfRefund(rest) }
-  await reserve(engine, refund, insertRefunds(sql), 'refund.created')
+  await reserve(engine, refund, insertRefunds, 'refund.created')
   return 'pending'
 }
 

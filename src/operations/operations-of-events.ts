@@ -1,11 +1,11 @@
 // Starts the operation that an event of the provider asks for, and pursues it: the event acts as the
 // client of the operation.
 import { hash, randomUUIDv7 } from 'node:crypto'
-import type { Fragment } from '../db/connection/client.ts'
 import type { IdempotencyKey } from '../db/idempotency/idempotency-key-rows.ts'
 import type { Intent } from '../db/idempotency/intent.ts'
 import { IntentRefusedError, reserveIntent } from '../db/idempotency/intents.ts'
-import { StaleResourceError } from '../db/payments/payment-changes.ts'
+import type { WriteResources } from '../db/idempotency/resources.ts'
+import { StaleResourceError } from '../db/payments/stale-resource.ts'
 import type { ProviderEventStatus } from '../domain/events/provider-event.ts'
 import { retentionOf } from '../domain/idempotency/retention.ts'
 import { isFinal } from '../domain/payments/payment-status.ts'
@@ -24,7 +24,7 @@ export type EventResult = ProviderEventStatus
 export async function reserve(
   { store, settings, observe }: Engine,
   begun: Omit<Intent, 'id' | 'fingerprint' | 'retentionSeconds'>,
-  resource: Fragment,
+  write: WriteResources,
   firstEvent?: string,
 ): Promise<EventResult> {
   const intent: Intent = {
@@ -34,7 +34,7 @@ export async function reserve(
     retentionSeconds: retentionOf(settings, begun.operation),
   }
   try {
-    const { id } = await reserveIntent(store.sql, intent, resource)
+    const { id } = await reserveIntent(store.sql, intent, write)
     if (firstEvent !== undefined && id === intent.id) observe.insertedEvents(firstEvent, 1)
   } catch (error) {
     // Another operation was faster. Once it is completed, the status decides.

@@ -11,7 +11,7 @@ import {
 import { walkMissingLedgerMovements } from '../db/reconciliation/missing-records.ts'
 import { compareDispute } from './compare-disputes.ts'
 import { compareRefund } from './compare-refunds.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inService } from '../db/connection/transaction.ts'
 import type {
   OtherMovement,
   PaymentProvider,
@@ -63,7 +63,7 @@ export async function compareMovements(comparison: Comparison): Promise<void> {
       agreed.map((movement) => ({ movement, ours: ledgerMovementOf(movement) })),
     )
     // Repetitions are detected by the recorded names, so both are part of one transaction.
-    await inTransaction(parts.store.sql, async (tx) => {
+    await inService(parts.store.sql, async (tx) => {
       const newNames = await recordCompared(tx, run.id, page.flatMap(namesToRecord))
       const repeated = repeatedIn(page, newNames).map((movement) =>
         repeatedMovement(ledgerMovementOf(movement), movement),

@@ -3,7 +3,7 @@
 import { dropFallbackIfOwner, giveBackIfOwner, type Claim } from '../db/operations/leases.ts'
 import { readOperation } from '../db/operations/operation-rows.ts'
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inTenant } from '../db/connection/transaction.ts'
 import {
   claimIfUnknown,
   giveBackInDoubtIfOwner,
@@ -56,7 +56,7 @@ export async function markAbsent(
   } = {},
 ): Promise<boolean> {
   const { runs = [], keepsDoubt = false, record } = options
-  return await inTransaction(engine.store.sql, async (tx) => {
+  return await inTenant(engine.store.sql, seen.tenantId, async (tx) => {
     const claim = await claimUnknown(tx, engine, seen)
     if (claim === undefined) return false
     const operation = operationNamed(engine, claim.operation)
@@ -71,7 +71,7 @@ export async function markAbsent(
       ? await giveBackInDoubtIfOwner(tx, claim, { reason, retentionSeconds })
       : await giveBackIfOwner(tx, claim, to)
     if (!isGivenBack) throw new LeaseLostError(claim)
-    await appendPhaseRuns(tx, claim, runs)
+    await appendPhaseRuns(tx, [{ owner: claim, runs: runs }])
     await record?.(tx)
     return true
   })

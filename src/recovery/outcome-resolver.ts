@@ -3,7 +3,7 @@
 // resolver acts only if the operation has not changed since.
 import { appendPhaseRuns, type PhaseRun } from '../db/operations/phase-runs.ts'
 import { findProviderPaymentIds } from '../db/events/provider-events.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inTenant } from '../db/connection/transaction.ts'
 import {
   closeFindingsOfIdle,
   openFindingsOfStuck,
@@ -137,8 +137,8 @@ async function resolveOne(engine: Engine, check: DueCheck, trace: Trace): Promis
     const options = { ...absence, runs: [run], record }
     return (await markAbsent(engine, check, absence.reason, options)) ? 'absent' : 'unclear'
   }
-  await inTransaction(engine.store.sql, async (tx) => {
-    await appendPhaseRuns(tx, ownerOf(check), [run])
+  await inTenant(engine.store.sql, check.tenantId, async (tx) => {
+    await appendPhaseRuns(tx, [{ owner: ownerOf(check), runs: [run] }])
     await recordVerdict(tx, check, outcome)
   })
   const { reason } = outcome
@@ -197,7 +197,7 @@ async function recordFound(
 ): Promise<Result> {
   const { settings, clock, store } = engine
   const endsAtMs = clock.monotonicMs() + settings.LEASE_MS
-  const claim = await inTransaction(store.sql, async (tx) => {
+  const claim = await inTenant(store.sql, check.tenantId, async (tx) => {
     const claimed = await claimUnknown(tx, engine, check)
     if (claimed !== undefined) await recordVerdict(tx, check, outcome)
     return claimed

@@ -13,7 +13,7 @@ import {
 } from '../db/idempotency/key-expiry.ts'
 import { openFindings, type NewFinding } from '../db/reconciliation/findings.ts'
 import { deleteOldTombstones } from '../db/idempotency/key-tombstones.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inService } from '../db/connection/transaction.ts'
 import type { KeyRetention } from '../domain/idempotency/retention.ts'
 import { showId } from '../domain/resource-id.ts'
 import { problemResponse } from '../domain/operations/stored-response.ts'
@@ -84,7 +84,7 @@ async function openFinding(
   { store, log }: ReaperParts,
   kept: { limit: number; retention: KeyRetention },
 ): Promise<number> {
-  const abandoned = await inTransaction(store.sql, async (tx) => {
+  const abandoned = await inService(store.sql, async (tx) => {
     const operations = await keepIfPartlyExecuted(tx, kept)
     await openFindings(tx, operations.map(findingOf))
     return operations

@@ -1,11 +1,8 @@
 // Records the verdict on an operator's claim in the audit trail: by the look-up that followed, and
 // in the transaction that acts on it. A claim is judged once.
 import type { Transaction } from '../db/connection/client.ts'
-import {
-  dropEvidenceIfSame,
-  type DueCheck,
-  type Evidence,
-} from '../db/operations/unknown-outcomes.ts'
+import type { Evidence } from '../db/operations/evidence.ts'
+import { dropEvidenceIfSame, type DueCheck } from '../db/operations/unknown-outcomes.ts'
 import { appendAdminAction, VERDICT } from '../db/operators/admin-actions.ts'
 import { SERVICE_ACTOR } from '../db/reconciliation/findings.ts'
 import type { Outcome } from '../domain/operations/outcome.ts'

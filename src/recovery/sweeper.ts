@@ -11,7 +11,7 @@ import {
   type RepeatRule,
 } from '../db/operations/sweeper.ts'
 import { isStoreUnavailable } from '../db/connection/store-errors.ts'
-import { inTransaction } from '../db/connection/transaction.ts'
+import { inService, inTenant } from '../db/connection/transaction.ts'
 import type { OperationRef } from '../domain/operations/operation.ts'
 import {
   operationNamed,
@@ -50,7 +50,7 @@ export async function sweep(engine: Engine): Promise<SweepCounts> {
   const { sql } = engine.store
   const resumed = await resumeAll(engine)
   const parked = await parkAll(engine, await findUnrepeatable(sql, repeatRule(engine), BATCH))
-  const requeued = await requeueIfJobless(sql)
+  const requeued = await inService(sql, (tx) => requeueIfJobless(tx))
   const orphaned = await deadLetterOrphanedJobs(sql)
   const dropped = await deleteObsoleteDeadLetters(sql)
 
@@ -98,7 +98,8 @@ function localPhasesOf(operations: Operations): LocalPhase[] {
 async function resumeAll(engine: Engine): Promise<OperationRef[]> {
   const resumed: OperationRef[] = []
   for (let batches = 1; batches <= BATCHES_MAX; batches += 1) {
-    const batch = await resumeIfExpired(engine.store.sql, repeatRule(engine), BATCH)
+    const rule = repeatRule(engine)
+    const batch = await inService(engine.store.sql, (tx) => resumeIfExpired(tx, rule, BATCH))
     resumed.push(...batch)
     if (batch.length < BATCH) break
   }
@@ -125,7 +126,7 @@ async function parkAll(engine: Engine, refs: readonly OperationRef[]): Promise<n
 }
 
 async function park(engine: Engine, ref: OperationRef): Promise<boolean> {
-  return await inTransaction(engine.store.sql, async (tx) => {
+  return await inTenant(engine.store.sql, ref.tenantId, async (tx) => {
     const row = await parkIfExpired(tx, ref, engine.settings.CHECK_DELAYS_SECONDS)
     if (row === undefined) return false
     const operation = operationNamed(engine, row.operation)

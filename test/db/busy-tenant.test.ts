@@ -32,7 +32,7 @@ interface Key {
 type Execute = (sql: Sql, key: Key) => Promise<unknown>
 
 const WRITES: readonly (readonly [string, Execute])[] = [
-  ['claiming', (sql, ref) => claimEachIfUnowned(sql, [{ ref, leaseMs: LEASE_MS }])],
+  ['claiming', (sql, ref) => claimEachIfUnowned(sql, [ref], LEASE_MS)],
   [
     'a fenced write',
     (sql, key) => renewIfOwner(sql, { ...key, recoveryPoint: 'started', leaseEpoch: 1 }, LEASE_MS),

@@ -24,7 +24,7 @@ export function makeTenant(store: Store): Promise<string> {
   return createTenant(store, { name: 'test', apiKey: `sk_test_${randomBytes(16).toString('hex')}` })
 }
 
-const request: PaymentRequest = {
+export const request: PaymentRequest = {
   amountMinor: 1999,
   currency: 'usd',
   captureMethod: 'automatic',
@@ -52,7 +52,7 @@ export function reservationOf(tenantId: string, fields: Partial<Intent> = {}): I
 
 export function reserve(sql: Sql, reservation: Intent): Promise<IdempotencyKey> {
   const details = detailsOfPayment(request, 'stripe')
-  return reserveIntent(sql, { details, ...reservation }, insertPayments(sql))
+  return reserveIntent(sql, { details, ...reservation }, insertPayments)
 }
 
 /** A pending operation. */

@@ -1,30 +1,47 @@
-// Watches the statements that write batches, for tests: how many members each has. The
+// Watches the transactions that write batches, for tests: how many members each has. The
 // acknowledgment of one can get lost.
-import type { Sql } from '../../src/db/connection/client.ts'
+import type { Sql, Transaction } from '../../src/db/connection/client.ts'
 import { connectionLost } from '../support/engine-doubles.ts'
 
 export interface WatchedBatches {
   readonly sql: Sql
-  /** The number of members of each statement so far. */
+  /** The number of members of each batch so far: keys that it reserves, or rows of keys that it moves. */
   readonly sizes: readonly number[]
-  /** The next statement is committed, and its acknowledgment is lost. */
+  /** The next batch is committed, and its acknowledgment is lost. */
   loseAcknowledgment(): void
 }
+
+const RESERVES = /^\s*insert into idempotency_keys/
+const MOVES = /^\s*update idempotency_keys set/
 
 export function watchBatches(pool: Sql): WatchedBatches {
   const sizes: number[] = []
   let losesNext = false
+  const begin = async (work: (tx: Transaction) => Promise<unknown>): Promise<unknown> => {
+    let size = 0
+    const watched = (own: Transaction) =>
+      new Proxy(own, {
+        apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
+          const text = Array.isArray(strings) ? String(strings[0]) : ''
+          if (MOVES.test(text)) size += 1
+          if (RESERVES.test(text)) {
+            const rows = values.find((value) => typeof value === 'string' && value.startsWith('['))
+            size += (JSON.parse(rows as string) as unknown[]).length
+          }
+          return Reflect.apply(target, self, [strings, ...values]) as unknown
+        },
+      })
+    const result = await pool
+      .begin((own) => work(watched(own)))
+      .finally(() => {
+        if (size > 0) sizes.push(size)
+      })
+    if (size === 0 || !losesNext) return result
+    losesNext = false
+    throw connectionLost()
+  }
   const sql = new Proxy(pool, {
-    apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
-      const statement = Reflect.apply(target, self, [strings, ...values]) as Promise<unknown>
-      const isBatch = Array.isArray(strings) && /^\s*with asked/.test(strings[0] ?? '')
-      if (!isBatch) return statement
-      const asked = values.find((value) => typeof value === 'string') as string
-      sizes.push((JSON.parse(asked) as unknown[]).length)
-      if (!losesNext) return statement
-      losesNext = false
-      return statement.then(() => Promise.reject(connectionLost()))
-    },
+    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
   })
   return { sql, sizes, loseAcknowledgment: () => (losesNext = true) }
 }

@@ -71,17 +71,6 @@ describe('a run', () => {
     expect(seen).toEqual([1])
   })
 
-  test('needs no transaction with several statements', async () => {
-    const ref = await t.accept()
-    const { store } = t.engine
-    const refuse = () => Promise.reject(new Error('a transaction was begun'))
-    const sql = new Proxy(store.sql, {
-      get: (target, name) => (name === 'begin' ? refuse : (Reflect.get(target, name) as unknown)),
-    })
-
-    expect(await run(ref, { engine: { ...t.engine, store: { ...store, sql } } })).toBe('finished')
-  })
-
   test('records a local phase together with the phase before it, and shows both', async () => {
     const ref = await t.accept()
     const seen: unknown[] = []

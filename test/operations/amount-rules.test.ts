@@ -110,7 +110,7 @@ test('a retry of an operation that an earlier version accepted gets its response
   const paymentMethod = String(body['payment_method'])
   const details = detailsOfPayment({ ...paymentRequestOf(body), paymentMethod }, 'stripe')
   const intent = reservationOf(tenant.id, { key, fingerprint, details })
-  await reserveIntent(sql, intent, insertPayments(sql))
+  await reserveIntent(sql, intent, insertPayments)
   // A new payment wakes the worker.
   await pay({})
   const retry = () =>

@@ -2,9 +2,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Store } from '../../src/db/connection/client.ts'
-import { inTransaction } from '../../src/db/connection/transaction.ts'
+import { inService } from '../../src/db/connection/transaction.ts'
 import { storeRetention } from '../../src/db/retention/stored-retention.ts'
-import { seesEveryTenant } from '../../src/db/connection/row-security.ts'
 import { appendAdminAction } from '../../src/db/operators/admin-actions.ts'
 import { firstIdAt } from '../../src/db/connection/ids.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -243,8 +242,7 @@ test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'])(
       [service, `delete_old_${records}`],
       [t.engine.store, `delete_${records}_before`],
     ] as const) {
-      const deleted = await inTransaction(sql, async (tx) => {
-        await tx`select where ${seesEveryTenant(tx)}`
+      const deleted = await inService(sql, async (tx) => {
         return await tx.unsafe(`select ${name}(now() + interval '1 day', 100)::int as count`)
       })
       expect([...deleted]).toEqual([{ count: 0 }])
@@ -255,8 +253,7 @@ test.each(['deliveries', 'phase_runs', 'events', 'admin_actions'])(
 )
 
 const deletedByService = async (records: string, days: number): Promise<number> =>
-  await inTransaction(service.sql, async (tx) => {
-    await tx`select where ${seesEveryTenant(tx)}`
+  await inService(service.sql, async (tx) => {
     const [row] = await tx.unsafe<{ count: number }[]>(
       `select delete_old_${records}(now() - interval '${days} days', 100)::int as count`,
     )
@@ -341,8 +338,7 @@ describe('an intruder with the rights of the service', () => {
       '42501',
     ],
   ])('cannot forge %s', async (_, statement, code) => {
-    const forged = inTransaction(service.sql, async (tx) => {
-      await tx`select where ${seesEveryTenant(tx)}`
+    const forged = inService(service.sql, async (tx) => {
       await tx.unsafe(statement)
     })
 

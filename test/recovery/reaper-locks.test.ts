@@ -50,7 +50,10 @@ test('reservations, retries, look-ups and claims go on during a batch of the rea
   await expireKeys(sql, await refOf(buried))
 
   const goneOn = await sql.begin(async (tx) => {
-    const batch = tx as unknown as Sql
+    const own = { begin: (work: (inner: typeof tx) => unknown) => work(tx) }
+    const batch = new Proxy(tx, {
+      get: (target, name) => Reflect.get(name === 'begin' ? own : target, name) as unknown,
+    }) as unknown as Sql
     expect(await deleteIfTombstoned(batch, { limit: 100, statementTimeoutMs: 0 })).toBe(1)
     expect((await insertTombstones(batch, { limit: 100 })).inserted).toBe(1)
 

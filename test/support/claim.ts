@@ -8,6 +8,6 @@ export async function claimIfUnowned(
   ref: OperationRef,
   leaseMs: number,
 ): Promise<Claim | undefined> {
-  const [claim] = await claimEachIfUnowned(sql, [{ ref, leaseMs }])
+  const [claim] = await claimEachIfUnowned(sql, [ref], leaseMs)
   return claim
 }

@@ -5,10 +5,11 @@ import pino from 'pino'
 import { batchClaims } from '../../src/db/operations/batch-claims.ts'
 import { batchRecords } from '../../src/db/operations/batch-records.ts'
 import { createCounts } from '../../src/domain/tenants/tenant-counts.ts'
-import { openStore, type Fragment } from '../../src/db/connection/client.ts'
+import { openStore } from '../../src/db/connection/client.ts'
 import { responseBody } from '../../src/db/encryption/encrypted-values.ts'
 import type { Intent } from '../../src/db/idempotency/intent.ts'
 import { reserveIntent } from '../../src/db/idempotency/intents.ts'
+import type { WriteResources } from '../../src/db/idempotency/resources.ts'
 import { detailsOfPayment, findPayment, insertPayments } from '../../src/db/payments/payments.ts'
 import { findRefund } from '../../src/db/payments/refunds.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
@@ -115,7 +116,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
   const reserve = async (
     operation: string,
     about: Pick<Intent, 'paymentId'> & Partial<Intent>,
-    resource: Fragment,
+    resource: WriteResources,
   ): Promise<Accepted> => {
     const id = randomUUIDv7()
     const reservation = {
@@ -146,7 +147,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     })
     const { paymentId, refundId = null, parameters = {}, details } = draft
     const about = { paymentId, refundId, parameters, details }
-    const ref = await reserve(route.operation.name, about, draft.resource(sql))
+    const ref = await reserve(route.operation.name, about, draft.resource)
     return refundId === null ? ref : { ...ref, refundId }
   }
   const running = createCounts()
@@ -184,7 +185,7 @@ export async function startTestEngine(own: Partial<EngineSettings> = {}): Promis
     async accept(request = {}, parameters = {}) {
       const details = detailsOfPayment({ ...paymentRequest, ...request }, 'stripe')
       const about = { paymentId: randomUUIDv7(), details, parameters }
-      return await reserve('payment.create', about, insertPayments(sql))
+      return await reserve('payment.create', about, insertPayments)
     },
     begin,
     acceptCapture(payment, amount = paymentRequest.amountMinor) {

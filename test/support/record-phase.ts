@@ -1,5 +1,5 @@
 // Records one phase for a test. The service records phases in batches.
-import type { Sql, Transaction } from '../../src/db/connection/client.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
 import type { Claim } from '../../src/db/operations/leases.ts'
 import type { PhaseRecord } from '../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
@@ -8,7 +8,7 @@ import type { StoredResponse } from '../../src/domain/operations/operation.ts'
 const EMPTY_RECORD: PhaseRecord = { runs: [], writes: {} }
 
 export function advanceIfOwner(
-  sql: Sql | Transaction,
+  sql: Sql,
   claim: Claim,
   to: string,
   leaseMs: number,
@@ -18,7 +18,7 @@ export function advanceIfOwner(
 }
 
 export function finishIfOwner(
-  sql: Sql | Transaction,
+  sql: Sql,
   claim: Claim,
   response: StoredResponse,
   retentionSeconds: number,
@@ -27,7 +27,7 @@ export function finishIfOwner(
   return recordOne(sql, { claim, move: { kind: 'finish', response, retentionSeconds }, record })
 }
 
-async function recordOne(sql: Sql | Transaction, phase: PhaseToRecord): Promise<boolean> {
+async function recordOne(sql: Sql, phase: PhaseToRecord): Promise<boolean> {
   const [isRecorded] = await recordEach(sql, [phase])
   return isRecorded ?? false
 }

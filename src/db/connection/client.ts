@@ -91,7 +91,7 @@ function elementAsText(value: Element): string {
 }
 
 /**
- * Parsers and serializers by oid: int2[], int4[], float4[] and float8[]; then text[], bpchar[],
+ * Parsers and serializers by oid: int2[], int4[], float4[] and float8[]; then bytea[], text[], bpchar[],
  * varchar[] and uuid[].
  */
 export const arrayTypes = {
@@ -103,7 +103,7 @@ export const arrayTypes = {
   },
   texts: {
     to: 1009,
-    from: [1009, 1014, 1015, 2951],
+    from: [1001, 1009, 1014, 1015, 2951],
     serialize: arrayAsText,
     parse: (text: string) => parseArray(text),
   },

@@ -38,5 +38,8 @@ export function seesEveryTenant(sql: Sql | Transaction): Fragment {
   return sees(sql, EVERY_TENANT)
 }
 
+/** A transaction names its tenants once: see `inTenant`. */
 const sees = (sql: Sql | Transaction, tenants: string): Fragment =>
-  sql`(select set_config(${TENANTS_SETTING}, ${tenants}, true)) is not null`
+  'begin' in sql
+    ? sql`(select set_config(${TENANTS_SETTING}, ${tenants}, true)) is not null`
+    : sql`true`

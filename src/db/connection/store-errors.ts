@@ -108,24 +108,14 @@ export function isRefusedForItsContent(error: unknown): boolean {
   return /^2[23]/.test(errorCode(error) ?? '')
 }
 
+/** Whether an earlier statement of the transaction has failed. */
+export function isTransactionFailed(error: unknown): boolean {
+  return errorCode(error) === '25P02'
+}
+
 /** Whether a table is missing: the database was not migrated to this version. */
 export function isUndefinedTable(error: unknown): boolean {
   return errorCode(error) === '42P01'
-}
-
-/**
- * Our own SQLSTATEs, which functions of the schema raise. Neither PostgreSQL nor the SQL standard uses
- * the class PY: the standard reserves classes that begin with I to Z for implementations.
- */
-export const INTENT_REFUSED = 'PY001'
-export const STALE_RESOURCE = 'PY002'
-
-/** Whether a statement raised this SQLSTATE of our own. Nothing of the statement is written. */
-export function isRaised(
-  error: unknown,
-  sqlstate: typeof INTENT_REFUSED | typeof STALE_RESOURCE,
-): error is postgres.PostgresError {
-  return error instanceof postgres.PostgresError && error.code === sqlstate
 }
 
 /**

@@ -1,7 +1,8 @@
 // Runs transactions that survive the loss of their connection. The driver would send its ROLLBACK
 // into the closed connection, which ends the process (postgres 3.4.9, `nextWrite` of null).
 import type { Sql, TransactionSql as Transaction } from 'postgres'
-import { isConnectionLost } from './store-errors.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from './row-security.ts'
+import { isConnectionLost, isTransactionFailed } from './store-errors.ts'
 
 /**
  * Runs the work in one transaction, which commits when it resolves and rolls back when it rejects.
@@ -27,6 +28,67 @@ export async function inTransaction<Result>(
   })
   return result as Result
 }
+
+/**
+ * Runs the work in one transaction that sees the rows of one tenant: see `inTransaction`, and
+ * row-security.ts. The setting leaves with the work's first statement.
+ */
+export function inTenant<Result>(
+  sql: Sql,
+  tenantId: string,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(sql, (tx) => seeing(tx, `{${tenantId}}`, work))
+}
+
+/** The same for the rows of all tenants: for background work and operators. */
+export function inService<Result>(
+  sql: Sql,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(sql, (tx) => seeing(tx, EVERY_TENANT, work))
+}
+
+const TENANTS = /^(\*|\{[0-9a-f-]{36}\})$/
+
+const tenantsOf = new WeakMap<Transaction, string>()
+
+/** The tenants that a transaction names: see `TENANTS_SETTING`. */
+export const tenantsOfTransaction = (tx: Transaction): string | undefined => tenantsOf.get(tx)
+
+async function seeing<Result>(
+  tx: Transaction,
+  tenants: string,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  if (!TENANTS.test(tenants)) throw new Error('a transaction names no tenant')
+  tenantsOf.set(tx, tenants)
+  // Sent first, and not waited for.
+  const isSet = tx.unsafe(`set local ${TENANTS_SETTING} = '${tenants}'`).then(() => true)
+  const [result] = await together([work(tx), isSet])
+  return result
+}
+
+/**
+ * Waits for statements of a transaction that leave together, in this order, like `Promise.all`. If one
+ * fails, it still waits for the others: none of them may send a statement when the transaction has ended.
+ *
+ * @param promises of functions, which have sent their first statements.
+ * @throws the error of the statement that failed, and not of those behind it, which its transaction refuses.
+ */
+export async function together<const Promises extends readonly Started[]>(
+  promises: Promises,
+): Promise<{ -readonly [Index in keyof Promises]: Awaited<Promises[Index]> }> {
+  const outcomes = await Promise.allSettled(promises)
+  const errors = outcomes.flatMap((outcome): unknown[] =>
+    outcome.status === 'rejected' ? [outcome.reason] : [],
+  )
+  if (errors.length > 0) throw errors.find((error) => !isTransactionFailed(error)) ?? errors[0]
+  return await Promise.all(promises)
+}
+
+/** Not a template, which is sent when it is awaited: behind the statements of all functions. */
+type Started = Promise<unknown> & { readonly describe?: never }
 
 /**
  * Never resolves. The server has already rolled back, and `begin` rejects without a ROLLBACK as

@@ -27,6 +27,7 @@ export interface StatementText {
  * Unlike one statement, a part sees what the parts before it have changed, and what others have
  * committed meanwhile.
  *
+ * @param ofTransaction the tenants that its transaction has named.
  * @returns the rows of its main query.
  * @throws the driver's error of a part. A caller with a transaction has to roll it back.
  */
@@ -34,6 +35,7 @@ export async function executeText(
   client: Sql | Transaction,
   { text, parameters }: StatementText,
   tables: Tables,
+  ofTransaction?: string,
 ): Promise<Rows> {
   const statement = await readStatement(text)
   const { usesDistributed, changesDistributed, changesLocal } = usageOf(statement, tables)
@@ -44,9 +46,9 @@ export async function executeText(
   // A transaction of a caller may change tables of this node by other statements.
   const isTwoPhase = changesDistributed && (changesLocal || !isWhole)
   const execute = async (tx: Transaction): Promise<Rows> => {
-    const tenants = statement.tenants && parameters[statement.tenants - 1]
-    const now = await begin(tx, tenants, isTwoPhase)
-    const tenant = onlyTenant(tenants)
+    const own = statement.tenants && parameters[statement.tenants - 1]
+    const now = await begin(tx, own, isTwoPhase)
+    const tenant = onlyTenant(own ?? ofTransaction)
     const values = new Map(parameters.map((value, index) => [index + 1, value]))
     values.set(NOW, now).set(TENANT, tenant)
     const execution = new Execution({ tx, values, tables, hasTenant: tenant !== undefined })

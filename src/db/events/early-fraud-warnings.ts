@@ -3,8 +3,7 @@ import { EARLY_FRAUD_WARNING } from '../../domain/events/event-types.ts'
 import type { ProviderEvent } from '../../domain/events/provider-event.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inTenant } from '../connection/transaction.ts'
 import { writePaymentEvents } from './write-events.ts'
 
 /**
@@ -17,7 +16,7 @@ export async function announceEarlyFraudWarning(
   { tenantId, id: paymentId, providerPaymentId }: Payment,
   { provider, objectId }: Pick<ProviderEvent, 'provider' | 'objectId'>,
 ): Promise<boolean> {
-  return await inTransaction(sql, async (tx) => {
+  return await inTenant(sql, tenantId, async (tx) => {
     const { count } = await tx`
       insert into provider_events (
         provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, status,
@@ -27,7 +26,6 @@ export async function announceEarlyFraudWarning(
         ${provider}::text, ${`warning_${objectId}`}::text, 'warning', 'early_fraud_warning',
         ${objectId}::text, ${providerPaymentId}::text, ${tenantId}::uuid, ${paymentId}::uuid,
         'applied', now(), now()
-      where ${seesTenant(tx, tenantId)}
       on conflict (provider, id) do nothing
     `
     if (count === 1) await writePaymentEvents(tx, tenantId, [paymentId], EARLY_FRAUD_WARNING)

@@ -8,9 +8,10 @@ import type {
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { inTransaction } from '../connection/transaction.ts'
-import { addJobs, insertJobs, jobOfEvent, providerEventJob } from '../queue/jobs.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { rowsOf } from '../connection/rows.ts'
+import { inService } from '../connection/transaction.ts'
+import { addJobs, providerEventJob, type EventOfJob } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
@@ -60,37 +61,17 @@ export async function storeProviderEvent(
   event: ProviderEvent,
   queue = PROVIDER_EVENTS_QUEUE,
 ): Promise<boolean> {
-  const { provider, id, subject } = event
-  return await inTransaction(sql, async (tx) => {
-    const { count } = await tx`
-      insert into provider_events (
-        provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
-      )
-      select
-        ${provider}::text, ${id}::text, ${event.type}::text, ${event.about}::text,
-        ${event.objectId}::text, ${event.providerPaymentId}::text, ${subject?.tenantId ?? null}::uuid,
-        ${subject?.paymentId ?? null}::uuid, ${event.occurredAt.toISOString()}::timestamptz
-      where ${seesEveryTenant(tx)}
-      on conflict (provider, id) do nothing
-    `
-    if (count === 0) return false
-    const job = providerEventJob({ provider, id, tenantId: subject?.tenantId ?? null })
-    await addJobs(tx, queue, [{ data: job }])
-    return true
-  })
+  return await inService(sql, (tx) => addProviderEvents(tx, [event], queue))
 }
 
-/**
- * The parts `stored` and `stored_job` of a statement: stores the event and its job of each owner
- * that is in the CTE `fenced`.
- */
-export function storeProviderEventsIfOwner(
-  sql: Sql | Transaction,
-  events: readonly { readonly ownerId: string; readonly event: ProviderEvent }[],
+/** Stores events with their jobs in a transaction of the caller. Returns whether one of them is new. */
+export async function addProviderEvents(
+  tx: Transaction,
+  events: readonly ProviderEvent[],
   queue: string,
-): Fragment {
-  const rows = events.map(({ ownerId, event }) => ({
-    owner_id: ownerId,
+): Promise<boolean> {
+  if (events.length === 0) return false
+  const rows = events.map((event) => ({
     provider: event.provider,
     id: event.id,
     type: event.type,
@@ -101,24 +82,17 @@ export function storeProviderEventsIfOwner(
     payment_id: event.subject?.paymentId ?? null,
     occurred_at: event.occurredAt.toISOString(),
   }))
-  return sql`
-    stored as (
-      insert into provider_events (
-        provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
-      )
-      select
-        event.provider, event.id, event.type, event.about, event.object_id,
-        event.provider_payment_id, event.tenant_id, event.payment_id, event.occurred_at
-      from fenced
-      join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as event (
-        owner_id uuid, provider text, id text, type text, about text, object_id text,
-        provider_payment_id text, tenant_id uuid, payment_id uuid, occurred_at timestamptz
-      ) on event.owner_id = fenced.id
-      on conflict (provider, id) do nothing
-      returning *
-    ),
-    stored_job as (${insertJobs(sql, { queue, from: 'stored', job: jobOfEvent(sql) })})
+  const stored = await tx<EventOfJob[]>`
+    insert into provider_events ${rowsOf(tx, rows)}
+    on conflict (provider, id) do nothing
+    returning provider, id, tenant_id as "tenantId"
   `
+  await addJobs(
+    tx,
+    queue,
+    stored.map((event) => ({ data: providerEventJob(event) })),
+  )
+  return stored.length > 0
 }
 
 /** Finds an event in the inbox. */

@@ -1,7 +1,7 @@
 // Finds provider events that were left behind: those whose job was lost, and those that match no
 // payment of ours.
 import type { Sql } from '../connection/client.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inService } from '../connection/transaction.ts'
 import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
@@ -20,11 +20,10 @@ export async function requeueStaleEvents(
   provider: string,
   reminder: string,
 ): Promise<number> {
-  return await inTransaction(sql, async (tx) => {
+  return await inService(sql, async (tx) => {
     const stale = await tx<{ id: string; tenantId: string | null }[]>`
       select id, tenant_id as "tenantId" from provider_events as event
-      where ${seesEveryTenant(tx)}
-        and status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
+      where status = 'pending' and received_at < now() - ${STALE_AFTER}::interval
         and provider = ${provider} and type <> ${reminder}
         and not exists (
           select from ${tx(JOB_SCHEMA)}.job

@@ -1,17 +1,145 @@
-// Writes events that announce no change of a resource's status, with their deliveries and the jobs of
-// these, in the transaction that writes what they announce.
+// Writes events with their deliveries and the jobs of these, in the transaction that writes what they
+// announce: neither a change nor its event exists alone.
 import { randomUUID } from 'node:crypto'
 import type { AnnouncedEvent } from '../../domain/events/event-types.ts'
+import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Transaction } from '../connection/client.ts'
 import { nextId } from '../connection/ids.ts'
-import { seesTenant } from '../connection/row-security.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
+import { together } from '../connection/transaction.ts'
 
-interface TenantRow {
-  readonly tenantId: string
+export type ResourceKind = 'payment' | 'refund' | 'dispute'
+
+/** A payment, a refund or a dispute as `to_jsonb` renders its row. */
+export interface ResourceRow {
   readonly id: string
+  /** Of a refund or a dispute. */
+  readonly payment_id?: string
+  readonly status: string
+  readonly previous_status?: string | null
+}
+
+/** An event about a resource, which becomes its object as the row is by now. */
+export interface NewEvent {
+  readonly type: string
+  readonly kind: ResourceKind
+  readonly row: ResourceRow
+  /** The key of the request that caused it. */
+  readonly key?: string | undefined
+}
+
+/** The event of a change: none when the status stays the same. */
+export function eventsOfChange(kind: ResourceKind, row: ResourceRow, key: string): NewEvent[] {
+  const { status, previous_status: previous = null } = row
+  if (status === previous) return []
+  return [{ type: `${kind}.${previous === null ? 'created' : status}`, kind, row, key }]
+}
+
+/** Writes events about resources of a tenant. */
+export async function writeEvents(
+  tx: Transaction,
+  tenantId: string,
+  events: readonly NewEvent[],
+): Promise<void> {
+  if (events.length === 0) return
+  const [written, endpoints] = await together([
+    insertEvents(tx, tenantId, events),
+    findSubscribers(tx, tenantId),
+  ])
+  await deliver(tx, tenantId, written, endpoints)
+}
+
+async function insertEvents(
+  tx: Transaction,
+  tenantId: string,
+  events: readonly NewEvent[],
+): Promise<WrittenEvent[]> {
+  const rows = events.map(({ type, kind, row, key }) => ({
+    type,
+    payment_id: kind === 'payment' ? row.id : row.payment_id,
+    refund_id: kind === 'refund' ? row.id : null,
+    dispute_id: kind === 'dispute' ? row.id : null,
+    object: row,
+    // An internal key is not shown.
+    idempotency_key: key === undefined || isInternalKey(key) ? null : key,
+  }))
+  return await tx<WrittenEvent[]>`
+    insert into events (
+      tenant_id, id, type, payment_id, refund_id, dispute_id, object, idempotency_key
+    )
+    select
+      ${tenantId}::uuid, ${nextId(tx, 'events', tx`${tenantId}::uuid`)}, type, payment_id,
+      refund_id, dispute_id, object, idempotency_key
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as event (
+      type text, payment_id uuid, refund_id uuid, dispute_id uuid, object jsonb,
+      idempotency_key text
+    )
+    returning id, type
+  `
+}
+
+export interface WrittenEvent {
+  readonly id: string
+  readonly type: string
+}
+
+interface Subscriber {
+  readonly id: string
+  readonly event_types: readonly string[]
+}
+
+async function findSubscribers(tx: Transaction, tenantId: string): Promise<Subscriber[]> {
+  return await tx<Subscriber[]>`
+    select id, event_types from webhook_endpoints
+    where tenant_id = ${tenantId} and status = 'enabled'
+  `
+}
+
+/** Writes the deliveries of events to each endpoint that subscribed to them, and their jobs. */
+async function deliver(
+  tx: Transaction,
+  tenantId: string,
+  events: readonly WrittenEvent[],
+  endpoints: readonly Subscriber[],
+): Promise<void> {
+  const deliveries = events.flatMap((event) =>
+    endpoints
+      .filter(({ event_types: types }) => types.includes(EVERY_EVENT) || types.includes(event.type))
+      .map((endpoint) => deliveryOf(tenantId, event.id, endpoint.id)),
+  )
+  await writeDeliveries(tx, deliveries)
+}
+
+/** The id of a delivery has the place of its event's id in their order. */
+const deliveryOf = (tenantId: string, eventId: string, endpointId: string) => ({
+  tenant_id: tenantId,
+  id: eventId.slice(0, 18) + randomUUID().slice(18),
+  event_id: eventId,
+  endpoint_id: endpointId,
+})
+
+type NewDelivery = ReturnType<typeof deliveryOf>
+
+async function writeDeliveries(tx: Transaction, deliveries: readonly NewDelivery[]): Promise<void> {
+  if (deliveries.length === 0) return
+  const jobs = deliveries.map(({ tenant_id: tenantId, id, endpoint_id: endpointId }) => ({
+    data: { tenantId, endpointId, deliveryId: id, attempt: 1 } satisfies WebhookJob,
+  }))
+  await together([insertDeliveries(tx, deliveries), addJobs(tx, WEBHOOKS_QUEUE, jobs)])
+}
+
+async function insertDeliveries(
+  tx: Transaction,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  await tx`
+    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
+    select tenant_id, id, event_id, endpoint_id, now()
+    from jsonb_to_recordset(${JSON.stringify(deliveries)}::jsonb)
+      as delivery (tenant_id uuid, id uuid, event_id uuid, endpoint_id uuid)
+  `
 }
 
 /** Writes an event of this type about each of the payments, as they are by now. */
@@ -21,29 +149,35 @@ export async function writePaymentEvents(
   paymentIds: readonly string[],
   type: AnnouncedEvent,
 ): Promise<void> {
-  const events = await tx<{ id: string }[]>`
-    insert into events (tenant_id, id, type, payment_id, object)
-    select
-      tenant_id, ${nextId(tx, 'events', tx`tenant_id`)}, ${type}::text, id, to_jsonb(payments)
-    from payments
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
-      and id = any(${[...paymentIds]}::uuid[])
-    returning id
-  `
-  await deliverToSubscribers(
-    tx,
-    tenantId,
-    events.map(({ id }) => id),
-  )
+  await writeEvents(tx, tenantId, await findPaymentEvents(tx, tenantId, paymentIds, type))
 }
 
-/** Writes an event about an endpoint. Returns its id. */
+/**
+ * An event of this type about each of the payments, as they are by now. The lock puts it in order with
+ * those of other changes.
+ */
+export async function findPaymentEvents(
+  tx: Transaction,
+  tenantId: string,
+  paymentIds: readonly string[],
+  type: AnnouncedEvent,
+  key?: string,
+): Promise<NewEvent[]> {
+  const payments = await tx<{ payment: ResourceRow }[]>`
+    select to_jsonb(payments) as payment from payments
+    where tenant_id = ${tenantId} and id = any(${[...paymentIds]}::uuid[])
+    for share
+  `
+  return payments.map(({ payment: row }) => ({ type, kind: 'payment', row, key }))
+}
+
+/** Writes an event about an endpoint. */
 export async function insertEndpointEvent(
   tx: Transaction,
-  { tenantId, id: endpointId }: TenantRow,
+  { tenantId, id: endpointId }: { readonly tenantId: string; readonly id: string },
   type: string,
-): Promise<string> {
-  const [event] = await tx<{ id: string }[]>`
+): Promise<WrittenEvent> {
+  const [event] = await tx<WrittenEvent[]>`
     insert into events (tenant_id, id, type, endpoint_id, object)
     select
       tenant_id, ${nextId(tx, 'events', tx`tenant_id`)}, ${type}::text, id,
@@ -52,64 +186,30 @@ export async function insertEndpointEvent(
         'disabled_reason', disabled_reason, 'failing_since', failing_since
       )
     from webhook_endpoints
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${endpointId}
-    returning id
+    where tenant_id = ${tenantId} and id = ${endpointId}
+    returning id, type
   `
   if (event === undefined) throw new Error('an event about an endpoint that is not there')
-  return event.id
+  return event
 }
 
-/** Writes the deliveries of events to each enabled endpoint that subscribed to them. */
+/** Writes the deliveries of an event to each enabled endpoint that subscribed to it. */
 export async function deliverToSubscribers(
   tx: Transaction,
   tenantId: string,
-  eventIds: readonly string[],
+  event: WrittenEvent,
 ): Promise<void> {
-  // The id of a delivery has the place of its event's id in their order.
-  const deliveries = await tx<Delivery[]>`
-    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
-    select
-      event.tenant_id, (left(event.id::text, 18) || right(gen_random_uuid()::text, 18))::uuid,
-      event.id, endpoint.id, now()
-    from events as event
-    join webhook_endpoints as endpoint on endpoint.tenant_id = event.tenant_id
-    where ${seesTenant(tx, tenantId)} and event.tenant_id = ${tenantId}
-      and event.id = any(${[...eventIds]}::uuid[])
-      and endpoint.status = 'enabled'
-      and endpoint.event_types && array[${EVERY_EVENT}::text, event.type]
-    returning id, endpoint_id as "endpointId"
-  `
-  await addFirstAttempts(tx, tenantId, deliveries)
+  await deliver(tx, tenantId, [event], await findSubscribers(tx, tenantId))
 }
 
 /** Writes the delivery of an event to one endpoint. Returns its id. */
 export async function insertDelivery(
   tx: Transaction,
-  { tenantId, id: eventId }: TenantRow,
+  tenantId: string,
+  event: WrittenEvent,
   endpointId: string,
 ): Promise<string> {
-  const id = eventId.slice(0, 18) + randomUUID().slice(18)
-  await tx`
-    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
-    select ${tenantId}::uuid, ${id}::uuid, ${eventId}::uuid, ${endpointId}::uuid, now()
-    where ${seesTenant(tx, tenantId)}
-  `
-  await addFirstAttempts(tx, tenantId, [{ id, endpointId }])
-  return id
-}
-
-interface Delivery {
-  readonly id: string
-  readonly endpointId: string
-}
-
-async function addFirstAttempts(
-  tx: Transaction,
-  tenantId: string,
-  deliveries: readonly Delivery[],
-): Promise<void> {
-  const jobs = deliveries.map(({ id, endpointId }): { data: WebhookJob } => ({
-    data: { tenantId, endpointId, deliveryId: id, attempt: 1 },
-  }))
-  await addJobs(tx, WEBHOOKS_QUEUE, jobs)
+  const delivery = deliveryOf(tenantId, event.id, endpointId)
+  await writeDeliveries(tx, [delivery])
+  return delivery.id
 }

@@ -1,25 +1,21 @@
 // Batches the reservations and the look-ups of keys: requests of a tenant that arrive together share
-// one statement. Each gets its own outcome, and the guarantees of its own key. Tenants do not share
-// statements: one that waits for a lock of a tenant delays no other.
+// one transaction. Each gets its own outcome, and the guarantees of its own key. Tenants do not share
+// one: one that waits for a lock of a tenant delays no other.
 import { createBatches, type BatchLimits, type BatchOptions } from '../connection/batches.ts'
-import type { Fragment, Sql } from '../connection/client.ts'
+import type { Sql } from '../connection/client.ts'
 import type { IdempotencyKey } from './idempotency-key-rows.ts'
 import { findEach, type KeyName } from './idempotency-keys.ts'
 import type { Intent } from './intent.ts'
 import {
   requireReserved,
   reserveEach,
-  reserveWithResource,
   type Reservation,
   type ReservationOutcome,
 } from './intents.ts'
+import type { WriteResources } from './resources.ts'
 
-/** See `reserveWithResource`. */
-export type Reserve = (
-  sql: Sql,
-  intent: Intent,
-  resource: (sql: Sql) => Fragment,
-) => Promise<Reservation>
+/** See `requireReserved`. */
+export type Reserve = (sql: Sql, intent: Intent, write: WriteResources) => Promise<Reservation>
 
 /** See `findIdempotencyKey`. */
 export type FindKey = (sql: Sql, name: KeyName) => Promise<IdempotencyKey | undefined>
@@ -30,19 +26,18 @@ interface Asked<Request> {
   readonly request: Request
 }
 
-/** Intents with the same function `resource` share statements if their values are in `details`. */
+/** Intents with the same function `write` share transactions. */
 export function batchReservations(limits?: BatchLimits): Reserve {
   type ReserveOne = (asked: Asked<Intent>) => Promise<ReservationOutcome>
-  const batches = new Map<(sql: Sql) => Fragment, ReserveOne>()
-  return async (sql, intent, resource) => {
-    if (intent.details === undefined) return await reserveWithResource(sql, intent, resource(sql))
+  const batches = new WeakMap<WriteResources, ReserveOne>()
+  return async (sql, intent, write) => {
     const reserve =
-      batches.get(resource) ??
+      batches.get(write) ??
       createTenantBatches<Intent, ReservationOutcome>(
-        (pool, intents) => reserveEach(pool, intents, resource(pool)),
+        (pool, intents) => reserveEach(pool, intents, write),
         { subjectOf: ({ request }) => request.paymentId, limits },
       )
-    batches.set(resource, reserve)
+    batches.set(write, reserve)
     return await requireReserved(sql, intent, await reserve({ sql, request: intent }))
   }
 }

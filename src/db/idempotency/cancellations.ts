@@ -13,7 +13,7 @@ import type {
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
-import { storeProviderEventsIfOwner } from '../events/provider-events.ts'
+import { addProviderEvents } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { completedWith, isWithoutEffect } from './completion.ts'
 
@@ -30,7 +30,7 @@ export async function cancelIfNotBegun(
   const { count } = await tx`
     update idempotency_keys set
       cancellation = 'prevented', ${completedWith(tx, response, retention)}
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and status = ${from} and ${isWithoutEffect(tx)}
       and not in_doubt and phase_began_at is null
   `
@@ -51,17 +51,13 @@ export async function requestCancellation(
 ): Promise<boolean> {
   const event = cancellationOf(operation, provider, new Date())
   const { count } = await tx`
-    with fenced as (
-      update idempotency_keys set
-        cancellation = 'in_progress',
-        expires_at = greatest(expires_at, now() + ${retentionSeconds} * interval '1 second')
-      where tenant_id = ${operation.tenantId} and id = ${operation.id} and cancellation is null
-        and (status <> 'completed' or operation = any(${[...undoableOperations]}::text[]))
-      returning id
-    ),
-    ${storeProviderEventsIfOwner(tx, [{ ownerId: operation.id, event }], PROVIDER_EVENTS_QUEUE)}
-    select from fenced where ${seesTenant(tx, operation.tenantId)}
+    update idempotency_keys set
+      cancellation = 'in_progress',
+      expires_at = greatest(expires_at, now() + ${retentionSeconds} * interval '1 second')
+    where tenant_id = ${operation.tenantId} and id = ${operation.id} and cancellation is null
+      and (status <> 'completed' or operation = any(${[...undoableOperations]}::text[]))
   `
+  if (count === 1) await addProviderEvents(tx, [event], PROVIDER_EVENTS_QUEUE)
   return count === 1
 }
 

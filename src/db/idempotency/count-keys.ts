@@ -1,7 +1,7 @@
 // Counts a tenant's idempotency keys, for the limits on them.
 import type { Sql } from '../connection/client.ts'
 import { seesTenant } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inTenant } from '../connection/transaction.ts'
 
 /**
  * The number of the tenant's operations that are pending, processing or unknown, counted up to
@@ -32,11 +32,10 @@ export async function countActiveKeys(sql: Sql, tenantId: string, most: number):
  * it.
  */
 export async function countStoredKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
-  return await inTransaction(sql, async (tx) => {
+  return await inTenant(sql, tenantId, async (tx) => {
     const [row] = await tx<{ stored: number }[]>`
       select count(*)::int as stored
       from (select from idempotency_keys where tenant_id = ${tenantId} limit ${most}) as stored
-      where ${seesTenant(tx, tenantId)}
     `
     return row?.stored ?? 0
   })

@@ -7,7 +7,6 @@ import { refundPath } from '../../domain/payments/refund.ts'
 import { problemResponse, RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Transaction } from '../connection/client.ts'
 import type { OperationOverview } from '../operators/lists/operation-overviews.ts'
-import { seesTenant } from '../connection/row-security.ts'
 
 /** `already_dropped`: another request dropped it first, and nothing changed. */
 export type DropResult = 'dropped' | 'already_dropped' | 'not_completed'
@@ -34,7 +33,7 @@ export async function dropResponseIfCompleted(
       response_status = ${response.status},
       response_headers = ${JSON.stringify(response.headers)}::jsonb,
       response_body = ${response.body}
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and status = 'completed' and response_status <> ${response.status}
   `
   return count > 0 ? 'dropped' : 'already_dropped'
@@ -47,7 +46,7 @@ async function findLocation(
 ): Promise<string | undefined> {
   const [row] = await tx<{ location: string }[]>`
     select response_headers ->> 'location' as location from idempotency_keys
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and response_headers ? 'location'
   `
   return row?.location

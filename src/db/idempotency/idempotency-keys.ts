@@ -1,10 +1,9 @@
 // Finds and reopens idempotency keys for clients.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { isOfTenant } from '../connection/expected-rows.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
-import { isOperation } from '../operations/fence.ts'
-import { enqueueReserved } from '../queue/jobs.ts'
+import { isOfTenant } from '../operations/fence.ts'
+import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
 import { FirstSentRefusedError } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
@@ -45,56 +44,56 @@ export interface KeyName {
   readonly key: string
 }
 
-/** Finds idempotency keys of several tenants; undefined for one that does not exist. */
+/** Finds idempotency keys of one tenant; undefined for one that does not exist. */
 export async function findEach(
   sql: Sql,
   names: readonly KeyName[],
 ): Promise<(IdempotencyKey | undefined)[]> {
-  const rows = await sql<KeyRow[]>`
+  const [{ tenantId } = { tenantId: '' }] = names
+  const rows = await findKeyRows(sql, tenantId, names)
+  const asked = new Set(names.map(({ key }) => key))
+  expectOwn(sql, rows, (row) => row.tenant_id === tenantId && asked.has(row.key))
+  const found = new Map(rows.map((row) => [row.key, keyFromRow(row)]))
+  return names.map(({ key }) => found.get(key))
+}
+
+/** Finds the rows of keys of one tenant. */
+export async function findKeyRows(
+  sql: Sql | Transaction,
+  tenantId: string,
+  names: readonly Pick<KeyName, 'key'>[],
+): Promise<KeyRow[]> {
+  if (names.length === 0) return []
+  const keys = names.map(({ key }) => key)
+  return await sql<KeyRow[]>`
     select found.* from unnest(
-      -- In subselects, because otherwise Postgres plans again for each number of elements.
-      (select ${names.map(({ tenantId }) => tenantId)}::uuid[]),
-      (select ${names.map(({ key }) => key)}::text[])
-    ) as wanted (tenant_id, key)
+      -- In a subselect, because otherwise Postgres plans again for each number of elements.
+      (select ${keys}::text[])
+    ) as wanted (key)
     cross join lateral (
       -- The limit makes Postgres look up each key by its index.
       select ${keyColumns(sql)} from idempotency_keys as stored
-      where ${isOfTenant(sql, sql`stored`, sql`wanted.tenant_id`)} and stored.key = wanted.key
+      where ${isOfTenant(sql, tenantId)} and stored.key = wanted.key
       limit 1
     ) as found
-    where ${seesTenants(sql, names)}
+    where ${seesTenant(sql, tenantId)}
   `
-  const keys = rows.map(keyFromRow)
-  const asked = new Set(names.map(nameOf))
-  expectOwn(sql, keys, (key) => asked.has(nameOf(key)))
-  const found = new Map(keys.map((key) => [nameOf(key), key]))
-  return names.map((name) => found.get(nameOf(name)))
 }
 
-/** Tells the keys of several tenants apart. */
-export const nameOf = ({ tenantId, key }: KeyName): string => `${tenantId} ${key}`
-
-const nameOfRef = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
+const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
 
 /** The idle ones among the given operations: completed, failed or unknown. */
 export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise<IdempotencyKey[]> {
   const rows = await sql<KeyRow[]>`
-    select found.* from unnest(
-      -- In subselects, because otherwise Postgres plans again for each number of elements.
-      (select ${refs.map((ref) => ref.tenantId)}::uuid[]),
-      (select ${refs.map((ref) => ref.id)}::uuid[])
-    ) as wanted (tenant_id, id)
-    cross join lateral (
-      select ${keyColumns(sql)} from idempotency_keys as stored
-      where ${isOperation(sql, { tenantId: sql`wanted.tenant_id`, id: sql`wanted.id` }, sql`stored`)}
-        and status not in ('pending', 'processing')
-      limit 1
-    ) as found
+    select ${keyColumns(sql)} from idempotency_keys
     where ${seesTenants(sql, refs)}
+      and tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${refs.map(({ id }) => id)}::uuid[])
+      and status not in ('pending', 'processing')
   `
-  const asked = new Set(refs.map(nameOfRef))
+  const asked = new Set(refs.map(nameOf))
   const keys = rows.map(keyFromRow)
-  expectOwn(sql, keys, (key) => asked.has(nameOfRef(key)))
+  expectOwn(sql, keys, (key) => asked.has(nameOf(key)))
   return keys
 }
 
@@ -109,17 +108,17 @@ export async function reopenIfFailed(
   ref: OperationRef,
   traceparent?: string,
 ): Promise<boolean> {
-  const { count } = await tx`
-    with reserved as (
-      update idempotency_keys
-      set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid(),
-        in_doubt = (phase_began_at is not null)
-      where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
-        and cancellation is null
-      returning *
-    )
-    ${enqueueReserved(tx, traceparent)}
-    where ${seesTenant(tx, ref.tenantId)}
+  const reopened = await tx<QueuedOperation[]>`
+    update idempotency_keys
+    set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid(),
+      in_doubt = (phase_began_at is not null)
+    where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
+      and cancellation is null
+    returning ${queuedColumns(tx)}
   `
-  return count === 1
+  await addOperationJobs(
+    tx,
+    reopened.map((queued) => ({ ...queued, traceparent })),
+  )
+  return reopened.length === 1
 }

@@ -1,18 +1,20 @@
-// Reserves idempotency keys for clients. One unique constraint decides which request executes a key,
-// and one statement writes the intents of several requests.
-import type { Fragment, Sql } from '../connection/client.ts'
-import { isOfTenant } from '../connection/expected-rows.ts'
+// Writes intents: one transaction reserves the keys of several requests and writes what they are for.
+import type { Sql, Transaction } from '../connection/client.ts'
 import { expectOwn } from '../connection/pool/own-answers.ts'
-import { seesTenants } from '../connection/row-security.ts'
-import { INTENT_REFUSED, isDuplicateReference, isRaised } from '../connection/store-errors.ts'
-import { insertEventsOfChanges, type ResourceKind } from '../events/event-records.ts'
+import { inTenant, together } from '../connection/transaction.ts'
+import {
+  eventsOfChange,
+  writeEvents,
+  type ResourceKind,
+  type ResourceRow,
+} from '../events/write-events.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
-import { enqueueAsked } from '../queue/jobs.ts'
-import { mayBeFirst } from './first-sent.ts'
-import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
-import { findReservedKey, nameOf } from './idempotency-keys.ts'
-import { askedRow, type Intent } from './intent.ts'
-import { selectTombstone } from './key-tombstones.ts'
+import { addOperationJobs } from '../queue/jobs.ts'
+import { keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
+import { findKeyRows, findReservedKey } from './idempotency-keys.ts'
+import type { Intent } from './intent.ts'
+import { releaseKeys, reserveKeys, type ReservedRow } from './reserve-keys.ts'
+import type { WriteResources, WrittenResource } from './resources.ts'
 
 /**
  * The state of the resource does not allow the operation. Nothing was written, not even the key.
@@ -32,185 +34,178 @@ export class DuplicateReferenceError extends IntentRefusedError {
  */
 export interface Reservation {
   readonly key: IdempotencyKey
-  readonly resource: Readonly<Record<string, unknown>> | null
+  readonly resource: ResourceRow | null
 }
 
-/** Reserves like `reserveWithResource`, for callers that need only the key. */
+/** Reserves one key like `reserveEach`, for callers that need only the key. Throws like a reservation. */
 export async function reserveIntent(
   sql: Sql,
   intent: Intent,
-  resource: Fragment,
+  write: WriteResources,
 ): Promise<IdempotencyKey> {
-  return (await reserveWithResource(sql, intent, resource)).key
+  const [outcome] = await reserveEach(sql, [intent], write)
+  return (await requireReserved(sql, intent, outcome)).key
 }
 
+/** What the transaction found: a key, its refusal, or a key that was deleted meanwhile. */
+export type ReservationOutcome = Reservation | 'refused' | 'duplicate-reference' | undefined
+
 /**
- * Reserves one key like `reserveEach`.
+ * The key of the outcome. Reads again what the transaction did not see.
  *
- * @throws IntentRefusedError when the key was free but `resource` created or changed no row.
+ * @throws IntentRefusedError when the key was free but its resource was not.
  * @throws DuplicateReferenceError when the key was free but its reference was not.
  * @throws KeyExpiredError when the key has expired and must not be reused.
  */
-export async function reserveWithResource(
-  sql: Sql,
-  intent: Intent,
-  resource: Fragment,
-): Promise<Reservation> {
-  const [outcome] = await reserveEach(sql, [intent], resource)
-  return await requireReserved(sql, intent, outcome)
-}
-
-/** What the statement found: a key, its refusal, or nothing that its snapshot can see. */
-export type ReservationOutcome = Reservation | 'refused' | 'duplicate' | undefined
-
-/** The key of the outcome. Reads again what a statement did not see. Throws like a reservation. */
 export async function requireReserved(
   sql: Sql,
   intent: Intent,
   outcome: ReservationOutcome,
 ): Promise<Reservation> {
   if (outcome === 'refused') throw new IntentRefusedError('the intent was refused')
-  if (outcome === 'duplicate') throw new DuplicateReferenceError('the reference is in use')
+  if (outcome === 'duplicate-reference') {
+    throw new DuplicateReferenceError('the reference is in use')
+  }
   return outcome ?? { key: await findReservedKey(sql, intent), resource: null }
 }
 
-/** The part `resource` of an intent statement that is refused unless its key is already used. */
-export function noResource(sql: Sql): Fragment {
-  return sql`resource as (select *, null::text as previous_status from reserved where false)`
-}
-
 /**
- * Reserves the keys and writes the intents: the resources (the CTEs of `resource`, which select from
- * `reserved`), their events, the first lines of their timelines and the jobs, in one statement and
- * so in one transaction. When a key is already used, nothing is written for it and its row is
- * returned: its id tells whether this reservation won. Repeating it after a lost acknowledgment is
- * safe. An intent whose customer belongs to another tenant is refused without effect on the others.
+ * Reserves the keys of intents of one tenant, and writes what they are for: the resources, their events,
+ * the first lines of their timelines and the jobs, in one transaction. For a key that is already used
+ * nothing is written, and its row is returned: its id tells whether this reservation won. So repeating it
+ * after a lost acknowledgment is safe. An intent is refused without effect on the others when its customer
+ * is not its tenant's, or `write` returns nothing for it.
  *
- * @throws an error when `resource` creates or changes no row for one of several intents, or one with
- *   a reference that is in use, and when two are about one payment. Nothing is written.
+ * @throws an error when two intents are about one payment, or one is refused whose key another one has.
+ *   Nothing is written.
  */
 export async function reserveEach(
   sql: Sql,
   intents: readonly Intent[],
-  resource: Fragment,
+  write: WriteResources,
 ): Promise<ReservationOutcome[]> {
-  // An update changes a row once, and both would find it changed.
+  const [{ tenantId } = { tenantId: '' }] = intents
+  // A row is changed once, and both would find it changed.
   const payments = new Set(intents.map(({ paymentId }) => paymentId))
   if (payments.size < intents.length) throw new Error('two intents are about one payment')
-  try {
-    const rows = await insertIntents(sql, intents, resource)
-    const names = new Map(intents.map((intent) => [intent.id, nameOf(intent)]))
-    expectOwn(sql, rows, ({ asked_id, id, tenant_id: tenantId, key }) =>
-      id === null ? names.has(asked_id) : names.get(asked_id) === nameOf({ tenantId, key }),
-    )
-    const found = new Map(rows.map((row) => [row.asked_id, outcomeOf(row)]))
-    return intents.map(({ id }) => found.get(id))
-  } catch (error) {
-    if (intents.length > 1) throw error
-    if (isRaised(error, INTENT_REFUSED)) return ['refused']
-    if (isDuplicateReference(error)) return ['duplicate']
-    throw error
-  }
-}
-
-interface ReservedRow extends Omit<KeyRow, 'id'> {
-  /** Null when the statement sees no row of the key. */
-  id: string | null
-  asked_id: string
-  is_allowed: boolean
-  resource: Reservation['resource']
-}
-
-function outcomeOf(row: ReservedRow): ReservationOutcome {
-  const { id } = row
-  if (id !== null) return { key: keyFromRow({ ...row, id }), resource: row.resource }
-  return row.is_allowed ? undefined : 'refused'
-}
-
-async function insertIntents(
-  sql: Sql,
-  intents: readonly Intent[],
-  resource: Fragment,
-): Promise<ReservedRow[]> {
-  const [first] = intents
-  if (first === undefined) return []
-  const kind = kindOf(first)
-  // All processes lock in the same order, so that they do not deadlock.
-  const asked = intents
-    .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
-    .map(askedRow)
-  const tombstone = selectTombstone(sql, sql`asked.tenant_id`, sql`asked.key`)
-  const timely = mayBeFirst(sql, sql`asked.first_sent`, sql`asked.retention_seconds`, tombstone)
-  // A reservation without a resource raises an error, which undoes all reservations. The call is in the
-  // select list: in the WHERE it would have no columns of a row, and run first, also for a used key.
-  return await sql<ReservedRow[]>`
-    with asked as (
-      select *, ${ownsCustomer(sql)} as is_allowed
-      from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked (
-        tenant_id uuid, id uuid, key text, fingerprint bytea, fingerprint_version smallint,
-        validated_fingerprint bytea, operation text, payment_id uuid, refund_id uuid,
-        dispute_id uuid, parameters jsonb, retention_seconds float8, expired_keys text,
-        details jsonb, first_sent timestamptz, shown_key text, traceparent text
-      )
-    ),
-    reserved as (
-      insert into idempotency_keys (
-        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
-        payment_id, refund_id, dispute_id, parameters, job_id, expires_at, earlier
-      )
-      select
-        tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
-        payment_id, refund_id, dispute_id, parameters, gen_random_uuid(), now() + retention_seconds * interval '1 second',
-        (${tombstone})
-      from asked
-      where is_allowed and (expired_keys = 'new' or not exists (${tombstone}))
-        and ${timely}
-      on conflict (tenant_id, key) do nothing
-      returning *
-    ),
-    ${resource},
-    ${insertEventsOfChanges(sql, { cte: 'resource', kind }, 'asked')},
-    started as (${insertStarted(sql)}),
-    job as (${enqueueAsked(sql)}),
-    used as (
-      select ${keyColumns(sql)}, true as is_new from reserved
-      union all
-      select existing.*, false from asked cross join lateral (
-        -- The limit makes Postgres look up each key by its index, however few keys there were when
-        -- the plan was made.
-        select ${keyColumns(sql)} from idempotency_keys
-        where ${isOfTenant(sql, sql`idempotency_keys`, sql`asked.tenant_id`)}
-          and idempotency_keys.key = asked.key
-        limit 1
-      ) as existing
-      where not exists (
-        select from reserved
-        where reserved.tenant_id = asked.tenant_id and reserved.key = asked.key
-      )
-    )
-    select
-      asked.id as asked_id, asked.is_allowed, used.*, to_jsonb(resource) as resource,
-      case when used.is_new and used.id = asked.id and resource.id is null
-        then raise_intent_refused() end as refusal
-    from asked
-    left join used on used.tenant_id = asked.tenant_id and used.key = asked.key
-    left join resource on used.id = asked.id and resource.tenant_id = asked.tenant_id
-      and resource.id = asked.${sql(`${kind}_id`)}
-    where ${seesTenants(sql, intents)}
-  `
-}
-
-/** Whether the tenant may charge the customer, if the intent names one. */
-const ownsCustomer = (sql: Sql): Fragment => sql`(
-  asked.details ->> 'customer' is null or exists (
-    select from provider_customers as owned
-    where owned.tenant_id = asked.tenant_id
-      and owned.provider = asked.details ->> 'provider' and owned.id = asked.details ->> 'customer'
+  const { reserved, holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
+    writeIntents(tx, tenantId, intents, write),
   )
-)`
+  const names = new Map(intents.map(({ id, key }) => [id, key]))
+  expectOwn(sql, reserved, (row) => row.tenant_id === tenantId && names.get(row.id) === row.key)
+  const keys = new Set(names.values())
+  expectOwn(sql, holders, (row) => row.tenant_id === tenantId && keys.has(row.key))
+  const used = new Map(holders.map((row) => [row.key, keyFromRow(row)]))
+  return intents.map(({ id, key }) => {
+    const holder = used.get(key)
+    return outcomes.get(id) ?? (holder && { key: holder, resource: null })
+  })
+}
 
-/** All intents of a statement are about the same kind. */
+interface WrittenIntents {
+  readonly reserved: readonly ReservedRow[]
+  /** The rows of the keys that were used already. */
+  readonly holders: readonly KeyRow[]
+  /** Of the intents whose key was free, by their ids. */
+  readonly outcomes: ReadonlyMap<string, ReservationOutcome>
+}
+
+async function writeIntents(
+  tx: Transaction,
+  tenantId: string,
+  intents: readonly Intent[],
+  write: WriteResources,
+): Promise<WrittenIntents> {
+  const [reserved, customers] = await together([
+    reserveKeys(tx, tenantId, intents),
+    findOwnedCustomers(tx, tenantId, intents),
+  ])
+  const rowOf = new Map(reserved.map((row) => [row.id, row]))
+  const won = intents.filter(({ id }) => rowOf.has(id))
+  const allowed = won.filter(({ details }) => ownsCustomer(customers, details))
+  const written = allowed.length === 0 ? NOTHING : await write(tx, tenantId, allowed)
+  const accepted = won.flatMap((intent): Accepted[] => {
+    const [row, resource] = [rowOf.get(intent.id), written.get(intent.id)]
+    return row && typeof resource === 'object' ? [{ intent, row, resource }] : []
+  })
+  const outcomes = new Map<string, ReservationOutcome>([
+    ...won.map(({ id }) => [id, isDuplicate(written.get(id))] as const),
+    ...accepted.map(({ row, resource }) => [row.id, { key: keyFromRow(row), resource }] as const),
+  ])
+  const refused = won.filter(({ id }) => typeof outcomes.get(id) === 'string')
+  const others = intents.filter(({ id }) => !rowOf.has(id))
+  if (refused.some(({ key }) => others.some((other) => other.key === key))) {
+    throw new Error('the key of an intent is free again')
+  }
+  const [holders] = await together([
+    findKeyRows(tx, tenantId, others),
+    releaseKeys(tx, tenantId, refused),
+    writeBeginnings(tx, tenantId, accepted),
+  ])
+  return { reserved, holders, outcomes }
+}
+
+const NOTHING: ReadonlyMap<string, WrittenResource> = new Map()
+
+/** An intent whose key is reserved, and whose resource is written. */
+interface Accepted {
+  readonly intent: Intent
+  readonly row: ReservedRow
+  readonly resource: ResourceRow
+}
+
+const isDuplicate = (written: WrittenResource | undefined) =>
+  written === 'duplicate-reference' ? written : 'refused'
+
+/** Writes with what operations begin: a line in the timeline, a job, and the event of the resource. */
+async function writeBeginnings(
+  tx: Transaction,
+  tenantId: string,
+  accepted: readonly Accepted[],
+): Promise<void> {
+  const jobs = accepted.map(({ intent: { id, traceparent }, row }) => ({
+    tenantId,
+    id,
+    jobId: row.job_id,
+    traceparent,
+  }))
+  const events = accepted.flatMap(({ intent, resource }) =>
+    eventsOfChange(kindOf(intent), resource, intent.key),
+  )
+  await together([
+    insertStarted(
+      tx,
+      accepted.map(({ row }) => row),
+    ),
+    addOperationJobs(tx, jobs),
+    writeEvents(tx, tenantId, events),
+  ])
+}
+
 function kindOf({ refundId, disputeId }: Intent): ResourceKind {
   if (disputeId !== undefined && disputeId !== null) return 'dispute'
   return refundId === null ? 'payment' : 'refund'
+}
+
+/** Those of the customers that the tenant may charge. */
+async function findOwnedCustomers(
+  tx: Transaction,
+  tenantId: string,
+  intents: readonly Intent[],
+): Promise<readonly { readonly provider: string; readonly id: string }[]> {
+  const named = intents.flatMap(({ details }) => details?.customer ?? [])
+  if (named.length === 0) return []
+  return await tx<{ provider: string; id: string }[]>`
+    select provider, id from provider_customers
+    where tenant_id = ${tenantId} and id = any(${named}::text[])
+  `
+}
+
+function ownsCustomer(
+  owned: Awaited<ReturnType<typeof findOwnedCustomers>>,
+  details: Intent['details'],
+): boolean {
+  const { customer = null, provider } = details ?? {}
+  if (customer === null) return true
+  return owned.some((own) => own.id === customer && own.provider === provider)
 }

@@ -8,12 +8,15 @@
 // than its timeout: the tombstone is committed one timeout after `buried_at` at the latest, and a
 // reservation that finds the key deleted began one timeout before the delete at the earliest. Hence
 // the tombstone must be twice the timeout old.
+import { hash } from 'node:crypto'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
-import { keyHash } from './key-tombstones.ts'
+import { rowsOf } from '../connection/rows.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
+import { inService, together } from '../connection/transaction.ts'
+import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
+import { findTombstones, keyHash } from './key-tombstones.ts'
 
 /** A position in the order in which keys expire. */
 export interface ExpiryCursor {
@@ -50,54 +53,81 @@ export async function insertTombstones(
   sql: Sql,
   { limit, after = FIRST_CURSOR }: { limit: number; after?: ExpiryCursor | undefined },
 ): Promise<TombstoneBatch> {
-  const [row] = await sql<{ looked_at: number; inserted: number; last: ExpiryCursor | null }[]>`
-    with expired as materialized (
-      select tenant_id, id, key, payment_id, refund_id, response_headers, expires_at
+  return await inService(sql, async (tx) => {
+    const expired = await tx<ExpiredKey[]>`
+      select
+        tenant_id, id, key, payment_id, refund_id, response_headers ->> 'location' as location,
+        expires_at::text as expired_at,
+        extract(epoch from expires_at - now())::float8 as expires_in_seconds
       from idempotency_keys
       where status = 'completed' and expires_at < now()
         and (expires_at, tenant_id, id)
           > (${after.expiresAt}::timestamptz, ${after.tenantId}::uuid, ${after.id}::uuid)
       order by expires_at, tenant_id, id
       limit ${limit}
-    ),
-    buried as materialized (
-      select expired.tenant_id, expired.id
-      from expired cross join lateral ${tombstoneOfExpired(sql)}
-      where buried_at >= expired.expires_at
-    ),
-    inserted as (
-      insert into key_tombstones (
-        tenant_id, key_hash, payment_id, refund_id, location, expired_at
-      )
-      select
-        tenant_id, ${keyHash(sql, sql`key`)}, payment_id, refund_id,
-        case when payment_id is null then response_headers ->> 'location' end, expires_at
-      from expired
-      -- The conflict clause would skip existing tombstones too, but lock each of them.
-      where (tenant_id, id) not in (select tenant_id, id from buried)
-      order by expires_at, tenant_id, id
-      on conflict (tenant_id, key_hash) do update set
-        payment_id = excluded.payment_id,
-        refund_id = excluded.refund_id,
-        location = excluded.location,
-        expired_at = excluded.expired_at,
-        buried_at = now()
-      where key_tombstones.buried_at < excluded.expired_at
-      returning 1
-    )
-    select (select count(*)::int from expired) as looked_at,
-      (select count(*)::int from inserted) as inserted,
-      (
-        select jsonb_build_object('expiresAt', expires_at::text, 'tenantId', tenant_id, 'id', id)
-        from expired order by expires_at desc, tenant_id desc, id desc limit 1
-      ) as last
-    where ${seesEveryTenant(sql)}
+    `
+    const last = expired.length < limit ? undefined : expired.at(-1)
+    const next = last && { expiresAt: last.expired_at, tenantId: last.tenant_id, id: last.id }
+    return { inserted: await insertUnlessBuried(tx, expired), next }
+  })
+}
+
+interface ExpiredKey {
+  readonly tenant_id: string
+  readonly id: string
+  readonly key: string
+  readonly payment_id: string | null
+  readonly refund_id: string | null
+  readonly location: string | null
+  /** As PostgreSQL shows it, in microseconds. */
+  readonly expired_at: string
+  readonly expires_in_seconds: number
+}
+
+/** The conflict clause would skip existing tombstones too, but lock each of them. */
+async function insertUnlessBuried(
+  tx: Transaction,
+  expired: readonly ExpiredKey[],
+): Promise<number> {
+  const ofTenants = [...Map.groupBy(expired, (row) => row.tenant_id)]
+  const found = await together(ofTenants.map(([tenantId, rows]) => findBuried(tx, tenantId, rows)))
+  const buried = new Set(found.flat())
+  const tombstones = expired
+    .filter(({ id }) => !buried.has(id))
+    .map((row) => ({
+      tenant_id: row.tenant_id,
+      key_hash: hash('sha256', row.key, 'buffer'),
+      payment_id: row.payment_id,
+      refund_id: row.refund_id,
+      location: row.payment_id === null ? row.location : null,
+      expired_at: row.expired_at,
+    }))
+  if (tombstones.length === 0) return 0
+  const { count } = await tx`
+    insert into key_tombstones ${rowsOf(tx, tombstones)}
+    on conflict (tenant_id, key_hash) do update set
+      payment_id = excluded.payment_id,
+      refund_id = excluded.refund_id,
+      location = excluded.location,
+      expired_at = excluded.expired_at,
+      buried_at = now()
+    where key_tombstones.buried_at < excluded.expired_at
   `
-  if (row === undefined) throw new Error('a count returned no row')
-  return {
-    inserted: row.inserted,
-    next: row.looked_at < limit ? undefined : (row.last ?? undefined),
-  }
+  return count
+}
+
+/** The ids of those that have a tombstone of their own. */
+async function findBuried(
+  tx: Transaction,
+  tenantId: string,
+  expired: readonly ExpiredKey[],
+): Promise<string[]> {
+  const keys = expired.map(({ key }) => key)
+  const tombstones = await findTombstones(tx, tenantId, keys)
+  const buriedAt = new Map(tombstones.map((one) => [one.key, one.buried_in_seconds]))
+  return expired
+    .filter((row) => (buriedAt.get(row.key) ?? -Infinity) >= row.expires_in_seconds)
+    .map(({ id }) => id)
 }
 
 /**
@@ -225,25 +255,29 @@ export async function keepIfPartlyExecuted(
   tx: Transaction,
   { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<AbandonedOperation[]> {
-  return await tx<AbandonedOperation[]>`
-    with kept as (
-      update idempotency_keys
-      set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
-      where (tenant_id, id) in (
-        select tenant_id, id from idempotency_keys
-        where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
-        order by expires_at
-        limit ${limit}
-      )
-      and ${mayHaveEffect(tx)}
-      returning *
+  const kept = await tx<Omit<AbandonedOperation, 'provider'>[]>`
+    update idempotency_keys
+    set expires_at = now() + ${retentionOfRow(tx, retention)} * interval '1 second'
+    where (tenant_id, id) in (
+      select tenant_id, id from idempotency_keys
+      where ${mayHaveEffect(tx)} and not (${isPartlyExecuted(tx)} and ${isOvertaken(tx)})
+      order by expires_at
+      limit ${limit}
     )
-    select
-      kept.tenant_id as "tenantId", kept.id, kept.operation, kept.payment_id as "paymentId",
-      kept.refund_id as "refundId", kept.recovery_point as "recoveryPoint",
-      kept.last_error as reason, payments.provider
-    from kept
-    join payments on payments.tenant_id = kept.tenant_id and payments.id = kept.payment_id
-    where ${seesEveryTenant(tx)}
+    and ${mayHaveEffect(tx)}
+    returning
+      tenant_id as "tenantId", id, operation, payment_id as "paymentId",
+      refund_id as "refundId", recovery_point as "recoveryPoint", last_error as reason
   `
+  if (kept.length === 0) return []
+  const payments = await tx<{ id: string; provider: string }[]>`
+    select id, provider from payments
+    where tenant_id = any(${kept.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${kept.map(({ paymentId }) => paymentId)}::uuid[])
+  `
+  const providerOf = new Map(payments.map(({ id, provider }) => [id, provider]))
+  return kept.map((operation) => ({
+    ...operation,
+    provider: providerOf.get(operation.paymentId) ?? '',
+  }))
 }

@@ -2,8 +2,8 @@
 // batches, and are deleted with their key.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql } from '../connection/client.ts'
-import { seesTenant, seesTenants } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import { inService } from '../connection/transaction.ts'
 
 /** What a request got that used a key again: the stored response, a 409 or a 422. */
 export type KeyReuse = 'replays' | 'conflicts' | 'mismatches'
@@ -26,7 +26,7 @@ export async function addReplays(sql: Sql, counts: readonly ReplayCount[]): Prom
     first_at: firstAt,
     last_at: lastAt,
   }))
-  await inTransaction(sql, async (tx) => {
+  await inService(sql, async (tx) => {
     await tx`
       insert into key_replays (
         tenant_id, operation_id, replays, conflicts, mismatches, first_at, last_at
@@ -37,7 +37,6 @@ export async function addReplays(sql: Sql, counts: readonly ReplayCount[]): Prom
       )
       join idempotency_keys as stored
         on stored.tenant_id = added.tenant_id and stored.id = added.operation_id
-      where ${seesTenants(tx, counts)}
       order by added.tenant_id, added.operation_id
       on conflict (tenant_id, operation_id) do update set
         replays = key_replays.replays + excluded.replays,

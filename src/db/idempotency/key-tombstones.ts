@@ -1,7 +1,9 @@
 // Reads and deletes tombstones: what an idempotency key created before it expired, for a late
 // retry.
+import { hash } from 'node:crypto'
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { asBytea } from '../connection/rows.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /** What a retry with an expired key gets: a new operation, or an error. */
@@ -39,33 +41,41 @@ export function tombstoneFromRow(row: TombstoneRow): Tombstone {
 export const keyHash = (sql: Sql | Transaction, key: Fragment): Fragment =>
   sql`sha256(convert_to(${key}, 'UTF8'))`
 
-/** A part of a statement: the tombstone of a key as JSON, or no row. */
-export function selectTombstone(
-  sql: Sql | Transaction,
-  tenantId: Fragment,
-  key: Fragment,
-): Fragment {
-  return sql`
-    select jsonb_build_object(
-      'payment_id', payment_id, 'refund_id', refund_id, 'location', location,
-      'expired_at', expired_at
-    ) as earlier
-    from key_tombstones
-    where key_tombstones.tenant_id = ${tenantId} and key_hash = ${keyHash(sql, key)}
-  `
-}
-
 /** The tombstone of a key; undefined when the key was never used, or its tombstone is deleted. */
 export async function findTombstone(
-  sql: Sql | Transaction,
+  sql: Sql,
   tenantId: string,
   key: string,
 ): Promise<Tombstone | undefined> {
-  const [row] = await sql<{ earlier: TombstoneRow }[]>`
-    ${selectTombstone(sql, sql`${tenantId}`, sql`${key}::text`)}
-    and ${seesTenant(sql, tenantId)}
+  const [row] = await findTombstones(sql, tenantId, [key])
+  return row && tombstoneFromRow(row)
+}
+
+interface FoundTombstone extends TombstoneRow {
+  readonly key: string
+  /** Below 0: when it was written, before this transaction began. */
+  readonly buried_in_seconds: number
+}
+
+/** The tombstones of keys of a tenant. */
+export async function findTombstones(
+  sql: Sql | Transaction,
+  tenantId: string,
+  keys: readonly string[],
+): Promise<FoundTombstone[]> {
+  const keyOf = new Map(keys.map((key) => [asBytea(hash('sha256', key, 'buffer')), key]))
+  const rows = await sql<(Omit<FoundTombstone, 'key'> & { readonly key_hash: Buffer })[]>`
+    select
+      key_hash, payment_id, refund_id, location, expired_at,
+      extract(epoch from buried_at - now())::float8 as buried_in_seconds
+    from key_tombstones
+    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
+      and key_hash = any(${[...keyOf.keys()]}::bytea[])
   `
-  return row && tombstoneFromRow(row.earlier)
+  return rows.map(({ key_hash: hashed, ...row }) => ({
+    ...row,
+    key: keyOf.get(asBytea(hashed)) ?? '',
+  }))
 }
 
 /**

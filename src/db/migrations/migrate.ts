@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { readConfig, SERVICE_ROLE } from '../../config.ts'
 import { migrationsFolder, refuseDevelopmentDatabase } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
 import { isDistributed } from '../distributed/tables.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues, jobBackend } from '../queue/queues.ts'
@@ -102,7 +102,7 @@ async function applyMigration(sql: Sql, migration: MigrationMeta): Promise<void>
   await sql.begin(async (tx) => {
     await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
     // Row-level security holds for an owner who is no superuser. It would see no rows, and change none.
-    await tx`select ${seesEveryTenant(tx)}`
+    await tx`select set_config(${TENANTS_SETTING}, ${EVERY_TENANT}, true)`
     for (const statement of migration.sql) await tx.unsafe(statement)
     await tx`
       insert into drizzle.__drizzle_migrations (hash, created_at)

@@ -84,10 +84,7 @@ const RETENTION_FUNCTIONS = [
   'payment_details',
 ].map((records) => `delete_old_${records}(timestamptz, integer)`)
 
-/** A statement calls them to roll itself back. */
-const RAISING_FUNCTIONS = ['raise_intent_refused()', 'raise_stale_resource()']
-
-const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS, ...RAISING_FUNCTIONS]
+const SERVICE_FUNCTIONS = [...KEY_FUNCTIONS, ...RETENTION_FUNCTIONS]
 
 /**
  * Tables that the service may only insert into: Postgres refuses to change their history. The

@@ -1,9 +1,9 @@
-// Batches the records of phases: those of a tenant that end together share one statement. Tenants do
-// not share statements: one that waits for a lock of a tenant delays no other.
+// Batches the records of phases: those of a tenant that end together share one transaction. Tenants do
+// not share one: one that waits for a lock of a tenant delays no other.
 import type { Counts } from '../../domain/tenants/tenant-counts.ts'
 import { createBatches, type BatchLimits } from '../connection/batches.ts'
 import type { Sql } from '../connection/client.ts'
-import { groupOfRecord, recordEach, type PhaseToRecord } from './record-phases.ts'
+import { recordEach, type PhaseToRecord } from './record-phases.ts'
 
 /** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
 export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
@@ -24,7 +24,7 @@ export function batchRecords(running?: Counts, limits?: BatchLimits): RecordPhas
       )
     },
     {
-      groupOf: ({ phase }) => groupOfRecord(phase),
+      groupOf: ({ phase }) => phase.claim.tenantId,
       subjectOf: ({ phase }) => phase.claim.paymentId,
       siblings: ({ phase }) => running?.of(phase.claim.tenantId) ?? 0,
       limits,

@@ -2,53 +2,34 @@
 // recovery point, and leases expire by the database's clock.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { expectOne } from '../connection/expected-rows.ts'
-import { isOperation, isOwner, type Fence } from './fence.ts'
-import { enqueueReserved, firstRetryAt } from '../queue/jobs.ts'
-import {
-  operationFromRow,
-  selectOperation,
-  type JoinedRow,
-  type OperationRow,
-} from './operation-rows.ts'
-import { seesTenant, seesTenants } from '../connection/row-security.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import { inService } from '../connection/transaction.ts'
+import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
+import { isOwner, type Fence } from './fence.ts'
+import { operationFromRow, readOperationRows, type OperationRow } from './operation-rows.ts'
 
 /** An operation that a worker owns, with the lease epoch that fences its writes. */
 export type Claim = OperationRow
 
-/** A request for the lease of an operation. */
-export interface LeaseRequest {
-  readonly ref: OperationRef
-  readonly leaseMs: number
-}
-
 /**
  * Claims each operation that is pending or whose lease expired, and starts a new lease epoch, so
  * that writes of earlier owners fail. Undefined for an operation that cannot be claimed; the first
- * of several requests for the same operation gets it. Taking over from an owner that went silent
+ * of several callers for the same operation gets it. Taking over from an owner that went silent
  * leaves the current provider call in doubt.
  */
 export async function claimEachIfUnowned(
   sql: Sql,
-  requests: readonly LeaseRequest[],
+  refs: readonly OperationRef[],
+  leaseMs: number,
 ): Promise<(Claim | undefined)[]> {
-  // All workers lock in the same order, so that they do not deadlock.
-  const inOrder = requests.toSorted((one, other) => (one.ref.id < other.ref.id ? -1 : 1))
-  const rows = await sql<JoinedRow[]>`
-    with wanted as (
-      -- In subselects, because otherwise Postgres plans again for each number of elements.
-      select * from unnest(
-        (select ${inOrder.map(({ ref }) => ref.tenantId)}::uuid[]),
-        (select ${inOrder.map(({ ref }) => ref.id)}::uuid[]),
-        (select ${inOrder.map(({ leaseMs }) => leaseMs)}::float8[])
-      ) as wanted (tenant_id, id, lease_ms)
-      ${expectOne(sql)}
-    ),
-    claimed as (
-      update idempotency_keys as key set
+  const tenantIds = refs.map(({ tenantId }) => tenantId)
+  const ids = refs.map(({ id }) => id)
+  const rows = await inService(sql, async (tx) => {
+    const claimed = await tx<OperationRef[]>`
+      update idempotency_keys set
         status = 'processing',
         lease_epoch = lease_epoch + 1,
-        lease_expires_at = now() + lease_ms * interval '1 millisecond',
+        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
         attempts = attempts + 1,
         in_doubt = in_doubt or status = 'processing',
         phase_began_at = coalesce(phase_began_at, now()),
@@ -56,21 +37,16 @@ export async function claimEachIfUnowned(
         -- then.
         unknown_at = null,
         evidence = null
-      from wanted
-      where ${isOperation(sql, { tenantId: sql`wanted.tenant_id`, id: sql`wanted.id` }, sql`key`)}
+      where tenant_id = any(${tenantIds}::uuid[]) and id = any(${ids}::uuid[])
         -- The coalesce keeps Postgres from using a partial index: a plan made while few operations
         -- were unfinished would scan all of them when there are many.
         and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)
-      returning key.*
-    )
-    ${selectOperation(sql, sql`claimed`)}
-    where ${seesTenants(
-      sql,
-      inOrder.map(({ ref }) => ref),
-    )}
-  `
+      returning tenant_id as "tenantId", id
+    `
+    return claimed.length === 0 ? [] : await readOperationRows(tx, claimed)
+  })
   const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
-  return requests.map(({ ref }) => {
+  return refs.map((ref) => {
     const claim = claims.get(nameOf(ref))
     claims.delete(nameOf(ref))
     return claim
@@ -143,7 +119,7 @@ export async function giveBackIfOwner(
           then 1 else 0 end,
       failure_kept = ${to.inDoubt} and failure_kept,
       last_error = ${to.reason}
-    where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
+    where ${isOwner(tx, fence)}
   `
   return count === 1
 }
@@ -153,15 +129,13 @@ export async function giveBackIfOwner(
  * job, such as that of the outcome resolver, which would otherwise be repeated at once.
  */
 export async function enqueueRetry(tx: Transaction, { tenantId, id }: OperationRef): Promise<void> {
-  await tx`
-    with reserved as (
-      update idempotency_keys set job_id = gen_random_uuid()
-      where tenant_id = ${tenantId} and id = ${id} and status = 'pending'
-      returning *
-    ),
-    job as (${enqueueReserved(tx, undefined, firstRetryAt(tx))})
-    select from reserved where ${seesTenant(tx, tenantId)}
+  const queued = await tx<QueuedOperation[]>`
+    update idempotency_keys set job_id = gen_random_uuid()
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = 'pending'
+    returning ${queuedColumns(tx)}
   `
+  await addOperationJobs(tx, queued, true)
 }
 
 /**
@@ -195,22 +169,20 @@ export async function handOverIfOwner(
   inDoubt: boolean,
   traceparent?: string,
 ): Promise<boolean> {
-  const rows = await tx`
-    with reserved as (
-      update idempotency_keys set
-        status = 'pending',
-        lease_expires_at = null,
-        job_id = gen_random_uuid(),
-        in_doubt = ${inDoubt},
-        phase_began_at = case when ${inDoubt} then phase_began_at end,
-        last_error = 'its worker was stopped'
-      where ${isOwner(tx, fence)}
-      returning *
-    ),
-    job as (${enqueueReserved(tx, traceparent)})
-    select from reserved where ${seesTenant(tx, fence.tenantId)}
+  const [queued] = await tx<QueuedOperation[]>`
+    update idempotency_keys set
+      status = 'pending',
+      lease_expires_at = null,
+      job_id = gen_random_uuid(),
+      in_doubt = ${inDoubt},
+      phase_began_at = case when ${inDoubt} then phase_began_at end,
+      last_error = 'its worker was stopped'
+    where ${isOwner(tx, fence)}
+    returning ${queuedColumns(tx)}
   `
-  return rows.length === 1
+  if (queued === undefined) return false
+  await addOperationJobs(tx, [{ ...queued, traceparent }])
+  return true
 }
 
 /**
@@ -220,6 +192,6 @@ export async function handOverIfOwner(
 export async function dropFallbackIfOwner(tx: Transaction, fence: Fence): Promise<void> {
   await tx`
     update idempotency_keys set parameters = parameters - 'fallback'
-    where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)} and parameters ? 'fallback'
+    where ${isOwner(tx, fence)} and parameters ? 'fallback'
   `
 }

@@ -6,10 +6,12 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { together } from '../connection/transaction.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import type { Evidence } from './evidence.ts'
 import { isOperation } from './fence.ts'
 
 /** An operation with its resources. */
@@ -41,14 +43,16 @@ export interface OperationRow extends OperationRef {
   readonly fees: FeeSchedule
 }
 
-/** A row of `selectOperation`. */
-export interface JoinedRow {
+/** The columns of an operation's row that are read. */
+interface KeyColumns {
   tenant_id: string
   id: string
   operation: string
   key: string
   parameters: Record<string, unknown>
   payment_id: string
+  refund_id: string | null
+  dispute_id: string | null
   recovery_point: string
   lease_epoch: number
   attempts: number
@@ -56,6 +60,15 @@ export interface JoinedRow {
   phase_age_ms: number
   age_ms: number
   key_generation: number
+  created_at: string
+  unknown_at: string | null
+  unknown_for_seconds: number | null
+  failure_kept: boolean
+  evidence: Evidence | null
+}
+
+/** An operation's row with those of its resources. */
+export interface JoinedRow extends KeyColumns {
   payment: PaymentRow
   refund: RefundRow | null
   dispute: DisputeRow | null
@@ -63,42 +76,85 @@ export interface JoinedRow {
   fee_fixed_minor: string
 }
 
-/**
- * A query for the operations in `operation`, a table or a CTE, with their resources. Each resource
- * is a subselect, which is always looked up by its key: a join that is planned while the tables are
- * small reads all payments of the tenant, and goes on doing so when there are many.
- *
- * @param columns more columns of the operation's row.
- */
-export function selectOperation(
-  sql: Sql | Transaction,
-  operation: Fragment,
-  columns = sql`operation.tenant_id`,
-): Fragment {
-  return sql`
-    select
-      ${columns},
-      operation.id, operation.operation, operation.key, operation.parameters,
-      operation.payment_id, operation.recovery_point, operation.lease_epoch, operation.attempts,
-      operation.in_doubt, operation.key_generation,
-      (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
-      (extract(epoch from now() - operation.created_at) * 1000)::float8 as age_ms,
-      (
-        select to_jsonb(payments) from payments
-        where payments.tenant_id = operation.tenant_id and payments.id = operation.payment_id
-      ) as payment,
-      (
-        select to_jsonb(refunds) from refunds
-        where refunds.tenant_id = operation.tenant_id and refunds.id = operation.refund_id
-      ) as refund,
-      (
-        select to_jsonb(disputes) from disputes
-        where disputes.tenant_id = operation.tenant_id and disputes.id = operation.dispute_id
-      ) as dispute,
-      tenants.fee_basis_points, tenants.fee_fixed_minor
-    from ${operation} as operation
-    join tenants on tenants.id = operation.tenant_id
+const keyColumns = (tx: Transaction): Fragment => tx`
+  tenant_id, id, operation, key, parameters, payment_id, refund_id, dispute_id, recovery_point,
+  lease_epoch, attempts, in_doubt, key_generation, created_at, unknown_at, failure_kept, evidence,
+  (extract(epoch from now() - phase_began_at) * 1000)::float8 as phase_age_ms,
+  (extract(epoch from now() - created_at) * 1000)::float8 as age_ms,
+  extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
+`
+
+/** Reads operations with their resources. */
+export async function readOperationRows(
+  tx: Transaction,
+  refs: readonly OperationRef[],
+): Promise<JoinedRow[]> {
+  if (refs.length === 0) return []
+  const rows = await tx<KeyColumns[]>`
+    select ${keyColumns(tx)} from idempotency_keys
+    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${refs.map(({ id }) => id)}::uuid[])
   `
+  const tenantIds = [...new Set(rows.map((row) => row.tenant_id))]
+  const find = <Row extends { id: string }>(
+    table: 'payments' | 'refunds' | 'disputes',
+    ids: readonly (string | null)[],
+  ) => findRows<Row>(tx, table, tenantIds, ids)
+  const [payments, refunds, disputes, tenants] = await together([
+    find<PaymentRow>(
+      'payments',
+      rows.map((row) => row.payment_id),
+    ),
+    find<RefundRow>(
+      'refunds',
+      rows.map((row) => row.refund_id),
+    ),
+    find<DisputeRow>(
+      'disputes',
+      rows.map((row) => row.dispute_id),
+    ),
+    findFees(tx, tenantIds),
+  ])
+  return rows.flatMap((row) => {
+    const payment = payments.get(row.payment_id)
+    const fees = tenants.get(row.tenant_id)
+    if (payment === undefined || fees === undefined) return []
+    const refund = refunds.get(row.refund_id ?? '') ?? null
+    return [
+      { ...row, ...fees, payment, refund, dispute: disputes.get(row.dispute_id ?? '') ?? null },
+    ]
+  })
+}
+
+async function findRows<Row extends { id: string }>(
+  tx: Transaction,
+  table: string,
+  tenantIds: readonly string[],
+  ids: readonly (string | null)[],
+): Promise<ReadonlyMap<string, Row>> {
+  const named = ids.filter((id) => id !== null)
+  if (named.length === 0) return new Map()
+  const found = await tx<{ row: Row }[]>`
+    select to_jsonb(resource) as row from ${tx(table)} as resource
+    where tenant_id = any(${[...tenantIds]}::uuid[]) and id = any(${named}::uuid[])
+  `
+  return new Map(found.map(({ row }) => [row.id, row]))
+}
+
+interface FeeColumns {
+  readonly fee_basis_points: number
+  readonly fee_fixed_minor: string
+}
+
+async function findFees(
+  tx: Transaction,
+  tenantIds: readonly string[],
+): Promise<ReadonlyMap<string, FeeColumns>> {
+  const rows = await tx<(FeeColumns & { readonly id: string })[]>`
+    select id, fee_basis_points, fee_fixed_minor from tenants
+    where id = any(${[...tenantIds]}::uuid[])
+  `
+  return new Map(rows.map(({ id, ...fees }) => [id, fees]))
 }
 
 export function operationFromRow(row: JoinedRow): OperationRow {
@@ -128,11 +184,7 @@ export async function readOperation(
   tx: Transaction,
   ref: OperationRef,
 ): Promise<OperationRow | undefined> {
-  const [row] = await tx<JoinedRow[]>`
-    ${selectOperation(tx, tx`idempotency_keys`)}
-    where ${seesTenant(tx, ref.tenantId)}
-      and operation.tenant_id = ${ref.tenantId} and operation.id = ${ref.id}
-  `
+  const [row] = await readOperationRows(tx, [ref])
   return row && operationFromRow(row)
 }
 

@@ -1,9 +1,8 @@
 // Appends the tries of atomic phases to the timeline, and reads it.
 import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
-import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
-import { idOfEach } from '../connection/ids.ts'
-import { withoutFence } from './fence.ts'
+import type { Store, Transaction } from '../connection/client.ts'
+import { rowsOf, type NewRow } from '../connection/rows.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
 /** One try of a phase, from the engine. */
@@ -29,73 +28,64 @@ export interface PhaseRunOwner {
   readonly leaseEpoch: number
 }
 
-/**
- * A part of the intent statement: the first line of the timeline of each operation in `reserved`.
- */
-export function insertStarted(sql: Sql): Fragment {
-  return sql`
-    insert into phase_runs (
-      tenant_id, id, payment_id, operation_id, operation, reached, attempt, lease_epoch, started_at
-    )
-    select
-      tenant_id, ${idOfEach(sql)}, payment_id, id, operation, recovery_point, attempts, lease_epoch,
-      now()
-    from reserved
-  `
+/** Writes the first line of the timeline of each operation that an intent began. */
+export async function insertStarted(
+  tx: Transaction,
+  operations: readonly StartedRow[],
+): Promise<void> {
+  const rows = operations.map((operation) => ({
+    tenant_id: operation.tenant_id,
+    id: randomUUIDv7(),
+    payment_id: operation.payment_id,
+    operation_id: operation.id,
+    operation: operation.operation,
+    reached: operation.recovery_point,
+    attempt: operation.attempts,
+    lease_epoch: 0,
+    started_at: operation.created_at,
+  }))
+  await insertPhaseRuns(tx, rows)
 }
 
-/** Appends tries to the owner's timeline, in the order in which they were made. */
+/** The columns of an operation that its first line has. */
+interface StartedRow {
+  readonly tenant_id: string
+  readonly id: string
+  readonly payment_id: string | null
+  readonly operation: string
+  readonly recovery_point: string
+  readonly attempts: number
+  readonly created_at: string
+}
+
+/** Appends tries to the timeline of each owner, in the order in which they were made. */
 export async function appendPhaseRuns(
   tx: Transaction,
-  owner: PhaseRunOwner,
-  runs: readonly PhaseRun[],
-): Promise<void> {
-  await tx`
-    with ${withoutFence(tx, owner.id)}
-    ${insertPhaseRunsIfOwner(tx, [{ owner, runs }])}
-    where ${seesTenant(tx, owner.tenantId)}
-  `
-}
-
-/** A part of a statement: appends the tries of each owner that is in the CTE `fenced`. */
-export function insertPhaseRunsIfOwner(
-  sql: Sql | Transaction,
   tries: readonly { readonly owner: PhaseRunOwner; readonly runs: readonly PhaseRun[] }[],
-): Fragment {
+): Promise<void> {
   const rows = tries.flatMap(({ owner, runs }) =>
     runs.map((run) => ({
-      owner_id: owner.id,
       tenant_id: owner.tenantId,
       id: randomUUIDv7(),
       payment_id: owner.paymentId,
+      operation_id: owner.id,
       operation: owner.operation,
       phase: run.phase,
       reached: run.reached,
       attempt: owner.attempt,
       lease_epoch: owner.leaseEpoch,
-      outcome: run.outcome?.outcome,
-      asked: run.outcome?.asked,
-      answered: run.outcome?.answered,
+      outcome: run.outcome?.outcome ?? null,
+      asked: run.outcome?.asked ?? null,
+      answered: run.outcome?.answered ?? null,
       started_at: run.startedAt.toISOString(),
       ended_at: (run.endedAt ?? run.startedAt).toISOString(),
     })),
   )
-  return sql`
-    insert into phase_runs (
-      tenant_id, id, payment_id, operation_id, operation, phase, reached, attempt, lease_epoch,
-      outcome, asked, answered, started_at, ended_at
-    )
-    select
-      run.tenant_id, run.id, run.payment_id, run.owner_id, run.operation, run.phase, run.reached,
-      run.attempt, run.lease_epoch, run.outcome, run.asked, run.answered, run.started_at,
-      run.ended_at
-    from fenced
-    join jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as run (
-      owner_id uuid, tenant_id uuid, id uuid, payment_id uuid, operation text, phase text,
-      reached text, attempt integer, lease_epoch integer, outcome text, asked jsonb, answered jsonb,
-      started_at timestamptz, ended_at timestamptz
-    ) on run.owner_id = fenced.id
-  `
+  await insertPhaseRuns(tx, rows)
+}
+
+async function insertPhaseRuns(tx: Transaction, rows: readonly NewRow[]): Promise<void> {
+  if (rows.length > 0) await tx`insert into phase_runs ${rowsOf(tx, rows)}`
 }
 
 /** A line of a timeline. */

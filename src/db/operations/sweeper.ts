@@ -1,19 +1,14 @@
 // Finds operations and jobs that were left behind, for the sweeper. Each write repeats its
 // condition, so that several sweepers may run at once. Each statement scans only unfinished
-// operations, and scans them once: without `materialized`, PostgreSQL may scan a backlog again for
-// each of its jobs, while its tables are new and have no statistics.
+// operations.
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { enqueueReserved, insertJobs } from '../queue/jobs.ts'
+import { inService, together } from '../connection/transaction.ts'
+import { addJobs, addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
 import { nextCheckAt } from './leases.ts'
-import {
-  operationFromRow,
-  selectOperation,
-  type JoinedRow,
-  type OperationRow,
-} from './operation-rows.ts'
+import { readOperation, type OperationRow } from './operation-rows.ts'
 import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/queues.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { seesEveryTenant } from '../connection/row-security.ts'
 
 /** A recovery point from which no provider call is made. */
 export interface LocalPhase {
@@ -44,31 +39,33 @@ const SCAN_LIMIT = 1_000
  * @param only one operation, instead of the oldest `limit`.
  */
 export async function resumeIfExpired(
-  sql: Sql | Transaction,
+  tx: Transaction,
   rule: RepeatRule | 'any',
   limit: number,
   only?: OperationRef,
 ): Promise<OperationRef[]> {
-  return await sql<OperationRef[]>`
-    with chosen as materialized (
-      select tenant_id, id from idempotency_keys
-      where status = 'processing' and lease_expires_at < now()
-        and ${rule === 'any' ? sql`true` : mayRepeat(sql, rule)}
-        ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
-      order by created_at
-      limit ${limit}
-    ),
-    reserved as (
-      update idempotency_keys set
-        status = 'pending', lease_expires_at = null, in_doubt = true, job_id = gen_random_uuid(),
-        last_error = 'the lease ran out'
-      from chosen
-      where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
-        and status = 'processing' and lease_expires_at < now()
-      returning idempotency_keys.*
-    ),
-    job as (${enqueueReserved(sql)})
-    select tenant_id as "tenantId", id from reserved where ${seesEveryTenant(sql)}
+  const expired = await tx<OperationRef[]>`
+    select tenant_id as "tenantId", id from idempotency_keys
+    where status = 'processing' and lease_expires_at < now()
+      and ${rule === 'any' ? tx`true` : mayRepeat(tx, rule)}
+      ${only === undefined ? tx`` : tx`and tenant_id = ${only.tenantId} and id = ${only.id}`}
+    order by created_at
+    limit ${limit}
+  `
+  const resumed = (await together(expired.map((ref) => resume(tx, ref)))).flat()
+  await addOperationJobs(tx, resumed)
+  return resumed
+}
+
+/** A statement for each operation: with Citus, one for several would give all of them one id of a job. */
+async function resume(tx: Transaction, { tenantId, id }: OperationRef): Promise<QueuedOperation[]> {
+  return await tx<QueuedOperation[]>`
+    update idempotency_keys set
+      status = 'pending', lease_expires_at = null, in_doubt = true, job_id = gen_random_uuid(),
+      last_error = 'the lease ran out'
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = 'processing' and lease_expires_at < now()
+    returning ${queuedColumns(tx)}
   `
 }
 
@@ -125,20 +122,16 @@ export async function parkIfExpired(
   ref: OperationRef,
   checkDelaysSeconds: readonly number[],
 ): Promise<OperationRow | undefined> {
-  const [row] = await tx<JoinedRow[]>`
-    with parked as (
-      update idempotency_keys set
-        status = 'unknown', lease_expires_at = null, in_doubt = true,
-        unknown_at = coalesce(unknown_at, now()),
-        next_check_at = ${nextCheckAt(tx, checkDelaysSeconds)},
-        last_error = 'the lease ran out, too late or too often for the call to be made again'
-      where tenant_id = ${ref.tenantId} and id = ${ref.id}
-        and status = 'processing' and lease_expires_at < now()
-      returning *
-    )
-    ${selectOperation(tx, tx`parked`)} where ${seesTenant(tx, ref.tenantId)}
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'unknown', lease_expires_at = null, in_doubt = true,
+      unknown_at = coalesce(unknown_at, now()),
+      next_check_at = ${nextCheckAt(tx, checkDelaysSeconds)},
+      last_error = 'the lease ran out, too late or too often for the call to be made again'
+    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+      and status = 'processing' and lease_expires_at < now()
   `
-  return row && operationFromRow(row)
+  return count === 0 ? undefined : await readOperation(tx, ref)
 }
 
 /**
@@ -147,34 +140,38 @@ export async function parkIfExpired(
  * @param only one operation, instead of all of the oldest.
  */
 export async function requeueIfJobless(
-  sql: Sql | Transaction,
+  tx: Transaction,
   only?: OperationRef,
 ): Promise<OperationRef[]> {
-  return await sql<OperationRef[]>`
-    with oldest as materialized (
-      select tenant_id, id, job_id from idempotency_keys
-      where status = 'pending'
-        ${only === undefined ? sql`` : sql`and tenant_id = ${only.tenantId} and id = ${only.id}`}
-      order by created_at
-      limit ${SCAN_LIMIT}
-    ),
-    jobless as (
-      select * from oldest
-      where not exists (
-        select from ${sql(JOB_SCHEMA)}.job
-        where job.name = ${OPERATIONS_QUEUE} and job.id = oldest.job_id and job.state < 'completed'
-      )
-    ),
-    reserved as (
-      update idempotency_keys set job_id = gen_random_uuid()
-      from jobless
-      where idempotency_keys.tenant_id = jobless.tenant_id and idempotency_keys.id = jobless.id
-        and idempotency_keys.status = 'pending'
-        and idempotency_keys.job_id is not distinct from jobless.job_id
-      returning idempotency_keys.*
-    ),
-    job as (${enqueueReserved(sql)})
-    select tenant_id as "tenantId", id from reserved where ${seesEveryTenant(sql)}
+  const oldest = await tx<QueuedOperation[]>`
+    select ${queuedColumns(tx)} from idempotency_keys
+    where status = 'pending'
+      ${only === undefined ? tx`` : tx`and tenant_id = ${only.tenantId} and id = ${only.id}`}
+    order by created_at
+    limit ${SCAN_LIMIT}
+  `
+  if (oldest.length === 0) return []
+  const jobs = await tx<{ id: string }[]>`
+    select id from ${tx(JOB_SCHEMA)}.job
+    where name = ${OPERATIONS_QUEUE} and id = any(${oldest.map(({ jobId }) => jobId)}::uuid[])
+      and state < 'completed'
+  `
+  const existing = new Set(jobs.map(({ id }) => id))
+  const jobless = oldest.filter(({ jobId }) => !existing.has(jobId))
+  const requeued = (await together(jobless.map((queued) => requeue(tx, queued)))).flat()
+  await addOperationJobs(tx, requeued)
+  return requeued
+}
+
+async function requeue(
+  tx: Transaction,
+  { tenantId, id, jobId }: QueuedOperation,
+): Promise<QueuedOperation[]> {
+  return await tx<QueuedOperation[]>`
+    update idempotency_keys set job_id = gen_random_uuid()
+    where tenant_id = ${tenantId} and id = ${id} and status = 'pending'
+      and job_id is not distinct from ${jobId}::uuid
+    returning ${queuedColumns(tx)}
   `
 }
 
@@ -211,38 +208,49 @@ const VISIBLE_AFTER_SECONDS = 60
 
 /** Moves jobs whose operation does not exist to the dead letters. Returns their number. */
 export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
-  const job = sql`orphaned.data`
-  const output = sql`jsonb_build_object('reason', 'there is no such operation')`
-  const { count } = await sql`
-    with waiting as materialized (
-      select
-        id,
-        case when data ->> 'tenantId' ~ ${UUID} then (data ->> 'tenantId')::uuid end as tenant_id,
-        case when data ->> 'operationId' ~ ${UUID}
-          then (data ->> 'operationId')::uuid end as operation_id
-      from ${sql(JOB_SCHEMA)}.job
+  return await inService(sql, async (tx) => {
+    const waiting = await tx<WaitingJob[]>`
+      select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
+      from ${tx(JOB_SCHEMA)}.job
       where name = ${OPERATIONS_QUEUE} and state < 'active' and not blocked
         and created_on < now() - ${VISIBLE_AFTER_SECONDS} * interval '1 second'
       order by priority desc, created_on
       limit ${SCAN_LIMIT}
-    ),
-    without_operation as materialized (
-      select id from waiting
-      where not exists (
-        select from idempotency_keys
-        where idempotency_keys.tenant_id = waiting.tenant_id
-          and idempotency_keys.id = waiting.operation_id
-      )
-    ),
-    orphaned as (
-      delete from ${sql(JOB_SCHEMA)}.job
-      using without_operation
-      where job.name = ${OPERATIONS_QUEUE} and job.state < 'active'
-        and job.id = without_operation.id
-      returning job.data
+    `
+    if (waiting.length === 0) return 0
+    const refs = waiting.flatMap(({ tenantId, operationId }) =>
+      isUuid(tenantId) && isUuid(operationId) ? [{ tenantId, id: operationId }] : [],
     )
-    ${insertJobs(sql, { queue: OPERATIONS_DEAD_LETTERS, from: 'orphaned', job, output })}
-    where ${seesEveryTenant(sql)}
-  `
-  return count
+    const operations = await tx<OperationRef[]>`
+      select tenant_id as "tenantId", id from idempotency_keys
+      where tenant_id = any(${refs.map((ref) => ref.tenantId)}::uuid[])
+        and id = any(${refs.map((ref) => ref.id)}::uuid[])
+    `
+    const existing = new Set(operations.map(({ tenantId, id }) => `${tenantId} ${id}`))
+    const orphans = waiting.filter(
+      ({ tenantId, operationId }) => !existing.has(`${tenantId} ${operationId}`),
+    )
+    if (orphans.length === 0) return 0
+    const orphaned = await tx<{ data: object }[]>`
+      delete from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_QUEUE} and state < 'active'
+        and id = any(${orphans.map(({ id }) => id)}::uuid[])
+      returning data
+    `
+    const output = { reason: 'there is no such operation' }
+    await addJobs(
+      tx,
+      OPERATIONS_DEAD_LETTERS,
+      orphaned.map(({ data }) => ({ data, output })),
+    )
+    return orphaned.length
+  })
 }
+
+interface WaitingJob {
+  readonly id: string
+  readonly tenantId: string | null
+  readonly operationId: string | null
+}
+
+const isUuid = (text: string | null): text is string => new RegExp(UUID).test(text ?? '')

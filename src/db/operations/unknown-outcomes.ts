@@ -1,33 +1,19 @@
 // Resolves unknown outcomes, for the outcome resolver: claims the checks that are due, requests
 // one, and resumes an operation whose outcome is known or stated.
 import type { OperationRef } from '../../domain/operations/operation.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
 import { isOwner, type Fence } from './fence.ts'
 import { nextCheckAt, type Claim } from './leases.ts'
+import { seesTenant } from '../connection/row-security.ts'
+import { inService } from '../connection/transaction.ts'
+import type { Evidence } from './evidence.ts'
 import {
   operationFromRow,
-  selectOperation,
+  readOperation,
+  readOperationRows,
   type JoinedRow,
   type OperationRow,
 } from './operation-rows.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-
-/**
- * What an operator stated about an unknown outcome: the id of the created object, or that there is
- * none. The next look-up judges it, and it is dropped then.
- */
-export interface Evidence {
-  /** The entry of the audit trail with the statement. */
-  readonly claim: string
-  /** It did not happen. Not a proof by itself: the look-up decides. */
-  readonly proved_absent?: true
-  /** Two operators state that it did not happen, even if no look-up is possible. */
-  readonly unverified?: true
-  readonly provider_payment_id?: string
-  readonly provider_refund_id?: string
-  readonly by: string
-  readonly note: string
-}
 
 /** An operation to look up at the provider now. */
 export interface DueCheck extends OperationRow {
@@ -44,14 +30,6 @@ export interface DueCheck extends OperationRow {
   readonly evidence: Evidence | null
 }
 
-interface DueRow extends JoinedRow {
-  created_at: string
-  unknown_at: string
-  unknown_for_seconds: number
-  failure_kept: boolean
-  evidence: Evidence | null
-}
-
 /**
  * Claims the checks that are due, each for one caller. The schedule advances before the lookup:
  * after a crash the next check follows, or a person takes over after the last one.
@@ -63,26 +41,25 @@ export async function claimDueChecks(
   delaysSeconds: readonly number[],
   limit: number,
 ): Promise<DueCheck[]> {
-  const rows = await sql<DueRow[]>`
-    -- Evaluated once: a subquery of the update may be evaluated again for every due row.
-    with chosen as materialized (
-      select tenant_id, id from idempotency_keys
+  const rows = await inService(sql, async (tx) => {
+    const due = await tx<OperationRef[]>`
+      select tenant_id as "tenantId", id from idempotency_keys
       where status = 'unknown' and next_check_at <= now()
       order by next_check_at
       limit ${limit}
-    ),
-    due as (
+    `
+    if (due.length === 0) return []
+    const claimed = await tx<OperationRef[]>`
       update idempotency_keys set
         checked_at = now(),
-        next_check_at = ${nextCheckAt(sql, delaysSeconds)}
-      from chosen
-      where idempotency_keys.tenant_id = chosen.tenant_id and idempotency_keys.id = chosen.id
+        next_check_at = ${nextCheckAt(tx, delaysSeconds)}
+      where tenant_id = any(${due.map(({ tenantId }) => tenantId)}::uuid[])
+        and id = any(${due.map(({ id }) => id)}::uuid[])
         and status = 'unknown' and next_check_at <= now()
-      returning idempotency_keys.*
-    )
-    ${selectOperation(sql, sql`due`, dueColumns(sql))}
-    where ${seesEveryTenant(sql)}
-  `
+      returning tenant_id as "tenantId", id
+    `
+    return await readOperationRows(tx, claimed)
+  })
   return rows.map(dueFromRow)
 }
 
@@ -103,20 +80,12 @@ export async function postponeCheckIfUnknown(
   `
 }
 
-function dueColumns(sql: Sql): Fragment {
-  return sql`
-    operation.tenant_id, operation.unknown_at, operation.evidence,
-    operation.created_at, operation.failure_kept,
-    extract(epoch from now() - operation.unknown_at)::float8 as unknown_for_seconds
-  `
-}
-
-function dueFromRow(row: DueRow): DueCheck {
+function dueFromRow(row: JoinedRow): DueCheck {
   return {
     ...operationFromRow(row),
     calledFrom: new Date(row.created_at),
-    calledTo: new Date(row.unknown_at),
-    unknownForSeconds: row.unknown_for_seconds,
+    calledTo: new Date(row.unknown_at ?? 0),
+    unknownForSeconds: row.unknown_for_seconds ?? 0,
     failureKept: row.failure_kept,
     evidence: row.evidence,
   }
@@ -191,22 +160,19 @@ export async function claimIfUnknown(
   ref: UnknownRef,
   leaseMs: number,
 ): Promise<Claim | undefined> {
-  const [row] = await tx<JoinedRow[]>`
-    with claimed as (
-      update idempotency_keys set
-        status = 'processing',
-        lease_epoch = lease_epoch + 1,
-        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
-        attempts = 1,
-        next_check_at = null,
-        checked_at = null
-      where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'unknown'
-        and recovery_point = ${ref.recoveryPoint} and lease_epoch = ${ref.leaseEpoch}
-      returning *
-    )
-    ${selectOperation(tx, tx`claimed`)} where ${seesTenant(tx, ref.tenantId)}
+  const { count } = await tx`
+    update idempotency_keys set
+      status = 'processing',
+      lease_epoch = lease_epoch + 1,
+      lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+      attempts = 1,
+      next_check_at = null,
+      checked_at = null
+    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+      and status = 'unknown' and recovery_point = ${ref.recoveryPoint}
+      and lease_epoch = ${ref.leaseEpoch}
   `
-  return row && operationFromRow(row)
+  return count === 0 ? undefined : await readOperation(tx, ref)
 }
 
 /** Drops an operator's statement that was judged, unless another one has replaced it. */
@@ -217,7 +183,7 @@ export async function dropEvidenceIfSame(
 ): Promise<void> {
   await tx`
     update idempotency_keys set evidence = null
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and status = 'unknown' and evidence = ${JSON.stringify(evidence)}::jsonb
   `
 }
@@ -241,7 +207,7 @@ export async function giveBackInDoubtIfOwner(
       unknown_at = null,
       evidence = null,
       last_error = ${reason}
-    where ${seesTenant(tx, fence.tenantId)} and ${isOwner(tx, fence)}
+    where ${isOwner(tx, fence)}
   `
   return count === 1
 }

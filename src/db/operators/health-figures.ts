@@ -4,7 +4,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { withinMs } from '../connection/deadline.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
 import { seesEveryTenant } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inService } from '../connection/transaction.ts'
 
 export interface HealthFigures {
   readonly findingsOpen: number
@@ -60,7 +60,7 @@ export async function readWithinLimits<Figures>(
 ): Promise<Figures> {
   return await withinMs(
     STORE_LIMIT_MS,
-    inTransaction(sql, async (tx) => {
+    inService(sql, async (tx) => {
       await tx`select set_config('statement_timeout', ${String(STATEMENT_LIMIT_MS)}, true)`
       return await read(tx)
     }),

@@ -6,7 +6,7 @@ import {
   type ServiceProcess,
 } from '../../domain/deployment/service-process.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inService } from '../connection/transaction.ts'
 
 /** What a process reports each time. */
 export interface ProcessReport extends ServiceProcess {
@@ -37,7 +37,7 @@ export async function recordProcess(
  * disk is full.
  */
 export async function tryWriting(sql: Sql, id: string): Promise<void> {
-  await inTransaction(sql, async (tx) => {
+  await inService(sql, async (tx) => {
     await tx`
       insert into service_processes (id, kind, host, queues, version, circuits, started_at)
       values (${id}, 'api', '', '{}', '', '[]'::jsonb, now())

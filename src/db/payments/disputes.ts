@@ -7,8 +7,13 @@ import {
   type DisputeStatus,
 } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { insertEventsOfTypes } from '../events/event-records.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { rowsOf } from '../connection/rows.ts'
+import { inTenant } from '../connection/transaction.ts'
+import type { NewEvent } from '../events/write-events.ts'
+import type { Intent } from '../idempotency/intent.ts'
+import { byIntent, unchanged, type WriteResources } from '../idempotency/resources.ts'
+import { StaleResourceError } from './stale-resource.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -59,60 +64,68 @@ export interface NewDispute {
 }
 
 /**
- * The part `resource` of an intent statement: inserts the dispute of the operation in `reserved`,
- * unless we have it already. Its money is posted by the operation.
+ * Inserts the dispute of an intent, unless we have it already. Its money is posted by the operation.
  */
-export function insertDispute(
-  sql: Sql,
-  { providerDisputeId, openedAt, standing }: NewDispute,
-): Fragment {
-  const { amountMinor, currency, reason, evidenceDueAt } = standing
-  return sql`
-    resource as (
-      insert into disputes (
-        tenant_id, id, payment_id, provider_dispute_id, amount_minor, currency, reason, status,
-        evidence_due_at, opened_at
-      )
-      select
-        tenant_id, dispute_id, payment_id, ${providerDisputeId}::text, ${amountMinor}::bigint,
-        ${currency}::text, ${reason}::text, ${firstStatus(standing)}::text,
-        ${evidenceDueAt?.toISOString() ?? null}::timestamptz, ${openedAt.toISOString()}::timestamptz
-      from reserved
+export function insertDispute({
+  providerDisputeId,
+  openedAt,
+  standing,
+}: NewDispute): WriteResources {
+  return async (tx, tenantId, intents) => {
+    const disputes = intents.map(({ disputeId, paymentId }) => ({
+      tenant_id: tenantId,
+      id: disputeId,
+      payment_id: paymentId,
+      provider_dispute_id: providerDisputeId,
+      amount_minor: standing.amountMinor,
+      currency: standing.currency,
+      reason: standing.reason,
+      status: firstStatus(standing),
+      evidence_due_at: standing.evidenceDueAt,
+      opened_at: openedAt,
+    }))
+    const inserted = await tx<{ dispute: DisputeRow }[]>`
+      insert into disputes ${rowsOf(tx, disputes)}
       on conflict (tenant_id, provider_dispute_id) do nothing
-      returning *, null::text as previous_status
-    )
-  `
+      returning to_jsonb(disputes) as dispute
+    `
+    return byIntent(intents, inserted.map(disputeOf), disputeIdOf)
+  }
 }
 
 /**
- * The part `resource` of an intent statement: the dispute of the operation, unchanged, unless another
- * operation works on it. The provider tells of one change by several events.
+ * Finds the dispute of an intent, and leaves it as it is, unless another operation works on it. The
+ * provider tells of one change by several events.
  */
-export function selectDispute(sql: Sql): Fragment {
-  return sql`
-    resource as (
-      select disputes.*, disputes.status as previous_status
-      from disputes
-      join reserved
-        on disputes.tenant_id = reserved.tenant_id and disputes.id = reserved.dispute_id
-      where not exists (
+export const selectDispute: WriteResources = async (tx, tenantId, intents) => {
+  const found = await tx<{ dispute: DisputeRow }[]>`
+    select to_jsonb(disputes) as dispute from disputes
+    where tenant_id = ${tenantId} and id = any(${intents.map(disputeIdOf)}::uuid[])
+      and not exists (
         select from idempotency_keys as other
-        where other.tenant_id = disputes.tenant_id and other.dispute_id = disputes.id
-          and other.id <> reserved.id and other.status in ('pending', 'processing')
+        where other.tenant_id = ${tenantId} and other.dispute_id = disputes.id
+          and other.id <> all(${intents.map(({ id }) => id)}::uuid[])
+          and other.status in ('pending', 'processing')
       )
-    )
   `
+  return byIntent(intents, found.map(disputeOf).map(unchanged), disputeIdOf)
 }
 
-/** A condition on `payments`: a dispute keeps the provider from refunding the payment. */
-export function isDisputedCondition(sql: Sql): Fragment {
-  return sql`
-    exists (
-      select from disputes
-      where disputes.tenant_id = payments.tenant_id and disputes.payment_id = payments.id
-        and disputes.status = any(${[...refundRefusingStatuses]}::text[])
-    )
+const disputeOf = ({ dispute }: { readonly dispute: DisputeRow }): DisputeRow => dispute
+const disputeIdOf = ({ disputeId = null }: Intent): string | null => disputeId
+
+/** Those of the payments that the provider does not refund, because of a dispute. */
+export async function findDisputed(
+  tx: Transaction,
+  tenantId: string,
+  paymentIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx<{ payment_id: string }[]>`
+    select payment_id from disputes
+    where tenant_id = ${tenantId} and payment_id = any(${[...paymentIds]}::uuid[])
+      and status = any(${[...refundRefusingStatuses]}::text[])
   `
+  return new Set(rows.map((row) => row.payment_id))
 }
 
 /** Whether a dispute keeps the provider from refunding the payment. */
@@ -120,12 +133,9 @@ export async function isDisputed(
   sql: Sql,
   { tenantId, id }: Pick<Payment, 'tenantId' | 'id'>,
 ): Promise<boolean> {
-  const { count } = await sql`
-    select from payments
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
-      and ${isDisputedCondition(sql)}
-  `
-  return count > 0
+  return await inTenant(sql, tenantId, async (tx) =>
+    (await findDisputed(tx, tenantId, [id])).has(id),
+  )
 }
 
 /** Finds a dispute of a tenant. */
@@ -184,39 +194,39 @@ export async function listDisputes(
 }
 
 /**
- * The part `changed` of a statement, with the parts of its events: changes the dispute if the CTE
- * `fenced` is not empty and the dispute still stands as before. So of two operations that follow the
- * same change, one posts its money.
+ * Changes the dispute if it still stands as before. So of two operations that follow the same change, one
+ * posts its money. Returns the events of the change, which the caller has to write.
+ *
+ * @throws StaleResourceError when it stands otherwise. The transaction has to be rolled back.
  */
-export function changeDisputeIfOwner(
-  sql: Sql | Transaction,
+export async function updateDispute(
+  tx: Transaction,
   { dispute, before, events }: ChangedDispute,
-): Fragment {
-  return sql`
-    changed as (
-      update disputes set
-        amount_minor = ${dispute.amountMinor},
-        currency = ${dispute.currency},
-        reason = ${dispute.reason},
-        status = ${dispute.status},
-        evidence_due_at = ${dispute.evidenceDueAt?.toISOString() ?? null},
-        withdrawn_minor = ${dispute.withdrawnMinor},
-        reinstated_minor = ${dispute.reinstatedMinor},
-        fee_minor = ${dispute.feeMinor},
-        fee_currency = ${dispute.feeCurrency},
-        updated_at = now()
-      from fenced
-      where disputes.tenant_id = ${dispute.tenantId} and disputes.id = ${dispute.id}
-        and disputes.status = ${before.status}
-        and disputes.amount_minor = ${before.amountMinor}
-        and disputes.reason = ${before.reason}
-        and disputes.evidence_due_at is not distinct from
-          ${before.evidenceDueAt?.toISOString() ?? null}::timestamptz
-        and disputes.withdrawn_minor = ${before.withdrawnMinor}
-        and disputes.reinstated_minor = ${before.reinstatedMinor}
-        and disputes.fee_minor = ${before.feeMinor}
-      returning disputes.*
-    ),
-    ${insertEventsOfTypes(sql, { cte: 'changed', kind: 'dispute' }, events)}
+): Promise<NewEvent[]> {
+  const { tenantId, id } = dispute
+  const [changed] = await tx<{ dispute: DisputeRow }[]>`
+    update disputes set
+      amount_minor = ${dispute.amountMinor},
+      currency = ${dispute.currency},
+      reason = ${dispute.reason},
+      status = ${dispute.status},
+      evidence_due_at = ${dispute.evidenceDueAt?.toISOString() ?? null},
+      withdrawn_minor = ${dispute.withdrawnMinor},
+      reinstated_minor = ${dispute.reinstatedMinor},
+      fee_minor = ${dispute.feeMinor},
+      fee_currency = ${dispute.feeCurrency},
+      updated_at = now()
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = ${before.status}
+      and amount_minor = ${before.amountMinor}
+      and reason = ${before.reason}
+      and evidence_due_at is not distinct from
+        ${before.evidenceDueAt?.toISOString() ?? null}::timestamptz
+      and withdrawn_minor = ${before.withdrawnMinor}
+      and reinstated_minor = ${before.reinstatedMinor}
+      and fee_minor = ${before.feeMinor}
+    returning to_jsonb(disputes) as dispute
   `
+  if (changed === undefined) throw new StaleResourceError(`dispute ${id}`, before.status)
+  return events.map((type) => ({ type, kind: 'dispute', row: changed.dispute }))
 }

@@ -5,8 +5,7 @@
 import { AUTHORIZATION_EXPIRING } from '../../domain/events/event-types.ts'
 import { EXPIRY } from '../../domain/events/provider-event.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inService } from '../connection/transaction.ts'
 import { writePaymentEvents } from '../events/write-events.ts'
 import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
@@ -28,10 +27,10 @@ export async function announceIfExpiring(
     expiry_step = 'announce' and ${isAtRest(sql)}
       and capture_before < now() + ${noticeSeconds} * interval '1 second'
   `
-  return await inTransaction(sql, async (tx) => {
+  return await inService(sql, async (tx) => {
     const changed = await tx<(Hold & { isHeld: boolean })[]>`
       update payments set expiry_step = 'look'
-      where ${seesEveryTenant(tx)} and (tenant_id, id) in (
+      where (tenant_id, id) in (
         select tenant_id, id from payments where ${isDue} order by capture_before limit ${limit}
       )
       and ${isDue}
@@ -60,10 +59,10 @@ interface Hold {
  */
 export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Promise<number> {
   const isDue = sql`expiry_step = 'look' and ${isAtRest(sql)} and capture_before < now()`
-  return await inTransaction(sql, async (tx) => {
+  return await inService(sql, async (tx) => {
     const changed = await tx<(Hold & { isHeld: boolean })[]>`
       update payments set expiry_step = 'done'
-      where ${seesEveryTenant(tx)} and (tenant_id, id) in (
+      where (tenant_id, id) in (
         select tenant_id, id from payments where ${isDue} order by capture_before limit ${limit}
       )
       and ${isDue}
@@ -79,7 +78,7 @@ export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Pro
           provider, ${EXPIRY}::text || '_' || id || '_' || extract(epoch from capture_before)::bigint,
           ${EXPIRY}::text, provider_payment_id, provider_payment_id, tenant_id, id, capture_before
         from payments
-        where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+        where tenant_id = ${tenantId}
           and id = any(${holds.map(({ id }) => id)}::uuid[])
         on conflict (provider, id) do nothing
         returning provider, id

@@ -1,14 +1,25 @@
-// Inserts and reads payments, and marks them as processing in intent statements.
+// Inserts and reads payments, and marks them as processing for intents.
 import type {
   CancellationReason,
   Failure,
   Payment,
   PaymentRequest,
 } from '../../domain/payments/payment.ts'
-import { finalStatuses, type PaymentStatus } from '../../domain/payments/payment-status.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import {
+  isFinal,
+  paymentStatuses,
+  type PaymentStatus,
+} from '../../domain/payments/payment-status.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
 import { clientSecret } from '../encryption/encrypted-values.ts'
-import type { IntentDetails } from '../idempotency/intent.ts'
+import { rowsOf } from '../connection/rows.ts'
+import type { Intent, IntentDetails } from '../idempotency/intent.ts'
+import {
+  byIntent,
+  unchanged,
+  unlessDuplicate,
+  type WriteResources,
+} from '../idempotency/resources.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesTenant } from '../connection/row-security.ts'
 
@@ -104,99 +115,115 @@ export function detailsOfPayment(payment: PaymentRequest, provider: string): Int
 }
 
 /**
- * The part `resource` of an intent statement: inserts the payment of each operation in `reserved`.
- * Saved payment methods need no check: the provider takes them only with their customer.
+ * Inserts the payments of intents. Saved payment methods need no check: the provider takes them only with
+ * their customer.
  */
-export function insertPayments(sql: Sql): Fragment {
-  return sql`
-    resource as (
-      insert into payments (
-        tenant_id, id, amount_minor, currency, capture_method, payment_method, customer,
-        description, reference, metadata, off_session, return_url, provider
-      )
-      select
-        reserved.tenant_id, reserved.payment_id, (asked.details ->> 'amount_minor')::bigint,
-        asked.details ->> 'currency', asked.details ->> 'capture_method',
-        asked.details ->> 'payment_method',
-        asked.details ->> 'customer', asked.details ->> 'description',
-        asked.details ->> 'reference', asked.details -> 'metadata',
-        (asked.details ->> 'off_session')::boolean,
-        asked.details ->> 'return_url', asked.details ->> 'provider'
-      from reserved join asked on asked.tenant_id = reserved.tenant_id and asked.id = reserved.id
-      -- After the keys, references are locked in one order too.
-      order by asked.details ->> 'reference'
-      returning *
-    )
+export const insertPayments: WriteResources = async (tx, tenantId, intents) => {
+  const payments = intents.map(({ paymentId, details }) => ({
+    tenant_id: tenantId,
+    id: paymentId,
+    ...details,
+  }))
+  const inserted = await tx<{ payment: PaymentRow }[]>`
+    insert into payments ${rowsOf(tx, inOrderOfReference(payments))}
+    on conflict do nothing
+    returning to_jsonb(payments) as payment
   `
+  return unlessDuplicate(intents, inserted.map(paymentOf), paymentIdOf)
 }
 
-/**
- * The part `resource` of an intent statement: marks the payment of each operation in `reserved` as
- * `processing` if it is in one of the statuses. One of several concurrent operations succeeds.
- *
- * @param condition a further condition on the rows of `payments` and `reserved`.
- */
-export function markProcessingIfIn(
-  sql: Sql,
-  statuses: readonly PaymentStatus[],
-  condition: Fragment = sql`true`,
-): Fragment {
-  return sql`
-    resource as (
-      update payments set
-        status = 'processing', previous_status = payments.status, updated_at = now()
-      from reserved
-      where payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
-        and payments.status = any(${[...statuses]}::text[]) and ${condition}
-      returning payments.*
-    )
-  `
-}
-
-/**
- * The part `resource` of an intent statement: the payment of each operation in `reserved`, unchanged,
- * if it is in one of the statuses.
- *
- * @param condition a further condition on the rows of `payments` and `reserved`.
- */
-export function selectPaymentIfIn(
-  sql: Sql,
-  statuses: readonly PaymentStatus[],
-  condition: Fragment = sql`true`,
-): Fragment {
-  return selectPaymentIf(sql, sql`payments.status = any(${[...statuses]}::text[]) and ${condition}`)
-}
-
-/**
- * The same part, if the payment uses another payment of the provider than this one, or is final and
- * uses none.
- */
-export function selectPaymentWithSurplus(sql: Sql, providerPaymentId: string): Fragment {
-  return selectPaymentIf(
-    sql,
-    sql`
-      payments.provider_payment_id is distinct from ${providerPaymentId}
-        and (
-          payments.provider_payment_id is not null
-          or payments.status = any(${finalStatuses}::text[])
-        )
-    `,
+/** All transactions lock references in one order, after the keys, so that they do not deadlock. */
+export function inOrderOfReference<Row extends { readonly reference?: unknown }>(
+  rows: readonly Row[],
+): Row[] {
+  return rows.toSorted(({ reference: one }, { reference: other }) =>
+    String(one) < String(other) ? -1 : 1,
   )
 }
 
-/** A row whose previous status equals its status is no event. */
-function selectPaymentIf(sql: Sql, condition: Fragment): Fragment {
-  return sql`
-    resource as (
-      select (
-        jsonb_populate_record(payments, jsonb_build_object('previous_status', payments.status))
-      ).*
-      from payments
-      join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
-      where ${condition}
-    )
-  `
+/** Whether the payment allows an operation with these parameters, besides its status. */
+export type PaymentCondition = (payment: Payment, parameters: Intent['parameters']) => boolean
+
+/**
+ * Marks the payments of intents as `processing` if they are in one of the statuses. One of several
+ * concurrent operations succeeds.
+ */
+export function markProcessingIfIn(
+  statuses: readonly PaymentStatus[],
+  condition: PaymentCondition = () => true,
+): WriteResources {
+  return async (tx, tenantId, intents) => {
+    const payments = await lockPayments(tx, tenantId, intents)
+    const allowed = allowedIntents(intents, payments, statuses, condition)
+    if (allowed.length === 0) return new Map()
+    const marked = await tx<{ payment: PaymentRow }[]>`
+      update payments set status = 'processing', previous_status = status, updated_at = now()
+      where tenant_id = ${tenantId} and id = any(${allowed.map(paymentIdOf)}::uuid[])
+      returning to_jsonb(payments) as payment
+    `
+    return byIntent(allowed, marked.map(paymentOf), paymentIdOf)
+  }
 }
+
+/** The payments of intents, which stay as they are until the transaction ends. */
+export async function lockPayments(
+  tx: Transaction,
+  tenantId: string,
+  intents: readonly Intent[],
+): Promise<PaymentRow[]> {
+  const locked = await tx<{ payment: PaymentRow }[]>`
+    select to_jsonb(payments) as payment from payments
+    where tenant_id = ${tenantId} and id = any(${intents.map(paymentIdOf)}::uuid[])
+    order by id
+    for no key update
+  `
+  return locked.map(paymentOf)
+}
+
+/** Finds the payments of intents if they are in one of the statuses, and leaves them as they are. */
+export function selectPaymentIfIn(
+  statuses: readonly PaymentStatus[],
+  condition: PaymentCondition = () => true,
+): WriteResources {
+  return async (tx, tenantId, intents) => {
+    const found = await tx<{ payment: PaymentRow }[]>`
+      select to_jsonb(payments) as payment from payments
+      where tenant_id = ${tenantId} and id = any(${intents.map(paymentIdOf)}::uuid[])
+    `
+    const payments = found.map(paymentOf)
+    const allowed = allowedIntents(intents, payments, statuses, condition)
+    return byIntent(allowed, payments.map(unchanged), paymentIdOf)
+  }
+}
+
+/**
+ * Finds payments that use another payment of the provider than this one, or are final and use none, and
+ * leaves them as they are.
+ */
+export function selectPaymentWithSurplus(providerPaymentId: string): WriteResources {
+  return selectPaymentIfIn(paymentStatuses, (payment) =>
+    payment.providerPaymentId === null
+      ? isFinal(payment.status)
+      : payment.providerPaymentId !== providerPaymentId,
+  )
+}
+
+function allowedIntents(
+  intents: readonly Intent[],
+  rows: readonly PaymentRow[],
+  statuses: readonly PaymentStatus[],
+  condition: PaymentCondition,
+): Intent[] {
+  const payments = new Map(rows.map((row) => [row.id, row]))
+  return intents.filter(({ paymentId, parameters }) => {
+    const row = payments.get(paymentId)
+    if (row === undefined || !statuses.includes(row.status)) return false
+    return condition(paymentFromRow(row), parameters)
+  })
+}
+
+const paymentOf = ({ payment }: { readonly payment: PaymentRow }): PaymentRow => payment
+const paymentIdOf = ({ paymentId }: Intent): string => paymentId
 
 /** Finds a payment of a tenant. */
 export async function findPayment(

@@ -1,13 +1,21 @@
-// Inserts and reads refunds, and reserves their amounts. Refunds together never exceed the capture:
-// one conditional update reserves the amount, and a CHECK enforces the same.
+// Inserts and reads refunds, and reserves their amounts. Refunds together never exceed the capture: the
+// payment is locked while its amount is reserved, and a CHECK enforces the same.
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Refund, RefundReason, RefundStatus } from '../../domain/payments/refund.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import type { IntentDetails } from '../idempotency/intent.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { rowsOf } from '../connection/rows.ts'
+import type { Intent, IntentDetails } from '../idempotency/intent.ts'
+import {
+  byIntent,
+  unchanged,
+  unlessDuplicate,
+  type WriteResources,
+} from '../idempotency/resources.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { isDisputedCondition } from './disputes.ts'
-import { failureFromRow } from './payments.ts'
+import { findDisputed } from './disputes.ts'
+import { failureFromRow, inOrderOfReference, lockPayments } from './payments.ts'
 import { seesTenant } from '../connection/row-security.ts'
+import { together } from '../connection/transaction.ts'
 
 /** A row of `refunds` as `to_jsonb` renders it. */
 export interface RefundRow {
@@ -17,6 +25,7 @@ export interface RefundRow {
   amount_minor: number
   currency: string
   status: RefundStatus
+  previous_status: RefundStatus | null
   reason: RefundReason | null
   reference: string | null
   metadata: Record<string, string>
@@ -61,65 +70,73 @@ export function detailsOfRefund({ amountMinor, ...others }: RefundRequest): Inte
 }
 
 /**
- * The part `resource` of an intent statement: inserts the refund of each operation in `reserved` if
- * enough of the capture is left, and the payment is not disputed.
+ * Inserts the refunds of intents if enough of the capture is left, and the payment is not disputed. Each
+ * reserves its amount. The payments differ.
  */
-export function insertRefunds(sql: Sql): Fragment {
-  const left = sql`amount_captured_minor - amount_refunded_minor - amount_refunding_minor`
-  return sql`
-    refundable as (
-      select
-        payments.tenant_id, payments.id,
-        coalesce((asked.details ->> 'amount_minor')::bigint, ${left}) as amount_minor,
-        asked.refund_id, asked.details
-      from payments
-      join reserved on payments.tenant_id = reserved.tenant_id and payments.id = reserved.payment_id
-      join asked on asked.tenant_id = reserved.tenant_id and asked.id = reserved.id
-      for no key update of payments
-    ),
-    reservation as (
-      update payments
-      set amount_refunding_minor = amount_refunding_minor + refundable.amount_minor, updated_at = now()
-      from refundable
-      where payments.tenant_id = refundable.tenant_id and payments.id = refundable.id
-        and payments.status = 'succeeded'
-        and refundable.amount_minor > 0 and refundable.amount_minor <= ${left}
-        and not ${isDisputedCondition(sql)}
-      returning
-        payments.tenant_id, refundable.refund_id, payments.id, refundable.amount_minor,
-        payments.currency, refundable.details
-    ),
-    resource as (
-      insert into refunds (
-        tenant_id, id, payment_id, amount_minor, currency, reason, reference, metadata
-      )
-      select
-        tenant_id, refund_id, id, amount_minor, currency, details ->> 'reason',
-        details ->> 'reference', details -> 'metadata'
-      from reservation
-      order by details ->> 'reference'
-      returning *
-    )
+export const insertRefunds: WriteResources = async (tx, tenantId, intents) => {
+  const paymentIds = intents.map(({ paymentId }) => paymentId)
+  // Locked: what is left stays as it is.
+  const [payments, disputed] = await together([
+    lockPayments(tx, tenantId, intents),
+    findDisputed(tx, tenantId, paymentIds),
+  ])
+  const paymentOf = new Map(payments.map((payment) => [payment.id, payment]))
+  const allowed: Intent[] = []
+  const refunds = []
+  for (const intent of intents) {
+    const payment = paymentOf.get(intent.paymentId)
+    if (payment?.status !== 'succeeded' || disputed.has(payment.id)) continue
+    const left =
+      payment.amount_captured_minor - payment.amount_refunded_minor - payment.amount_refunding_minor
+    const amount = Number(intent.details?.['amount_minor'] ?? left)
+    if (amount <= 0 || amount > left) continue
+    allowed.push(intent)
+    refunds.push({
+      tenant_id: tenantId,
+      id: intent.refundId,
+      payment_id: payment.id,
+      currency: payment.currency,
+      ...intent.details,
+      amount_minor: amount,
+    })
+  }
+  if (allowed.length === 0) return new Map()
+  const inserted = await tx<{ refund: RefundRow }[]>`
+    insert into refunds ${rowsOf(tx, inOrderOfReference(refunds))}
+    on conflict do nothing
+    returning to_jsonb(refunds) as refund
+  `
+  await together(inserted.map(({ refund }) => reserveAmount(tx, refund)))
+  return unlessDuplicate(allowed, inserted.map(refundOf), refundIdOf)
+}
+
+async function reserveAmount(
+  tx: Transaction,
+  { tenant_id: tenantId, payment_id: paymentId, amount_minor: amount }: RefundRow,
+): Promise<void> {
+  await tx`
+    update payments
+    set amount_refunding_minor = amount_refunding_minor + ${amount}, updated_at = now()
+    where tenant_id = ${tenantId} and id = ${paymentId}
   `
 }
 
-/**
- * The part `resource` of an intent statement: the refund of the operation in `reserved`, unchanged,
- * if it is in one of the statuses.
- */
-export function lockRefundIfIn(sql: Sql, statuses: readonly RefundStatus[]): Fragment {
-  return sql`
-    resource as (
-      select
-        refunds.tenant_id, refunds.id, refunds.payment_id, refunds.status,
-        refunds.status as previous_status
-      from refunds
-      join reserved on refunds.tenant_id = reserved.tenant_id and refunds.id = reserved.refund_id
-      where refunds.status = any(${[...statuses]}::text[])
-      for no key update of refunds
-    )
-  `
+/** Finds the refunds of intents if they are in one of the statuses, and leaves them as they are. */
+export function lockRefundIfIn(statuses: readonly RefundStatus[]): WriteResources {
+  return async (tx, tenantId, intents) => {
+    const found = await tx<{ refund: RefundRow }[]>`
+      select to_jsonb(refunds) as refund from refunds
+      where tenant_id = ${tenantId} and id = any(${intents.map(refundIdOf)}::uuid[])
+      order by id
+      for no key update
+    `
+    const allowed = found.map(refundOf).filter(({ status }) => statuses.includes(status))
+    return byIntent(intents, allowed.map(unchanged), refundIdOf)
+  }
 }
+
+const refundOf = ({ refund }: { readonly refund: RefundRow }): RefundRow => refund
+const refundIdOf = ({ refundId }: Intent): string | null => refundId
 
 /** Finds a refund of a tenant. */
 export async function findRefund(

@@ -12,7 +12,6 @@ import {
   RECONCILIATIONS_QUEUE,
   WEBHOOKS_DEAD_LETTERS,
 } from './queues.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
 
 export const deadLetterQueues = [
   OPERATIONS_DEAD_LETTERS,
@@ -154,7 +153,7 @@ export async function requeueProviderEventUnlessApplied(
 ): Promise<boolean> {
   const [event] = await tx<{ tenantId: string | null }[]>`
     update provider_events set status = 'pending', settled_at = null
-    where ${seesEveryTenant(tx)} and provider = ${provider} and id = ${id} and status <> 'applied'
+    where provider = ${provider} and id = ${id} and status <> 'applied'
     returning tenant_id as "tenantId"
   `
   if (event === undefined) return false

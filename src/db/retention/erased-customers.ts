@@ -3,7 +3,6 @@
 import type { Flavor } from '../../domain/problems/flavor.ts'
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
 import type { Transaction } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
 import { allowLongStatements } from '../connection/transaction.ts'
 import { advanceAnswerEpoch } from '../idempotency/answer-epochs.ts'
 import {
@@ -37,7 +36,7 @@ export async function releaseCustomer(
 ): Promise<void> {
   await tx`
     delete from provider_customers
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+    where tenant_id = ${tenantId} and provider = ${provider}
       and id = ${customer}
   `
 }
@@ -51,7 +50,7 @@ export async function countOpenPayments(
   await allowLongStatements(tx)
   const [row] = await tx<{ open: number }[]>`
     select count(*)::int as open from payments
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+    where tenant_id = ${tenantId} and provider = ${provider}
       and customer = ${customer} and (
         status <> all(${finalStatuses}::text[])
         or exists (
@@ -80,14 +79,14 @@ export async function eraseCustomer(
     update payments set
       customer = null, description = null, metadata = '{}', client_secret = null,
       return_url = null, payment_method = ${ERASED}
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+    where tenant_id = ${tenantId} and provider = ${provider}
       and customer = ${customer}
     returning id
   `
   const ids = erased.map(({ id }) => id)
   const refunds = await tx`
     update refunds set metadata = '{}'
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+    where tenant_id = ${tenantId}
       and payment_id = any(${ids}::uuid[])
   `
   const events = await tx`
@@ -97,12 +96,12 @@ export async function eraseCustomer(
         when object ? 'metadata' then '{"metadata": {}}'::jsonb
         else '{}'::jsonb
       end
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+    where tenant_id = ${tenantId}
       and payment_id = any(${ids}::uuid[])
   `
   const timelineEntries = await tx`
     update phase_runs set asked = asked || ${JSON.stringify({ payment_method: ERASED })}::jsonb
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+    where tenant_id = ${tenantId}
       and payment_id = any(${ids}::uuid[]) and asked ? 'payment_method'
   `
   return {
@@ -124,7 +123,7 @@ async function dropResponses(
   const operations = await tx<AnsweredOperation[]>`
     select tenant_id as "tenantId", id, status, payment_id as "paymentId", refund_id as "refundId"
     from idempotency_keys
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and status = 'completed'
+    where tenant_id = ${tenantId} and status = 'completed'
       and payment_id = any(${[...paymentIds]}::uuid[])
   `
   if (operations.length > 0) await advanceAnswerEpoch(tx)

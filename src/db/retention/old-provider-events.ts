@@ -1,8 +1,7 @@
 // Deletes events of the provider from the inbox after their retention, in bounded batches.
 import { finalStatuses } from '../../domain/payments/payment-status.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inService } from '../connection/transaction.ts'
 import type { Old } from './old-records.ts'
 
 /** A position in the order in which events were closed. */
@@ -39,14 +38,13 @@ interface DeletedPage {
 
 /** Looks at the next events. The conditions on them are those of the index. */
 async function deletePage(sql: Sql, { before, limit }: Old, after: Cursor): Promise<DeletedPage> {
-  return await inTransaction(sql, async (tx) => {
+  return await inService(sql, async (tx) => {
     const closed = await tx<ClosedEvent[]>`
       select
         provider, id, settled_at::text as "settledAt", tenant_id as "tenantId",
         payment_id as "paymentId"
       from provider_events
-      where ${seesEveryTenant(tx)}
-        and settled_at < ${before.toISOString()}::timestamptz and type <> 'warning'
+      where settled_at < ${before.toISOString()}::timestamptz and type <> 'warning'
         and settled_at >= ${after.settledAt}::timestamptz
         and (settled_at, provider, id)
           > (${after.settledAt}::timestamptz, ${after.provider}::text, ${after.id}::text)
@@ -59,7 +57,7 @@ async function deletePage(sql: Sql, { before, limit }: Old, after: Cursor): Prom
     const old = closed.filter(({ paymentId }) => !kept.has(paymentId))
     const { count } = await tx`
       delete from provider_events
-      where ${seesEveryTenant(tx)} and (provider, id) in (
+      where (provider, id) in (
         select * from unnest(
           ${old.map(({ provider }) => provider)}::text[], ${old.map(({ id }) => id)}::text[]
         )
@@ -86,7 +84,7 @@ async function findUnfinished(
       ${named.map(({ paymentId }) => paymentId)}::uuid[]
     ) as event (tenant_id, payment_id)
     join payments on payments.tenant_id = event.tenant_id and payments.id = event.payment_id
-    where ${seesEveryTenant(tx)} and payments.status <> all(${finalStatuses}::text[])
+    where payments.status <> all(${finalStatuses}::text[])
   `
   return new Set(rows.map(({ id }) => id))
 }

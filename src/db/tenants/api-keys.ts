@@ -165,7 +165,6 @@ export async function insertApiKey(
     select
       ${tenantId}::uuid, ${randomUUIDv7()}::uuid, ${publicPrefix(secret)}::text,
       ${hashApiKey(secret)}::bytea, ${[...scopes]}::text[]
-    where ${seesTenant(tx, tenantId)}
     returning ${shownColumns(tx)}
   `
   // The insert of one row returns the row or throws.
@@ -207,7 +206,6 @@ export async function rotateKeyIfActive(
 ): Promise<{ key: ApiKey; secret: string } | undefined> {
   const [row] = await tx<{ retired: boolean | null }[]>`
     select retire_api_key(${id}, ${graceSeconds}::int * interval '1 second') as retired
-    where ${seesEveryTenant(tx)}
   `
   if (row?.retired !== true) return undefined
   await announceEndedKeys(tx)
@@ -218,7 +216,7 @@ export async function rotateKeyIfActive(
 /** Revokes an API key. False when it is revoked already. */
 export async function revokeKeyIfNotRevoked(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx<{ revoked: boolean | null }[]>`
-    select revoke_api_key(${id}) as revoked where ${seesEveryTenant(tx)}
+    select revoke_api_key(${id}) as revoked
   `
   if (row?.revoked !== true) return false
   await announceEndedKeys(tx)

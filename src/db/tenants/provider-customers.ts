@@ -3,7 +3,7 @@
 import type { Customer } from '../../domain/tenants/customer.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { seesTenant } from '../connection/row-security.ts'
 
 export interface Assignment {
   readonly tenantId: string
@@ -40,7 +40,6 @@ export async function assignCustomers(
     insert into provider_customers (tenant_id, provider, id)
     select ${tenantId}::uuid, ${provider}::text, given.id
     from (select distinct id from unnest(${[...customers]}::text[]) as named (id)) as given
-    where ${seesEveryTenant(tx)}
     -- Two operators lock the same rows in the same order.
     order by given.id
     on conflict (provider, id) do update
@@ -50,7 +49,7 @@ export async function assignCustomers(
   `
   const owned = await tx<{ id: string; tenant_id: string }[]>`
     select id, tenant_id from provider_customers
-    where ${seesEveryTenant(tx)} and provider = ${provider}
+    where provider = ${provider}
       and id = any(${[...customers]}::text[]) and tenant_id <> ${tenantId}
     order by id
   `

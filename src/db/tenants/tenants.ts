@@ -8,7 +8,7 @@ import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inService } from '../connection/transaction.ts'
 
 interface TenantRow {
   id: string
@@ -43,7 +43,7 @@ export async function insertTenant(tx: Transaction, name: string): Promise<Tenan
   const id = randomUUIDv7()
   const [row] = await tx<TenantRow[]>`
     insert into tenants (id, name)
-    select ${id}::uuid, ${name}::text where ${seesTenant(tx, id)}
+    select ${id}::uuid, ${name}::text
     returning ${columns(tx)}
   `
   // The insert of one row returns the row or throws.
@@ -59,7 +59,7 @@ export async function createTenant(
   { sql }: Store,
   { name, apiKey }: { name: string; apiKey: string },
 ): Promise<string> {
-  return await inTransaction(sql, async (tx) => {
+  return await inService(sql, async (tx) => {
     const { id } = await insertTenant(tx, name)
     await insertApiKey(tx, { tenantId: id, secret: apiKey })
     return id

@@ -43,7 +43,7 @@ export async function judgeEndpoint(
     await tx`
       update webhook_endpoints
       set failing_since = null, consecutive_failures = 0, paused_until = null
-      where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+      where tenant_id = ${tenantId} and id = ${id}
         and (failing_since is not null or consecutive_failures > 0)
     `
     return
@@ -69,13 +69,13 @@ export async function judgeEndpoint(
         else paused_until end,
       disabled_reason = ${reason},
       status = case when ${reason} is null then status else 'disabled' end
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and status = 'enabled'
     returning status
   `
   if (judged?.status !== 'disabled') return
-  const eventId = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
-  await deliverToSubscribers(tx, tenantId, [eventId])
+  const event = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
+  await deliverToSubscribers(tx, tenantId, event)
 }
 
 /**
@@ -116,7 +116,7 @@ export async function endPause(
 ): Promise<void> {
   await tx`
     update webhook_endpoints set paused_until = now()
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and paused_until > now()
   `
 }

@@ -5,7 +5,7 @@ import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
 import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { inTransaction } from '../connection/transaction.ts'
+import { inTenant } from '../connection/transaction.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
@@ -112,14 +112,14 @@ export async function recordAttemptIfDue(
   const { tenantId, deliveryId } = job
   const { reply, retryInSeconds } = attempt
   const status = retryInSeconds === null ? endOf(attempt.verdict) : 'pending'
-  return await inTransaction(sql, async (tx) => {
+  return await inTenant(sql, tenantId, async (tx) => {
     const [delivery] = await tx<{ endpointId: string; nextAttemptAt: string | null }[]>`
       update webhook_deliveries as delivery set
         status = ${status},
         attempts = attempts + 1,
         schedule_step = schedule_step + 1,
         next_attempt_at = now() + ${retryInSeconds}::float8 * interval '1 second'
-      where ${seesTenant(tx, tenantId)} and ${isDue(tx, job)}
+      where ${isDue(tx, job)}
       returning endpoint_id as "endpointId", next_attempt_at as "nextAttemptAt"
     `
     if (delivery === undefined) return false
@@ -133,7 +133,6 @@ export async function recordAttemptIfDue(
         ${attempt.startedAt.toISOString()}::timestamptz, ${attempt.latencyMs}::int,
         ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
         ${'error' in reply ? reply.error : null}::text
-      where ${seesTenant(tx, tenantId)}
     `
     await judgeEndpoint(tx, { tenantId, id: endpointId }, attempt)
     const next = { ...job, endpointId, attempt: job.attempt + 1 }
@@ -158,13 +157,13 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
  */
 export async function postponeIfDue(sql: Sql, job: WebhookJob, seconds: number): Promise<void> {
   const { tenantId } = job
-  await inTransaction(sql, async (tx) => {
+  await inTenant(sql, tenantId, async (tx) => {
     const [delivery] = await tx<{ endpointId: string; nextAttemptAt: string }[]>`
       update webhook_deliveries as delivery
       set next_attempt_at =
         greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second'
       from webhook_endpoints as endpoint
-      where ${seesTenant(tx, tenantId)} and ${isDue(tx, job)} and delivery.next_attempt_at <= now()
+      where ${isDue(tx, job)} and delivery.next_attempt_at <= now()
         and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
       returning endpoint.id as "endpointId", delivery.next_attempt_at as "nextAttemptAt"
     `

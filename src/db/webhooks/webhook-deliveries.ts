@@ -164,7 +164,7 @@ export async function redeliverIfEnabled(
     update webhook_deliveries as delivery
     set status = 'pending', next_attempt_at = now(), schedule_step = 0
     from webhook_endpoints as endpoint
-    where ${seesTenant(tx, tenantId)} and delivery.tenant_id = ${tenantId} and delivery.id = ${id}
+    where delivery.tenant_id = ${tenantId} and delivery.id = ${id}
       and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
       and endpoint.status = 'enabled'
     returning delivery.id, delivery.endpoint_id as "endpointId", delivery.attempts
@@ -208,7 +208,7 @@ export async function replayFailedDeliveries(
 ): Promise<number> {
   const failed = await tx<RestartedDelivery[]>`
     select id, endpoint_id as "endpointId", attempts from webhook_deliveries
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and endpoint_id = ${endpointId}
+    where tenant_id = ${tenantId} and endpoint_id = ${endpointId}
       and status = 'failed' and id >= ${firstIdAt(since.getTime() - HOUR_MS)}
       and created_at >= ${since.toISOString()}::timestamptz
     order by id limit ${limit}
@@ -216,7 +216,7 @@ export async function replayFailedDeliveries(
   `
   await tx`
     update webhook_deliveries set status = 'pending', next_attempt_at = now(), schedule_step = 0
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId}
+    where tenant_id = ${tenantId}
       and id = any(${failed.map(({ id }) => id)}::uuid[])
   `
   if (failed.length > 0) await restart(tx, tenantId, endpointId, failed)

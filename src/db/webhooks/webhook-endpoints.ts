@@ -67,7 +67,7 @@ export async function insertEndpoint(
   for (;;) {
     const [free] = await tx<{ slot: number }[]>`
       select slot from generate_series(1, ${ENDPOINTS_MAX}::int) as slot
-      where ${seesTenant(tx, tenantId)} and slot not in (
+      where slot not in (
         select slot from webhook_endpoints where tenant_id = ${tenantId} and slot is not null
       )
       order by slot limit 1
@@ -78,7 +78,6 @@ export async function insertEndpoint(
       select
         ${tenantId}::uuid, ${id}::uuid, ${free.slot}::int, ${endpoint.url}::text,
         ${endpoint.description}::text, ${[...endpoint.eventTypes]}::text[], ${secret}::text
-      where ${seesTenant(tx, tenantId)}
       on conflict (tenant_id, slot) do nothing
       returning ${endpointColumns(tx)}
     `
@@ -153,7 +152,7 @@ export async function updateEndpoint(
       failing_since = case when ${isSameReceiver} then failing_since end,
       consecutive_failures = case when ${isSameReceiver} then consecutive_failures else 0 end,
       paused_until = case when ${isSameReceiver} then paused_until end
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
     returning ${endpointColumns(tx)}
   `
   return row && endpointFromRow(row)
@@ -177,7 +176,7 @@ export async function rotateSecret(
       second_previous_secret_expires_at = previous_secret_expires_at,
       third_previous_secret = second_previous_secret,
       third_previous_secret_expires_at = second_previous_secret_expires_at
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
     returning ${endpointColumns(tx)}
   `
   return row && endpointFromRow(row)
@@ -202,7 +201,7 @@ export async function deleteEndpoint(
       second_previous_secret_expires_at = null,
       third_previous_secret = null,
       third_previous_secret_expires_at = null
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return count === 1
 }
@@ -218,10 +217,10 @@ export async function insertTestEvent(
   const { count } = await tx`
     update webhook_endpoints
     set paused_until = case when paused_until > now() then now() else paused_until end
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and status = 'enabled'
   `
   if (count === 0) return undefined
-  const eventId = await insertEndpointEvent(tx, { tenantId, id }, ENDPOINT_TEST)
-  return await insertDelivery(tx, { tenantId, id: eventId }, id)
+  const event = await insertEndpointEvent(tx, { tenantId, id }, ENDPOINT_TEST)
+  return await insertDelivery(tx, tenantId, event, id)
 }

@@ -4,7 +4,7 @@ import type { Request } from 'express'
 import type { z } from 'zod'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
 import type { Transaction } from '../../db/connection/client.ts'
-import { inTransaction } from '../../db/connection/transaction.ts'
+import { inService } from '../../db/connection/transaction.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import type { Answer } from '../responses/answer.ts'
 import { withinStoreTimeout, type AdminEndpoint, type ApiParts } from '../endpoint.ts'
@@ -96,7 +96,7 @@ async function doAudited(
   attempt: Attempt,
   work: (tx: Transaction) => Promise<CommandResult>,
 ): Promise<CommandResult['answer']> {
-  return await inTransaction(store.sql, async (tx) => {
+  return await inService(store.sql, async (tx) => {
     const result = await work(tx)
     const { entry: id, details, action = attempt.action, subject = attempt.subject } = result
     const entry = { actor: attempt.actor, action, subject, details }

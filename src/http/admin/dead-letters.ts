@@ -14,8 +14,8 @@ import { oneOfFilter } from '../requests/list-filters.ts'
 import { parseFilteredQuery } from '../requests/list-query.ts'
 import { showPage } from '../responses/page-answer.ts'
 import { appendAdminAction } from '../../db/operators/admin-actions.ts'
-import { StaleResourceError } from '../../db/payments/payment-changes.ts'
-import { inTransaction } from '../../db/connection/transaction.ts'
+import { StaleResourceError } from '../../db/payments/stale-resource.ts'
+import { inService } from '../../db/connection/transaction.ts'
 import {
   KeptDeadLetterError,
   redrive,
@@ -111,7 +111,7 @@ async function redriveOne(
   const details = { queue, dead_letter: id }
   let subject = id
   try {
-    const redriving = inTransaction(parts.store.sql, async (tx) => {
+    const redriving = inService(parts.store.sql, async (tx) => {
       const letter = await takeDeadLetter(tx, queue, id)
       subject = subjectOf(letter) ?? id
       const result = await redrive(tx, parts, letter)

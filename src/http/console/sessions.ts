@@ -6,7 +6,7 @@ import {
   deleteEndedConsoleSessions,
   insertConsoleSession,
 } from '../../db/operators/console-sessions.ts'
-import { inTransaction } from '../../db/connection/transaction.ts'
+import { inService } from '../../db/connection/transaction.ts'
 import {
   withinStoreTimeout,
   type ApiParts,
@@ -44,7 +44,7 @@ async function recordLogIn(
   { name, role, key }: OperatorKey,
 ): Promise<Date> {
   const tokenHash = hashSessionToken(token)
-  return await inTransaction(parts.store.sql, async (tx) => {
+  return await inService(parts.store.sql, async (tx) => {
     await deleteEndedConsoleSessions(tx, sessionLimits(parts.settings))
     const details = { result: 'logged in', role }
     await appendAdminAction(tx, { actor: name, action: 'console.login', subject: null, details })
@@ -65,7 +65,7 @@ async function recordLogOut(
   { store }: ApiParts,
   { operator, tokenHash }: OpenSession,
 ): Promise<void> {
-  await inTransaction(store.sql, async (tx) => {
+  await inService(store.sql, async (tx) => {
     const deleted = await deleteConsoleSession(tx, tokenHash)
     const details = { result: deleted ? 'logged out' : 'logged out before' }
     const entry = { actor: operator.name, action: 'console.logout', subject: null, details }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { requestCancellation } from '../../db/idempotency/cancellations.ts'
 import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
-import { inTransaction } from '../../db/connection/transaction.ts'
+import { inTenant } from '../../db/connection/transaction.ts'
 import { CANCEL_KEY } from '../../domain/idempotency/cancellation.ts'
 import { longestRetention, retentionOf } from '../../domain/idempotency/retention.ts'
 import { problemResponse } from '../../domain/operations/stored-response.ts'
@@ -71,7 +71,7 @@ async function cancel(parts: ApiParts, key: IdempotencyKey): Promise<Idempotency
   const retentionSeconds = retentionOf(parts.settings, key.operation)
   const isRequested = await withinStoreTimeout(
     parts,
-    inTransaction(parts.store.sql, (tx) =>
+    inTenant(parts.store.sql, tenantId, (tx) =>
       requestCancellation(tx, operation, { provider: parts.providerName, retentionSeconds }),
     ),
   )

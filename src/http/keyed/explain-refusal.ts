@@ -5,7 +5,7 @@ import type { IdempotencyKey } from '../../db/idempotency/idempotency-key-rows.t
 import { findPayment } from '../../db/payments/payments.ts'
 import { findUserOfReference, type ReferenceName } from '../../db/payments/references.ts'
 import { findRefund } from '../../db/payments/refunds.ts'
-import type { StaleResourceError } from '../../db/payments/payment-changes.ts'
+import type { StaleResourceError } from '../../db/payments/stale-resource.ts'
 import { paymentPath, showPaymentId, type Payment } from '../../domain/payments/payment.ts'
 import { refundPath, showRefundId, type Refund } from '../../domain/payments/refund.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'

@@ -1,7 +1,6 @@
 // Defines what a keyed route derives from its request, before the idempotency key is reserved.
-import type { Fragment, Sql } from '../../db/connection/client.ts'
 import type { IntentDetails } from '../../db/idempotency/intent.ts'
-import { noResource } from '../../db/idempotency/intents.ts'
+import { noResource, type WriteResources } from '../../db/idempotency/resources.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
 
 /**
@@ -12,16 +11,11 @@ export interface IntentDraft {
   readonly refundId?: string
   /** The parts of the request that no resource stores. */
   readonly parameters?: Readonly<Record<string, unknown>>
-  /** What `resource` writes of the request, if the function is the same for all requests. */
+  /** The columns of the resource that the request creates. */
   readonly details?: IntentDetails
-  /**
-   * CTEs of the intent statement that create or mark the resource; the last is named `resource` and
-   * returns its row. The statement writes an event of that row, and announces it to webhooks, unless
-   * `previous_status` equals `status`. So a part that changes no status has to return them equal, or
-   * it announces the status of the row a second time.
-   */
-  readonly resource: (sql: Sql) => Fragment
-  /** Explains why `resource` returned no row. Reads the store again, after the statement. */
+  /** Creates or marks the resource. The same function for all requests of the route. */
+  readonly resource: WriteResources
+  /** Explains why `resource` returned no row. Reads the store again, after the transaction. */
   readonly explainRefusal: () => Promise<ProblemError>
 }
 

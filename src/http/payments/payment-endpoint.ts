@@ -2,8 +2,12 @@
 // processing only if its status allows it, so that one of several concurrent operations wins. One that
 // keeps the status needs an allowed status, too, but takes the payment from no other operation.
 import { z } from 'zod'
-import type { Fragment, Sql } from '../../db/connection/client.ts'
-import { findPayment, markProcessingIfIn, selectPaymentIfIn } from '../../db/payments/payments.ts'
+import {
+  findPayment,
+  markProcessingIfIn,
+  selectPaymentIfIn,
+  type PaymentCondition,
+} from '../../db/payments/payments.ts'
 import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { ProblemError } from '../../domain/problems/problem-error.ts'
@@ -39,8 +43,8 @@ export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameter
     payment: Payment,
     capabilities: Capabilities,
   ) => ProblemError | undefined
-  /** A condition on the rows of `payments` and `reserved`, in addition to the payment's status. */
-  readonly requires?: (sql: Sql) => Fragment
+  /** A condition on the payment as it is when the key is reserved, in addition to its status. */
+  readonly requires?: (now: Payment, parameters: Stored) => boolean
   /** Explains why `requires` was not met; undefined when only the status was wrong. */
   readonly explain?: (now: Payment, parameters: Stored) => ProblemError | undefined
 }
@@ -50,7 +54,7 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
 ): OperationEndpoint {
   const { operation, path, contract } = route
   const select = operation.changesStatus === false ? selectPaymentIfIn : markProcessingIfIn
-  const resource = (sql: Sql) => select(sql, operation.startsFrom, route.requires?.(sql))
+  const resource = select(operation.startsFrom, route.requires as PaymentCondition | undefined)
   return keyedEndpoint({
     operation,
     path,
@@ -63,7 +67,6 @@ export function paymentEndpoint<Body extends z.ZodObject, Stored extends Paramet
       return refusing(route.refuses?.(valid, payment, parts.capabilitiesOf(payment.provider)), {
         paymentId: payment.id,
         parameters,
-        details: {},
         resource,
         async explainRefusal() {
           const now = await findPayment(parts.store.sql, tenantId, payment.id)

@@ -17,9 +17,7 @@ export const adjustPaymentEndpoint = paymentEndpoint({
     return new ProblemError('not-supported-by-provider', { detail })
   },
   // With equal amounts, a look-up at the provider could not show whether the call was executed.
-  requires: (sql) => sql`
-    payments.amount_minor <> (reserved.parameters ->> 'amount_minor')::bigint
-  `,
+  requires: (now, { amount_minor: amount }) => now.amountMinor !== amount,
   explain(now, { amount_minor: amount }) {
     if (amount !== now.amountMinor) return undefined
     return new ProblemError('invalid-amount', {

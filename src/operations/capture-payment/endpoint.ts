@@ -21,10 +21,8 @@ export const capturePaymentEndpoint = paymentEndpoint({
     return new ProblemError('not-supported-by-provider', { detail })
   },
   // Both amounts were read before: another operation may have changed the payment since.
-  requires: (sql) => sql`
-    payments.amount_minor = (reserved.parameters ->> 'authorized_minor')::bigint
-    and payments.amount_minor >= (reserved.parameters ->> 'amount_minor')::bigint
-  `,
+  requires: (now, { amount_minor: amount, authorized_minor: authorized }) =>
+    now.amountMinor === authorized && now.amountMinor >= amount,
   explain(now, { amount_minor: amount, authorized_minor: authorized }) {
     if (amount > now.amountMinor) {
       return new ProblemError('capture-exceeds-authorization', {

@@ -61,9 +61,7 @@ async function follow(
   const ours = await findDisputeOfObject(sql, tenantId, providerDisputeId)
   if (ours !== undefined && !disputeHasMovedOn(ours, standing)) return 'ignored'
   const resource =
-    ours === undefined
-      ? insertDispute(sql, { providerDisputeId, openedAt, standing })
-      : selectDispute(sql)
+    ours === undefined ? insertDispute({ providerDisputeId, openedAt, standing }) : selectDispute
   const disputeId = ours?.id ?? randomUUIDv7()
   const following = { key, operation: followDispute.name, parameters: {} }
   return await reserve(

@@ -125,6 +125,6 @@ async function begin(
   begun: Pick<Intent, 'key' | 'operation' | 'parameters'>,
   statuses: readonly WaitingStatus[],
 ): Promise<EventResult> {
-  const resource = markProcessingIfIn(engine.store.sql, statuses)
+  const resource = markProcessingIfIn(statuses)
   return await reserve(engine, { ...begun, tenantId, paymentId, refundId: null }, resource)
 }

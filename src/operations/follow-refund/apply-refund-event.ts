@@ -25,6 +25,6 @@ export async function applyRefundEvent(
   const { tenantId, id: refundId, paymentId } = refund
   const key = keyOfProviderEvent(event)
   const following = { key, operation: followRefund.name, parameters: {} }
-  const resource = lockRefundIfIn(engine.store.sql, followedRefundStatuses)
+  const resource = lockRefundIfIn(followedRefundStatuses)
   return await reserve(engine, { ...following, tenantId, paymentId, refundId }, resource)
 }

@@ -37,6 +37,6 @@ export async function applySurplusEvent(
     amountMinor,
   } satisfies ReleaseParameters
   const releasing = { key, operation: releaseHold.name, parameters }
-  const resource = selectPaymentWithSurplus(sql, providerPaymentId)
+  const resource = selectPaymentWithSurplus(providerPaymentId)
   return await reserve(engine, { ...releasing, tenantId, paymentId, refundId: null }, resource)
 }

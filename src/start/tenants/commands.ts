@@ -21,7 +21,7 @@ import {
   setRequiresReference,
   setTenantFees,
 } from '../../db/tenants/tenants.ts'
-import { inTransaction } from '../../db/connection/transaction.ts'
+import { inService } from '../../db/connection/transaction.ts'
 import {
   ROTATION_GRACE_SECONDS,
   ROTATION_GRACE_SECONDS_MAX,
@@ -61,7 +61,7 @@ export async function change(
   action: string,
   work: (tx: Transaction) => Promise<{ subject: string; details: object; printed: string }>,
 ): Promise<string> {
-  return await inTransaction(sql, async (tx) => {
+  return await inService(sql, async (tx) => {
     const { subject, details, printed } = await work(tx)
     await appendAdminAction(tx, { actor: BY_COMMAND, action, subject, details: { ...details } })
     return printed

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Store, Transaction } from '../../../src/db/connection/client.ts'
 import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
-import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import { inTransaction, together } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 
@@ -17,6 +17,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   admin = openTestStore(database.url, 1)
   await admin.sql`create table marks (mark text)`
+  await admin.sql`create sequence numbers`
 })
 
 // The store's connections go through a proxy, so that a test can cut them.
@@ -72,6 +73,58 @@ test('rolls back when the work rejects, and reuses the connection', async () => 
   await expect(work).rejects.toThrow('changed my mind')
   expect(await marks()).toEqual([])
   expect(await store.sql`select 1 as one`).toEqual([{ one: 1 }])
+})
+
+test('ends when all statements that left together are answered, also if one of them fails', async () => {
+  const made: unknown[] = []
+  const makeLate = async (tx: Transaction) => {
+    await tx`select pg_sleep(0.05)`
+    made.push(...(await tx`insert into marks values ('late') returning mark`))
+  }
+  const work = inTransaction(store.sql, (tx) =>
+    together([Promise.reject(new Error('one of them')), makeLate(tx)]),
+  )
+
+  await expect(work).rejects.toThrow('one of them')
+  expect(made).toEqual([{ mark: 'late' }])
+  expect(await marks()).toEqual([])
+})
+
+test('rejects with the error of the statement that failed, not of one that was refused behind it', async () => {
+  const work = inTransaction(store.sql, (tx) => {
+    const readTwice = async () => {
+      await tx`select pg_sleep(0)`
+      return await tx`select 1`
+    }
+    const fail = async () => void (await tx`select 1 / 0`)
+    return together([readTwice(), together([readTwice(), fail()])])
+  })
+
+  await expect(work).rejects.toMatchObject({ code: '22012' })
+})
+
+test('sends what leaves together in its order', async () => {
+  const order = await inTransaction(store.sql, async (tx) => {
+    const number = async () => {
+      const [row] = await tx<{ value: string }[]>`select nextval('numbers') as value`
+      return Number(row?.value)
+    }
+    const later = async () => await together([number(), number()])
+    return await together([number(), later(), number()])
+  })
+
+  expect(order).toEqual([1, [2, 3], 4])
+})
+
+test.each(['resolved', 'rejected'])('sends nothing when the work has %s', async (how) => {
+  const late: (() => unknown)[] = []
+  const work = inTransaction(store.sql, async (tx) => {
+    late.push(() => tx`insert into marks values ('late')`)
+    if (how === 'rejected') throw new Error('changed my mind')
+  })
+  await work.catch(() => undefined)
+
+  expect(late[0]).toThrow('a statement after the end of its transaction')
 })
 
 test.each([

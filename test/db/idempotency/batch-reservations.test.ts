@@ -7,10 +7,10 @@ import type { Intent } from '../../../src/db/idempotency/intent.ts'
 import {
   DuplicateReferenceError,
   IntentRefusedError,
-  noResource,
   reserveEach,
 } from '../../../src/db/idempotency/intents.ts'
 import { KeyExpiredError } from '../../../src/db/idempotency/key-tombstones.ts'
+import { noResource } from '../../../src/db/idempotency/resources.ts'
 import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openServiceStore } from '../../support/service-store.ts'
@@ -71,18 +71,18 @@ function reserveTogether(intents: readonly Intent[]) {
   return Promise.allSettled(intents.map((intent) => reserveOne(sql, intent, insertPayments)))
 }
 
-test('one statement reserves payments of several tenants, each with its own rows', async () => {
+test('one transaction reserves several payments, each with its own rows', async () => {
   const intents = [
     paymentOf(tenantId, { traceparent: '00-1-1-01' }),
-    paymentOf(otherId),
+    paymentOf(tenantId),
     paymentOf(tenantId, { key: 'a "quoted", {key}' }),
   ]
 
-  const outcomes = await reserveEach(store.sql, intents, insertPayments(store.sql))
+  const outcomes = await reserveEach(store.sql, intents, insertPayments)
 
   expect(outcomes).toEqual(
-    intents.map(({ id, key, fingerprint, paymentId, tenantId: tenant }) => ({
-      key: expect.objectContaining({ id, key, fingerprint, paymentId, tenantId: tenant }),
+    intents.map(({ id, key, fingerprint, paymentId }) => ({
+      key: expect.objectContaining({ id, key, fingerprint, paymentId, tenantId }),
       resource: expect.objectContaining({ id: paymentId, amount_minor: 1999 }),
     })),
   )

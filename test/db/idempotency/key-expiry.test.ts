@@ -13,10 +13,12 @@ import {
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { findIdempotencyKey, reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { deleteOldTombstones, findTombstone } from '../../../src/db/idempotency/key-tombstones.ts'
+import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { problemResponse } from '../../../src/domain/operations/stored-response.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { explain } from '../../support/explain.ts'
 import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
 import {
   claimedOperation,
@@ -538,19 +540,43 @@ describe('reusing a deleted key', () => {
     expect(await reserving).toMatchObject({ status: 'pending', earlier: { paymentId } })
   })
 
-  test('replays once more while the delete is not committed, when expired keys are gone', async () => {
+  test('is refused once the delete is committed that it waited for, when expired keys are gone', async () => {
     const tenantId = await makeTenant(store)
-    const { id } = await expiredOperation('order-1', tenantId)
+    await expiredOperation('order-1', tenantId)
     await insertTombstones(sql, { limit: 100 })
     await ageTombstones(sql)
     const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
 
+    let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
       expect(await deleteIfTombstoned(tx as unknown as Sql, due)).toBe(1)
-      expect(await reserve(sql, reservation)).toMatchObject({ id, response })
+      reserving = reserve(sql, reservation)
+      reserving.catch(() => {})
+      await untilStatementWaits()
     })
 
-    await expect(reserve(sql, reservation)).rejects.toMatchObject({ name: 'KeyExpiredError' })
+    await expect(reserving).rejects.toMatchObject({ name: 'KeyExpiredError' })
+  })
+
+  test('is refused by a tombstone that is written while the reservation waits for the key', async () => {
+    const tenantId = await makeTenant(store)
+    await expiredOperation('order-1', tenantId)
+    await reapAll()
+    const [tombstone] = await sql`delete from key_tombstones returning *`
+    const other = reservationOf(tenantId, { key: 'order-1' })
+    const reservation = reservationOf(tenantId, { key: 'order-1', expiredKeys: 'gone' })
+
+    let reserving: Promise<unknown> = Promise.resolve()
+    await sql.begin(async (tx) => {
+      await reserveKeys(tx, tenantId, [other])
+      reserving = reserve(sql, reservation)
+      reserving.catch(() => {})
+      await untilStatementWaits()
+      await sql`insert into key_tombstones ${sql(tombstone ?? {})}`
+      await tx`delete from idempotency_keys where id = ${other.id}`
+    })
+
+    await expect(reserving).rejects.toMatchObject({ name: 'KeyExpiredError' })
   })
 })
 
@@ -567,19 +593,7 @@ async function untilStatementWaits(): Promise<void> {
 describe('on a table of 20,000 completed keys', () => {
   /** The plan that Postgres chooses for the statement. */
   async function planOf(run: (explain: Sql) => Promise<unknown>): Promise<string> {
-    const plans: unknown[] = []
-    const explain = ((strings: TemplateStringsArray, ...values: never[]) => {
-      const [first = '', ...rest] = strings
-      if (!/^\s*(with|delete|update)/.test(first)) return sql(strings, ...values)
-      const raw = [`explain (format json) ${first}`, ...rest]
-      const explained = Object.assign(raw, { raw }) as unknown as TemplateStringsArray
-      return sql(explained, ...values).then((rows) => {
-        plans.push(rows)
-        return []
-      })
-    }) as unknown as Sql
-    await run(explain).catch(() => undefined)
-    return JSON.stringify(plans)
+    return JSON.stringify(await explain(sql, /^\s*(with|delete|update|select\n)/, run))
   }
 
   beforeEach(async () => {

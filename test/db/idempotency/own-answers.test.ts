@@ -55,6 +55,7 @@ const FINISHED = reservationOf('', { key: KEY })
 const LOCAL = {
   ...reservationOf('', { key: 'local-key-of-this-request' }),
   operation: 'webhook_endpoint.create',
+  paymentId: undefined,
   expiredKeys: 'new',
 } as const
 const OTHER_ID = '0191a7c2-6f3e-7cc0-9f5e-1b2d3c4e5f60'
@@ -65,12 +66,6 @@ const CASES: [string, string, string, (sql: Sql) => Promise<unknown>][] = [
     KEY,
     OTHER_KEY,
     (sql) => reserve(sql, reservationOf(tenantId, { key: KEY })),
-  ],
-  [
-    'a reservation: another request',
-    FINISHED.id,
-    OTHER_ID,
-    (sql) => reserve(sql, { ...FINISHED, tenantId }),
   ],
   ['a look-up: another key', KEY, OTHER_KEY, (sql) => findEach(sql, [{ tenantId, key: KEY }])],
   [

@@ -156,7 +156,7 @@ test('creates the tables and the queues of a fresh database, which can store a p
   expect(key.status).toBe('pending')
 })
 
-/** The tables of ours that drizzle knows: columns, constraints, indexes, policies. */
+/** The tables of ours, as far as drizzle knows them: columns, constraints, indexes, policies. */
 async function describeTables(database: Store): Promise<Described[]> {
   return await database.sql<Described[]>`
     with of_ours as (
@@ -172,7 +172,10 @@ async function describeTables(database: Store): Promise<Described[]> {
       left join pg_attrdef on adrelid = attrelid and adnum = attnum
       where attnum > 0 and not attisdropped
       union all
-      select concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(pg_constraint.oid))
+      select concat_ws(
+        ' ', conrelid::regclass, conname,
+        replace(pg_get_constraintdef(pg_constraint.oid), ' DEFERRABLE INITIALLY DEFERRED', '')
+      )
       from of_ours join pg_constraint on conrelid = of_ours.oid
       union all
       select pg_get_indexdef(indexrelid) from of_ours join pg_index on indrelid = oid
@@ -199,6 +202,17 @@ test('makes the tables that src/db/schema describes', async () => {
   const described = await describeTables(store)
   expect(described.length).toBeGreaterThan(400)
   expect(await describeTables(admin)).toEqual(described)
+})
+
+test('defers the constraints between a key and its resource, which is written later', async () => {
+  const deferred = await admin.sql`
+    select conname as name from pg_constraint
+    where connamespace = 'public'::regnamespace and condeferrable and condeferred order by conname
+  `
+
+  expect(deferred).toEqual(
+    ['dispute', 'payment', 'refund'].map((resource) => ({ name: `idempotency_keys_${resource}` })),
+  )
 })
 
 test('distributes nothing in a database without Citus, and says so', async () => {

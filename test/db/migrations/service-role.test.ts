@@ -4,14 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
 import { seesTenant } from '../../../src/db/connection/row-security.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import {
-  INTENT_REFUSED,
-  isRaised,
-  isRefusedForItsContent,
-  isStoreUnavailable,
-  STALE_RESOURCE,
-} from '../../../src/db/connection/store-errors.ts'
-import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import { inTenant } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
@@ -59,8 +52,7 @@ const capture = () => ({
 })
 
 const post = (fields: Record<string, unknown> = {}) =>
-  inTransaction(service.sql, async (tx) => {
-    await tx`select ${seesTenant(tx, tenantId)}`
+  inTenant(service.sql, tenantId, async (tx) => {
     await tx`insert into ledger_postings ${tx({ ...capture(), ...fields })}`
   })
 
@@ -197,19 +189,6 @@ test('lets the service end an API key permanently', async () => {
   expect(await revoke()).toEqual([{ done: true }])
   expect(await revoke()).toEqual([{ done: null }])
   expect(await retire('9 hours')).toEqual([{ done: null }])
-})
-
-test.each([
-  ['raise_intent_refused', INTENT_REFUSED],
-  ['raise_stale_resource', STALE_RESOURCE],
-] as const)('the service may call %s, which raises %s', async (name, sqlstate) => {
-  await owner.sql.unsafe(`revoke execute on function ${name}() from public`)
-
-  const error: unknown = await service.sql.unsafe(`select ${name}()`).catch((thrown) => thrown)
-
-  expect(error).toMatchObject({ code: sqlstate })
-  expect(isRaised(error, sqlstate)).toBe(true)
-  expect(isStoreUnavailable(error) || isRefusedForItsContent(error)).toBe(false)
 })
 
 test.each([

@@ -22,11 +22,12 @@ import { database, store } from '../../support/own-store.ts'
 /** Wraps the connection and counts the claim statements. */
 function countClaims(sql: Sql): { sql: Sql; claims: () => number } {
   let claims = 0
+  const begin = (work: never) => {
+    claims += 1
+    return sql.begin(work)
+  }
   const counting = new Proxy(sql, {
-    apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
-      if (/^\s*with wanted/.test(parts[0][0] ?? '')) claims += 1
-      return Reflect.apply(target, thisArgument, parts) as unknown
-    },
+    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
   })
   return { sql: counting, claims: () => claims }
 }
@@ -34,7 +35,7 @@ function countClaims(sql: Sql): { sql: Sql; claims: () => number } {
 const pending = (count: number) =>
   Promise.all(Array.from({ length: count }, () => pendingOperation(store)))
 
-test('claims the requests of one turn by one statement, each for its caller', async () => {
+test('claims the requests of one turn by one transaction, each for its caller', async () => {
   const { sql, claims } = countClaims(store.sql)
   const claim = batchClaims(sql)
   const refs = await pending(4)
@@ -48,7 +49,7 @@ test('claims the requests of one turn by one statement, each for its caller', as
   for (const one of claimed) expect(one).toMatchObject({ leaseEpoch: 1, attempt: 1 })
 })
 
-test('claims a later request by another statement', async () => {
+test('claims a later request by another transaction', async () => {
   const { sql, claims } = countClaims(store.sql)
   const claim = batchClaims(sql)
   const [first, second] = (await pending(2)) as [never, never]
@@ -88,33 +89,15 @@ test('returns undefined for an operation that cannot be claimed, and claims the 
   expect(await readRow(store.sql, held)).toMatchObject({ lease_epoch: 1 })
 })
 
-test('gives each operation its own lease', async () => {
-  const [short, long] = (await pending(2)) as [never, never]
-  await claimEachIfUnowned(store.sql, [
-    { ref: short, leaseMs: 1_000 },
-    { ref: long, leaseMs: 100_000 },
-  ])
-
-  const [row] = await store.sql`
-    select extract(epoch from
-      (select lease_expires_at from idempotency_keys where id = ${(long as { id: string }).id})
-      - (select lease_expires_at from idempotency_keys where id = ${(short as { id: string }).id})
-    )::int as seconds
-  `
-  expect(row?.['seconds']).toBe(99)
-})
-
-test('tries the members of a failed statement singly', async () => {
+test('tries the members of a failed transaction singly', async () => {
   let failure: Error | undefined = new Error('the store is unreachable')
+  const begin = (work: never) => {
+    const error = failure
+    failure = undefined
+    return error === undefined ? store.sql.begin(work) : Promise.reject(error)
+  }
   const failing = new Proxy(store.sql, {
-    apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
-      const error = /^\s*with wanted/.test(parts[0][0] ?? '') ? failure : undefined
-      if (error !== undefined) {
-        failure = undefined
-        return Promise.reject(error)
-      }
-      return Reflect.apply(target, thisArgument, parts) as unknown
-    },
+    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
   })
   const claim = batchClaims(failing)
   const ref = await pendingOperation(store)
@@ -129,10 +112,7 @@ test('tries the members of a failed statement singly', async () => {
 test('gives each operation one owner when workers claim the same operations concurrently', async () => {
   const refs = await pending(20)
   const workers = Array.from({ length: 6 }, (_, worker) =>
-    claimEachIfUnowned(
-      store.sql,
-      (worker % 2 === 0 ? refs : refs.toReversed()).map((ref) => ({ ref, leaseMs: LEASE_MS })),
-    ),
+    claimEachIfUnowned(store.sql, worker % 2 === 0 ? refs : refs.toReversed(), LEASE_MS),
   )
 
   const claims = (await Promise.all(workers)).flat().filter((claim) => claim !== undefined)
@@ -168,7 +148,7 @@ test('reads only the payments that it claims, also by a plan made while the tabl
   const refs = await ofTenant(claims)
   const before = await readRows()
 
-  for (const ref of refs) await claimEachIfUnowned(sql, [{ ref, leaseMs: LEASE_MS }])
+  for (const ref of refs) await claimEachIfUnowned(sql, [ref], LEASE_MS)
 
   expect((await readRows()) - before).toBe(claims)
   await one.close()

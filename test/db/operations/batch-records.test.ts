@@ -10,7 +10,7 @@ import type { Claim } from '../../../src/db/operations/leases.ts'
 import type { Writes } from '../../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../../src/db/operations/record-phases.ts'
 import { createCounts } from '../../../src/domain/tenants/tenant-counts.ts'
-import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
+import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
 import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { entryOfCapture, entryOfRefund } from '../../../src/domain/ledger/ledger.ts'
@@ -72,7 +72,7 @@ async function claimedRefund({ paymentId }: Claim, amountMinor: number) {
     refundId: randomUUIDv7(),
     details: detailsOfRefund({ amountMinor, reason: null, reference: null, metadata: {} }),
   })
-  await reserveIntent(owner.sql, reservation, insertRefunds(owner.sql))
+  await reserveIntent(owner.sql, reservation, insertRefunds)
   const claim = await claimOrThrow(owner.sql, reservation)
   return claim as Claim & { refund: Refund }
 }
@@ -320,16 +320,6 @@ test('a statement whose acknowledgment was lost writes once, and its repetition 
     expect(await writtenFor(claim)).toMatchObject({ status: 'completed', runs: 1, events: 1 })
     expect(await capturedAmounts(claim)).toEqual([1999])
   }
-})
-
-test('a statement with two phases of one payment is refused before it is sent', async () => {
-  const payment = await captured()
-  const claims = [await claimedRefund(payment, 500), await claimedRefund(payment, 700)]
-
-  const together = recordEach(batches.sql, claims.map(refundOf))
-
-  await expect(together).rejects.toThrow('two phases are about one payment')
-  expect(batches.sizes).toEqual([])
 })
 
 /** The amounts of the ledger transactions that capture money for an operation. */

@@ -12,7 +12,7 @@ import { handOverIfOwner, type Claim } from '../../../src/db/operations/leases.t
 import { readOperation } from '../../../src/db/operations/operation-rows.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { parkIfExpired, resumeIfExpired } from '../../../src/db/operations/sweeper.ts'
-import { inTransaction } from '../../../src/db/connection/transaction.ts'
+import { inService, inTransaction } from '../../../src/db/connection/transaction.ts'
 import {
   claimDueChecks,
   requestCheckIfUnknown,
@@ -111,7 +111,7 @@ const movers: Record<string, (ref: OperationRef) => Promise<unknown>> = {
     giveBack(store, await asOwner(ref), unknown),
   'the sweeper, when the lease expired and the phase may be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)
-    await resumeIfExpired(store.sql, 'any', 1, ref)
+    await inService(store.sql, (tx) => resumeIfExpired(tx, 'any', 1, ref))
   },
   'the sweeper, when the lease expired and the phase may not be repeated': async (ref) => {
     if ((await statusOf(ref)) === 'processing') await letLeaseRunOut(store.sql, ref)

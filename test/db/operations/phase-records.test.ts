@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals'
 import { reserveIntent } from '../../../src/db/idempotency/intents.ts'
 import type { Claim } from '../../../src/db/operations/leases.ts'
 import { findPayment } from '../../../src/db/payments/payments.ts'
-import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
+import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
 import { withChange, type Writes } from '../../../src/db/operations/phase-records.ts'
 import { detailsOfRefund, findRefund, insertRefunds } from '../../../src/db/payments/refunds.ts'
 import { isRefusedForItsContent } from '../../../src/db/connection/store-errors.ts'
@@ -90,7 +90,7 @@ async function claimedRefund(): Promise<Claim & { refund: Refund }> {
     refundId: randomUUIDv7(),
     details: detailsOfRefund({ amountMinor: 500, reason: null, reference: null, metadata: {} }),
   })
-  await reserveIntent(sql, reservation, insertRefunds(sql))
+  await reserveIntent(sql, reservation, insertRefunds)
   const claim = await claimOrThrow(sql, reservation)
   if (claim.refund === null) throw new Error('there is no refund')
   return { ...claim, refund: claim.refund }

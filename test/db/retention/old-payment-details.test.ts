@@ -3,8 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
-import { inTransaction } from '../../../src/db/connection/transaction.ts'
-import { seesEveryTenant } from '../../../src/db/connection/row-security.ts'
+import { inService } from '../../../src/db/connection/transaction.ts'
 import { openFindings } from '../../../src/db/reconciliation/findings.ts'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
 import { deleteOldPaymentDetails } from '../../../src/db/retention/old-records.ts'
@@ -288,8 +287,7 @@ describe('keeps the details', () => {
     await age(ref, 399)
     await storeRetention(sql, { ...readConfig({}), PAYMENT_RETENTION_DAYS: 1 })
     expect(await remove(100, 398)).toBe(0)
-    const count = await inTransaction(service.sql, async (tx) => {
-      await tx`select where ${seesEveryTenant(tx)}`
+    const count = await inService(service.sql, async (tx) => {
       return await tx`select delete_old_payment_details('infinity', 100)::int as count`
     })
     expect([...count]).toEqual([{ count: 0 }])
@@ -370,8 +368,7 @@ test('reads only the old of 100,000 payments with details', async () => {
     where id = ${ref.paymentId}
   `
   await sql`analyze payments`
-  const read = await inTransaction(sql, async (tx) => {
-    await tx`select where ${seesEveryTenant(tx)}`
+  const read = await inService(sql, async (tx) => {
     await tx`select delete_old_payment_details(now() - interval '400 days', 250)`
     const [row] = await tx<{ scanned: number; fetched: number }[]>`
       select seq_tup_read::int as scanned, idx_tup_fetch::int as fetched

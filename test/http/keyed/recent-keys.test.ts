@@ -32,7 +32,12 @@ afterAll(() => api.stop())
 
 function watchStatements(parts: ApiParts): void {
   const { sql } = parts.store
+  const begin = (work: never) => {
+    statements.push('reserve')
+    return sql.begin(work)
+  }
   const watched = new Proxy(sql, {
+    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
     apply(target, self, [strings, ...values]: [TemplateStringsArray | string, ...unknown[]]) {
       const kind = typeof strings === 'string' ? undefined : kindOf(strings)
       if (kind !== undefined) statements.push(kind)
@@ -48,7 +53,6 @@ function watchStatements(parts: ApiParts): void {
 /** Undefined for a part of a statement. */
 function kindOf(strings: readonly string[]): string | undefined {
   const text = strings.join('?').trim()
-  if (text.startsWith('with asked as')) return 'reserve'
   if (text.startsWith('select found.* from unnest')) return 'find'
   return /^select to_jsonb\((payments|refunds)\)/.test(text) ? 'show' : undefined
 }
@@ -66,9 +70,7 @@ async function completeOperation({ text: body }: ApiResponse): Promise<string> {
   `
   const claim = await claimOrThrow(sql, { tenantId: tenant.id, id: row?.id ?? '' })
   const headers = { 'content-type': 'application/json; charset=utf-8' }
-  await sql.begin((tx) =>
-    finishIfOwner(tx, claim, { status: 201, headers, body }, RETENTION_SECONDS),
-  )
+  await finishIfOwner(sql, claim, { status: 201, headers, body }, RETENTION_SECONDS)
   return body
 }
 

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import type { Request } from 'express'
 import { IntentRefusedError, reserveIntent } from '../../../src/db/idempotency/intents.ts'
-import { StaleResourceError } from '../../../src/db/payments/payment-changes.ts'
+import { StaleResourceError } from '../../../src/db/payments/stale-resource.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import { capturePaymentEndpoint } from '../../../src/operations/capture-payment/endpoint.ts'
@@ -129,7 +129,7 @@ describe('a capture that was requested before the amount changed', () => {
       retentionSeconds: 60,
     }
 
-    const reserved = reserveIntent(store.sql, intent, draft.resource(store.sql))
+    const reserved = reserveIntent(store.sql, intent, draft.resource)
 
     await expect(reserved).rejects.toThrow(IntentRefusedError)
     expect(await draft.explainRefusal()).toMatchObject({

@@ -7,14 +7,7 @@ import type { StoreErrorKind } from '../store-errors.ts'
 import { followPrimary } from './follow-primary.ts'
 import { PooledClient } from './pooled-client.ts'
 import { SessionError, type Session } from './session.ts'
-import {
-  execute,
-  Statement,
-  tagged,
-  templateOf,
-  withFragments,
-  type Template,
-} from './templates.ts'
+import { execute, runWork, Statement, tagged, templateOf, type Template } from './templates.ts'
 
 export interface Pool {
   readonly sql: Sql
@@ -67,21 +60,22 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
   const open = (tenantId?: string): Sql => {
     const limits = { limitMs, tenantId }
     const run = (template: Template) =>
-      choose(tenantId).run((own, tables) => execute(own, template, tables), limits)
+      choose(tenantId).run(({ sql, tables }) => execute(sql, template, tables), limits)
     const pool = tagged(client, (template) => new Statement(template, run))
     const all = Object.assign(pool, {
       unsafe: (...text: [string]) =>
         new Statement(templateOf(text[0]), () =>
-          choose(tenantId).run((own) => own.unsafe(...text), limits),
+          choose(tenantId).run(({ sql }) => sql.unsafe(...text), limits),
         ),
       begin: (work: (tx: Transaction) => Promise<unknown>) =>
         choose(tenantId).transact(
-          (session, tables, begun) =>
-            session.begin((own) => {
-              const tx = withFragments(own, tables)
-              begun(tx)
-              return work(tx)
-            }),
+          (session, begun) =>
+            session.begin((own) =>
+              runWork(own, session.tables, (tx) => {
+                begun(tx)
+                return work(tx)
+              }),
+            ),
           { silenceMs: limitMs, tenantId },
         ),
       reserve: () => choose(tenantId).reserve(),

@@ -1,6 +1,5 @@
 // One connection of a pool: how busy it is, and when it is replaced.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
-import type { Tables } from '../../distributed/tables.ts'
 import {
   isConnectionBroken,
   isFromOtherThanPrimary,
@@ -72,7 +71,7 @@ export class PooledClient {
    *   destroyed.
    */
   async run<Value>(
-    work: (client: Sql, tables: Tables | undefined) => Promise<Value>,
+    work: (session: Session) => Promise<Value>,
     { weight = 1, limitMs, tenantId }: Run,
   ): Promise<Value> {
     const isUnused = this.#load === 0
@@ -87,7 +86,7 @@ export class PooledClient {
     const limit = setTimeout(() => isBehind || this.renew(session), limitMs).unref()
     try {
       if (!session.isProved) await this.#options.prove(this)
-      const value = await work(session.sql, session.tables)
+      const value = await work(session)
       session.requireReplicated()
       return value
     } catch (error) {
@@ -118,11 +117,7 @@ export class PooledClient {
    * may have long statements.
    */
   async transact<Value>(
-    work: (
-      client: Sql,
-      tables: Tables | undefined,
-      begun: (tx: Transaction) => void,
-    ) => Promise<Value>,
+    work: (session: Session, begun: (tx: Transaction) => void) => Promise<Value>,
     { silenceMs, tenantId }: { readonly silenceMs: number; readonly tenantId?: string | undefined },
   ): Promise<Value> {
     const own: { tx?: Transaction } = {}
@@ -131,7 +126,7 @@ export class PooledClient {
     const limits = { ...TRANSACTION_LIMITS, tenantId }
     const stop = this.#endSilent(silenceMs)
     try {
-      return await this.run((client, tables) => work(client, tables, begun), limits)
+      return await this.run((session) => work(session, begun), limits)
     } finally {
       stop()
       this.#transactions.delete(own)
@@ -153,7 +148,7 @@ export class PooledClient {
   }
 
   async reserve(): ReturnType<Sql['reserve']> {
-    const connection = await this.run(async (client) => {
+    const connection = await this.run(async ({ sql: client }) => {
       // A client that is not connected yet never resolves `reserve`.
       await client`select 1`
       return await client.reserve()

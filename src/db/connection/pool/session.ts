@@ -3,9 +3,10 @@
 // session is claimed before its first statement, and checked again while it is used.
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import type { Sql } from 'postgres'
+import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { ConfigError } from '../../../config.ts'
 import { readTables, type Tables } from '../../distributed/tables.ts'
+import { together } from '../transaction.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-unusable.ts'
@@ -49,6 +50,8 @@ export class SessionError extends ConfigError {
   }
 }
 
+const sessionEnded = () => new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
+
 export class Session {
   /** Executes statements in this session. When it ends, they fail. */
   readonly sql: Sql
@@ -66,13 +69,17 @@ export class Session {
   #socket: Socket | undefined
   #hasUnreplicatedCommit = false
 
+  /** Rejects when the session ends. */
+  readonly #ended = Promise.withResolvers<never>()
+
   /** Connects at the first statement. The driver needs to know the types of arrays. */
   constructor(database: Database, driver: DriverOptions, settings: SessionSettings) {
     this.#settings = settings
+    this.#ended.promise.catch(() => {})
     this.#latest = database.latest
     const findHost = async () => {
       // The driver would connect again, and execute what it still has in an unclaimed session.
-      if (this.isClaimed) throw new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
+      if (this.isClaimed) throw sessionEnded()
       return await database.findHost()
     }
     this.sql = connectDriver(
@@ -80,13 +87,43 @@ export class Session {
       {
         ...driver,
         max_lifetime: null,
-        onclose: () => (this.#isOver = this.isClaimed),
+        onclose: () => {
+          this.#isOver = this.isClaimed
+          if (this.#isOver) this.#ended.reject(sessionEnded())
+        },
         onnotice: ({ routine }) => {
           if (routine === REPLICATION_GIVEN_UP) this.#hasUnreplicatedCommit = true
         },
       },
       (socket) => (this.#socket = socket),
     )
+  }
+
+  /**
+   * Runs a transaction, which has the session to itself. Its `begin` leaves with the first statements: if it
+   * failed, they would name no tenant, and row-level security would refuse them.
+   *
+   * @throws the error of the work, or of the driver.
+   */
+  async begin<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const own = await this.sql.reserve()
+    // The driver forgets statements that it has not sent when the connection is lost.
+    const answered = <Value>(answer: Promise<Value>) => Promise.race([answer, this.#ended.promise])
+    try {
+      const begun = own.unsafe('begin').then(() => true)
+      // Without a role, row-level security would not refuse the first statements if `begin` failed.
+      if (!('role' in this.#settings)) await answered(begun)
+      const [result] = await answered(together([work(own as never), begun]))
+      const { command } = await answered(own.unsafe('commit').then((committed) => committed))
+      if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
+      return result
+    } catch (error) {
+      // Into a lost connection the driver would write, which ends the process (postgres 3.4.9).
+      if (!this.isOver) await answered(own.unsafe('rollback').then(() => true)).catch(() => {})
+      throw error
+    } finally {
+      if (!this.isOver) own.release()
+    }
   }
 
   /**

@@ -3,6 +3,7 @@
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { executeText, type StatementText } from '../../distributed/execute-text.ts'
 import type { Tables } from '../../distributed/tables.ts'
+import { tenantsOfTransaction } from '../transaction.ts'
 
 /** The text of a statement with its values, which may be templates themselves: its parts. */
 export interface Template {
@@ -44,13 +45,35 @@ export class Statement {
   }
 }
 
-/** A transaction whose statements accept templates of the pool as parts. */
-export function withFragments(tx: Transaction, tables: Tables | undefined): Transaction {
-  if (tables === undefined) {
-    return tagged(tx, (template) => build(tx as never, template)) as never
+/**
+ * Runs the work of a transaction, whose statements accept templates of the pool as parts.
+ *
+ * @throws an error for a statement that is sent when the work has ended: it would belong to no transaction.
+ */
+export async function runWork<Result>(
+  own: Transaction,
+  tables: Tables | undefined,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  let isOver = false
+  const run =
+    tables === undefined
+      ? (template: Template) => build(own as never, template)
+      : (template: Template) =>
+          new Statement(template, (sent) =>
+            executeText(own, textOf(sent), tables, tenantsOfTransaction(tx)),
+          )
+  const tx: Transaction = tagged(own, (template) => {
+    if (isOver) throw new Error('a statement after the end of its transaction')
+    return run(template)
+  }) as never
+  try {
+    // Citus passes the tenants of the transaction on to the other nodes.
+    if (tables !== undefined) await own.unsafe(`set local citus.propagate_set_commands = 'local'`)
+    return await work(tx)
+  } finally {
+    isOver = true
   }
-  const run = (template: Template) => executeText(tx, textOf(template), tables)
-  return tagged(tx, (template) => new Statement(template, run)) as never
 }
 
 /**

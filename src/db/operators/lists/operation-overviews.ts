@@ -224,7 +224,7 @@ export async function lockIfUnknown(
 ): Promise<Date | undefined> {
   const [row] = await tx<{ unknown_at: string }[]>`
     select unknown_at from idempotency_keys
-    where ${seesTenant(tx, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
     for no key update
   `
   return row && new Date(row.unknown_at)
