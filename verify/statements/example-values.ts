@@ -120,6 +120,36 @@ export const localReservation: LocalReservation = {
   expiredKeys: 'gone',
 }
 
+/** The rows of resources that an operation changes, as `to_jsonb` renders them. */
+export const paymentRow = {
+  id: ID,
+  status: 'succeeded',
+  previous_status: 'processing',
+  currency: 'usd',
+  amount_captured_minor: 1999,
+  amount_refunded_minor: 0,
+  amount_refunding_minor: 0,
+}
+export const refundRow = {
+  tenant_id: ID,
+  id: ID,
+  payment_id: ID,
+  status: 'succeeded',
+  previous_status: 'processing',
+  amount_minor: 500,
+}
+export const disputeRow = { id: ID, payment_id: ID, status: 'needs_response' }
+
+/** An operation with a new job. */
+export const queued = { ...REF, jobId: ID }
+
+/** An event of the provider with a new job. */
+export const queuedEvent = { provider: PROVIDER, id: 'evt_1', tenantId: ID }
+
+/** The row of an event, and of an endpoint that subscribed to it. */
+export const writtenEvent = { id: ID, type: 'payment.succeeded' }
+export const subscriber = { id: ID, event_types: ['*'] }
+
 export const claim: Claim = {
   tenantId: ID,
   id: ID,

@@ -1,8 +1,12 @@
 // A call of a function of src/db, which sends the function's statements.
+import { subscriber, writtenEvent } from './example-values.ts'
 import type { Answer, Send } from './record-statements.ts'
 
 /** A row was written. */
 export const WRITTEN = [[{}]]
+
+/** An event was written, which an endpoint gets. */
+export const WITH_DELIVERY = [[writtenEvent], [subscriber]]
 
 export interface Example {
   /** The function's name. */

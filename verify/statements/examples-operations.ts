@@ -8,7 +8,11 @@ import {
   recordKeptFailureIfOwner,
   renewIfOwner,
 } from '../../src/db/operations/leases.ts'
-import { readOperation, readOperationState } from '../../src/db/operations/operation-rows.ts'
+import {
+  readOperation,
+  readOperationRows,
+  readOperationState,
+} from '../../src/db/operations/operation-rows.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import type { Writes } from '../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
@@ -39,19 +43,24 @@ import { reminderOf } from '../../src/domain/events/provider-event.ts'
 import { entryOfCapture, entryOfRefund } from '../../src/domain/ledger/ledger.ts'
 import { paymentAfter } from '../../src/domain/payments/payment.ts'
 import { refundAfter } from '../../src/domain/payments/refund.ts'
-import { example, type Example } from './example.ts'
+import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
   CHECK_DELAYS_SECONDS,
   claim,
   dispute,
+  disputeRow,
   ID,
   LEASE_MS,
   LIMIT,
   NOW,
   payment,
+  paymentRow,
   phaseRun,
+  queued,
+  queuedEvent,
   REF,
   refund,
+  refundRow,
   repeatRule,
   RESPONSE,
   RETENTION_SECONDS,
@@ -68,8 +77,15 @@ const recorded = (move: PhaseToRecord['move'], writes: Writes): PhaseToRecord =>
 
 const captured = paymentAfter(payment, { status: 'succeeded' })
 const refunded = refundAfter(refund, { status: 'succeeded' })
+const withdrawn = { ...dispute, withdrawnMinor: 1999 }
+
 export const operationExamples: readonly Example[] = [
-  example(claimEachIfUnowned, (sql) => claimEachIfUnowned(sql, [{ ref: REF, leaseMs: LEASE_MS }])),
+  example(claimEachIfUnowned, (sql) => claimEachIfUnowned(sql, [REF], LEASE_MS), {
+    answers: [[REF]],
+  }),
+  example(readOperationRows, (sql) => readOperationRows(sql, [REF]), {
+    answers: [[{ id: ID, tenant_id: ID, payment_id: ID, refund_id: ID, dispute_id: ID }]],
+  }),
   example(readOperation, (sql) => readOperation(sql, REF)),
   example(readOperationState, (sql) => readOperationState(sql, REF)),
   example(renewIfOwner, (sql) => renewIfOwner(sql, claim, LEASE_MS)),
@@ -82,39 +98,61 @@ export const operationExamples: readonly Example[] = [
     }),
   ),
   example(dropFallbackIfOwner, (sql) => dropFallbackIfOwner(sql, claim)),
-  example(enqueueRetry, (sql) => enqueueRetry(sql, REF)),
+  example(enqueueRetry, (sql) => enqueueRetry(sql, REF), { answers: [[queued]] }),
   example(recordKeptFailureIfOwner, (sql) => recordKeptFailureIfOwner(sql, claim, true)),
-  example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT)),
-  example(recordEach, (sql) => recordEach(sql, [recorded(ADVANCE, {})])),
-  example(recordEach, (sql) =>
-    recordEach(sql, [
-      recorded(FINISH, {
-        payment: captured,
-        ledger: [entryOfCapture(captured, claim.fees)],
-        reminder: reminderOf(payment, NOW),
-      }),
-    ]),
+  example(handOverIfOwner, (sql) => handOverIfOwner(sql, claim, true, TRACEPARENT), {
+    answers: [[queued]],
+  }),
+  example(recordEach, (sql) => recordEach(sql, [recorded(ADVANCE, {})]), { answers: WRITTEN }),
+  example(
+    recordEach,
+    (sql) =>
+      recordEach(sql, [
+        recorded(FINISH, {
+          payment: captured,
+          ledger: [entryOfCapture(captured, claim.fees)],
+          reminder: reminderOf(payment, NOW),
+        }),
+      ]),
+    {
+      answers: [...WRITTEN, [{ payment: paymentRow }], [], [], [queuedEvent], [], ...WITH_DELIVERY],
+    },
   ),
-  example(recordEach, (sql) =>
-    recordEach(sql, [
-      recorded(FINISH, writesOfDispute(dispute, { ...dispute, withdrawnMinor: 1999 })),
-    ]),
+  example(
+    recordEach,
+    (sql) =>
+      recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
+    { answers: [...WRITTEN, [{ refund: refundRow }], [], [], ...WRITTEN] },
   ),
-  example(recordEach, (sql) =>
-    recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
+  example(
+    recordEach,
+    (sql) => recordEach(sql, [recorded(FINISH, writesOfDispute(dispute, withdrawn))]),
+    { answers: [...WRITTEN, [{ dispute: disputeRow }]] },
   ),
-  example(recordEach, (sql) =>
-    recordEach(sql, [recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]),
+  example(
+    recordEach,
+    (sql) => recordEach(sql, [recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]),
+    { answers: [...WRITTEN, [{ payment: paymentRow }]] },
   ),
-  example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, claim, [phaseRun])),
+  example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, [{ owner: claim, runs: [phaseRun] }])),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
-  example(resumeIfExpired, (sql) => resumeIfExpired(sql, repeatRule, LIMIT, REF)),
+  example(resumeIfExpired, (sql) => resumeIfExpired(sql, repeatRule, LIMIT, REF), {
+    answers: [[REF], [queued]],
+  }),
   example(findUnrepeatable, (sql) => findUnrepeatable(sql, repeatRule, LIMIT)),
-  example(parkIfExpired, (sql) => parkIfExpired(sql, REF, CHECK_DELAYS_SECONDS)),
-  example(requeueIfJobless, (sql) => requeueIfJobless(sql, REF)),
+  example(parkIfExpired, (sql) => parkIfExpired(sql, REF, CHECK_DELAYS_SECONDS), {
+    answers: WRITTEN,
+  }),
+  example(requeueIfJobless, (sql) => requeueIfJobless(sql, REF), {
+    answers: [[queued], [], [queued]],
+  }),
   example(deleteObsoleteDeadLetters, (sql) => deleteObsoleteDeadLetters(sql)),
-  example(deadLetterOrphanedJobs, (sql) => deadLetterOrphanedJobs(sql)),
-  example(claimDueChecks, (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, LIMIT)),
+  example(deadLetterOrphanedJobs, (sql) => deadLetterOrphanedJobs(sql), {
+    answers: [[{ id: ID, tenantId: ID, operationId: ID }], [], [{ data: {} }]],
+  }),
+  example(claimDueChecks, (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, LIMIT), {
+    answers: [[REF], [REF]],
+  }),
   example(postponeCheckIfUnknown, (sql) => postponeCheckIfUnknown(sql, claim, 5)),
   example(openFindingsOfStuck, (sql) =>
     openFindingsOfStuck(sql, {
@@ -129,7 +167,7 @@ export const operationExamples: readonly Example[] = [
     requestCheckOfPayment(sql, { tenantId: ID, paymentId: ID }, { seconds: 60, mostSeconds: 600 }),
   ),
   example(requestCheckIfUnknown, (sql) => requestCheckIfUnknown(sql, REF)),
-  example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS)),
+  example(claimIfUnknown, (sql) => claimIfUnknown(sql, claim, LEASE_MS), { answers: WRITTEN }),
   example(dropEvidenceIfSame, (sql) =>
     dropEvidenceIfSame(sql, REF, { claim: ID, by: 'alice', note: '' }),
   ),

@@ -25,6 +25,7 @@ import {
   lockIfUnknown,
   readLastError,
 } from '../../src/db/operators/lists/operation-overviews.ts'
+import { createOverviewReader } from '../../src/db/operators/overview.ts'
 import {
   deleteProcess,
   listProcesses,
@@ -38,7 +39,7 @@ import {
   listEndpointsOfTenants,
 } from '../../src/db/operators/lists/webhook-overviews.ts'
 import { example, type Example } from './example.ts'
-import { ID, KEY, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
+import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
 
 const PROCESS = {
   id: ID,
@@ -70,6 +71,9 @@ export const operatorExamples: readonly Example[] = [
   example(findLastResolution, (sql) => findLastResolution(sql, ID)),
   example(readWithinLimits, (sql) => readWithinLimits(sql, async () => undefined)),
   example(selectHealthFigures, (sql) => selectHealthFigures(sql), { answers: [[{ queues: [] }]] }),
+  example(createOverviewReader, (sql) => createOverviewReader(sql, () => 0)(), {
+    answers: [[], [{ now: NOW.toISOString() }], [{ queues: [] }]],
+  }),
   example(countRecentOperations, (sql) => countRecentOperations(sql, NOW)),
   example(listTakeovers, (sql) => listTakeovers(sql, NOW)),
   example(listWaitingTenants, (sql) => listWaitingTenants(sql)),
@@ -82,6 +86,9 @@ export const operatorExamples: readonly Example[] = [
     const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
     return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
   }),
+  example(listDeliveriesOfTenants, (sql) => listDeliveriesOfTenants(sql, {}, { limit: LIMIT }), {
+    answers: [[{ id: ID }]],
+  }),
   example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
   example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
   example(listOperationOverviews, (sql) => {
@@ -89,6 +96,7 @@ export const operatorExamples: readonly Example[] = [
     const names = { payment: ID, key: KEY, providerObject }
     return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
   }),
+  example(listOperationOverviews, (sql) => listOperationOverviews(sql, { view: 'resolved' }, PAGE)),
   example(countProposedOperations, (sql) => countProposedOperations(sql, [PROPOSAL])),
   example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
   example(readLastError, (sql) => readLastError(sql, REF)),

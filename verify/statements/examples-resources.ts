@@ -8,6 +8,7 @@ import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../src/db/encrypt
 import { encryptionKeys } from '../../src/config-formats.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
 import {
+  addProviderEvents,
   closeProviderEventIfPending,
   findProviderEvent,
   findProviderPaymentIds,
@@ -19,6 +20,7 @@ import {
   listUnmatchedEvents,
   requeueStaleEvents,
 } from '../../src/db/events/stale-provider-events.ts'
+import { insertPostings } from '../../src/db/ledger/ledger.ts'
 import { insertProviderFeesIfNew } from '../../src/db/ledger/provider-fees.ts'
 import { announceEarlyFraudWarning } from '../../src/db/events/early-fraud-warnings.ts'
 import {
@@ -34,33 +36,51 @@ import {
 import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
 import {
   findDispute,
+  findDisputed,
   findDisputeOfObject,
   isDisputed,
   listDisputes,
+  updateDispute,
 } from '../../src/db/payments/disputes.ts'
-import { changePayment, resumePayment } from '../../src/db/payments/payment-changes.ts'
+import {
+  changePayment,
+  resumePayment,
+  updatePayment,
+} from '../../src/db/payments/payment-changes.ts'
 import { findPayment, listPayments } from '../../src/db/payments/payments.ts'
 import { findUserOfReference } from '../../src/db/payments/references.ts'
-import { changeRefund } from '../../src/db/payments/refund-changes.ts'
+import { changeRefund, updateRefund } from '../../src/db/payments/refund-changes.ts'
 import { findRefund, findUnreturned, listRefunds } from '../../src/db/payments/refunds.ts'
+import { REMINDERS_QUEUE } from '../../src/db/queue/queues.ts'
 import { REMINDER } from '../../src/domain/events/provider-event.ts'
-import { example, type Example, WRITTEN } from './example.ts'
+import { entryOfCapture } from '../../src/domain/ledger/ledger.ts'
+import { paymentAfter } from '../../src/domain/payments/payment.ts'
+import { refundAfter } from '../../src/domain/payments/refund.ts'
+import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
+  claim,
+  dispute,
+  disputeRow,
   ID,
   KEY,
   LIMIT,
   NOW,
   PAGE,
   payment,
+  paymentRow,
   PROVIDER,
   providerEvent,
   PROVIDER_FEE,
+  queuedEvent,
   REF,
   refund,
+  refundRow,
   WINDOW,
 } from './example-values.ts'
 
 const HOLD = { ...REF, isHeld: true }
+const captureEntry = entryOfCapture(payment, claim.fees)
+const changedDispute = { dispute, before: dispute, events: [] }
 
 export const eventExamples: readonly Example[] = [
   example(findEvent, (sql) => findEvent(sql, ID, ID)),
@@ -69,8 +89,9 @@ export const eventExamples: readonly Example[] = [
   ),
   example(listEvents, (sql) => listEvents(sql, ID, {}, { limit: LIMIT, endingBefore: ID })),
   example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent), {
-    answers: WRITTEN,
+    answers: [[queuedEvent]],
   }),
+  example(addProviderEvents, (sql) => addProviderEvents(sql, [providerEvent], REMINDERS_QUEUE)),
   example(findProviderEvent, (sql) => findProviderEvent(sql, providerEvent)),
   example(nameSubjectIfUnnamed, (sql) => nameSubjectIfUnnamed(sql, providerEvent, payment)),
   example(closeProviderEventIfPending, (sql) =>
@@ -80,7 +101,7 @@ export const eventExamples: readonly Example[] = [
   example(
     announceEarlyFraudWarning,
     (sql) => announceEarlyFraudWarning(sql, payment, { provider: PROVIDER, objectId: 'issfr_1' }),
-    { answers: [[{}], [{ id: ID }], [{ id: ID }]] },
+    { answers: [...WRITTEN, [{ payment: paymentRow }], ...WITH_DELIVERY] },
   ),
   example(findProviderPaymentIds, (sql) => findProviderPaymentIds(sql, payment)),
   example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER), {
@@ -98,6 +119,7 @@ export const eventExamples: readonly Example[] = [
 export const ledgerExamples: readonly Example[] = [
   example(findLedgerCaptures, (sql) => findLedgerCaptures(sql, [REF])),
   example(findLedgerRefunds, (sql) => findLedgerRefunds(sql, [REF], 'refund')),
+  example(insertPostings, (sql) => insertPostings(sql, ID, [{ claim, entry: captureEntry }])),
   example(insertProviderFeesIfNew, (sql) => insertProviderFeesIfNew(sql, [PROVIDER_FEE])),
   example(findLedgerDisputes, (sql) => findLedgerDisputes(sql, [REF])),
   example(findLedgerTransaction, (sql) => findLedgerTransaction(sql, ID, ID)),
@@ -125,18 +147,25 @@ export const paymentExamples: readonly Example[] = [
     findUserOfReference(sql, { tenantId: ID, kind: 'payment', reference: 'order-1042' }),
   ),
   example(changePayment, (sql) => changePayment(sql, payment, { status: 'unknown' }, KEY), {
-    answers: WRITTEN,
+    answers: [[{ payment: paymentRow }], ...WITH_DELIVERY],
   }),
+  example(
+    updatePayment,
+    (sql) => updatePayment(sql, paymentAfter(payment, { status: 'unknown' }), KEY),
+    {
+      answers: [[{ payment: paymentRow }]],
+    },
+  ),
   example(
     announceIfExpiring,
     (sql) => announceIfExpiring(sql, { noticeSeconds: 86_400, limit: LIMIT }),
-    { answers: [[HOLD], [{ id: ID }], [{ id: ID }]] },
+    { answers: [[HOLD], [{ payment: paymentRow }], ...WITH_DELIVERY] },
   ),
   example(lookIfExpired, (sql) => lookIfExpired(sql, { limit: LIMIT }), {
     answers: [[HOLD], [{ provider: PROVIDER, id: ID, tenantId: ID }]],
   }),
   example(resumePayment, (sql) => resumePayment(sql, payment, KEY), {
-    answers: [[{ payment: {} }]],
+    answers: [[], [{ payment: paymentRow }], ...WITH_DELIVERY],
   }),
   example(findRefund, (sql) => findRefund(sql, ID, ID)),
   example(findUnreturned, (sql) => findUnreturned(sql, payment), {
@@ -144,12 +173,23 @@ export const paymentExamples: readonly Example[] = [
   }),
   example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE)),
   example(changeRefund, (sql) => changeRefund(sql, refund, { status: 'unknown' }, KEY), {
-    answers: WRITTEN,
+    answers: [[{ refund: refundRow }], ...WRITTEN, ...WITH_DELIVERY],
   }),
+  example(
+    updateRefund,
+    (sql) => updateRefund(sql, refundAfter(refund, { status: 'unknown' }), KEY),
+    {
+      answers: [[{ refund: refundRow }], ...WRITTEN],
+    },
+  ),
 ]
 
 export const disputeExamples: readonly Example[] = [
   example(isDisputed, (sql) => isDisputed(sql, payment)),
+  example(findDisputed, (sql) => findDisputed(sql, ID, [ID])),
+  example(updateDispute, (sql) => updateDispute(sql, changedDispute), {
+    answers: [[{ dispute: disputeRow }]],
+  }),
   example(findDispute, (sql) => findDispute(sql, ID, ID)),
   example(findDisputeOfObject, (sql) => findDisputeOfObject(sql, ID, 'du_1')),
   example(listDisputes, (sql) =>

@@ -19,12 +19,7 @@ import {
   setTenantFees,
 } from '../../src/db/tenants/tenants.ts'
 import { announceEndedKeys } from '../../src/db/connection/notifications.ts'
-import {
-  deliverToSubscribers,
-  insertDelivery,
-  insertEndpointEvent,
-  writePaymentEvents,
-} from '../../src/db/events/write-events.ts'
+import { findPaymentEvents, insertEndpointEvent } from '../../src/db/events/write-events.ts'
 import {
   claimTestIfHalfOpen,
   endPause,
@@ -57,7 +52,8 @@ import {
   findTenantLimits,
   setKeyLengthMin,
 } from '../../src/db/tenants/tenant-limits.ts'
-import { example, type Example, WRITTEN } from './example.ts'
+import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
+import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
   apiKey,
   ID,
@@ -69,6 +65,7 @@ import {
   REF,
   SECRET,
   webhookJob,
+  writtenEvent,
 } from './example-values.ts'
 
 const attempt = {
@@ -125,16 +122,10 @@ export const tenantExamples: readonly Example[] = [
 ]
 
 export const webhookExamples: readonly Example[] = [
-  example(writePaymentEvents, (sql) =>
-    writePaymentEvents(sql, ID, [ID], 'payment.early_fraud_warning'),
-  ),
+  example(findPaymentEvents, (sql) => findPaymentEvents(sql, ID, [ID], EARLY_FRAUD_WARNING)),
   example(insertEndpointEvent, (sql) => insertEndpointEvent(sql, REF, 'webhook_endpoint.test'), {
-    answers: [[{ id: ID }]],
+    answers: [[writtenEvent]],
   }),
-  example(deliverToSubscribers, (sql) => deliverToSubscribers(sql, ID, [ID]), {
-    answers: [[{ id: ID, endpointId: ID }]],
-  }),
-  example(insertDelivery, (sql) => insertDelivery(sql, REF, ID)),
   example(judgeEndpoint, (sql) => judgeEndpoint(sql, REF, { ...attempt, verdict: 'gone' })),
   example(endPause, (sql) => endPause(sql, REF)),
   example(findDueDelivery, (sql) => findDueDelivery(sql, webhookJob)),
@@ -142,7 +133,7 @@ export const webhookExamples: readonly Example[] = [
     recordAttemptIfDue,
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
     {
-      answers: [[DELIVERY], [], [{ status: 'disabled' }], [{ id: ID }], [DELIVERY]],
+      answers: [[DELIVERY], [], [{ status: 'disabled' }], ...WITH_DELIVERY],
     },
   ),
   example(
@@ -169,7 +160,7 @@ export const webhookExamples: readonly Example[] = [
   example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
   example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE)),
   example(insertTestEvent, (sql) => insertTestEvent(sql, REF), {
-    answers: [[{}], [{ id: ID }]],
+    answers: [...WRITTEN, [writtenEvent]],
   }),
   example(updateEndpoint, (sql) => updateEndpoint(sql, REF, { disabled: true })),
   example(rotateSecret, (sql) => rotateSecret(sql, REF, 'whsec_1')),

@@ -1,7 +1,7 @@
 // Calls a function of src/db with an `sql` that records the statements instead of sending them.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Sql, Store, Transaction } from '../../src/db/connection/client.ts'
-import { Name, renderStatement, Template } from './statement-text.ts'
+import { built, isTemplate, renderStatement, Template } from './statement-text.ts'
 
 /** The rows of one answer. */
 export type Answer = readonly Readonly<Record<string, unknown>>[]
@@ -15,28 +15,47 @@ export type Send = (sql: RecordingSql, store: Store) => unknown
 /**
  * The different statements of a call as PostgreSQL gets them, in the order in which it sends them.
  *
- * @param answers rows for the statements in that order; no rows by default.
+ * @param answers rows for the statements in that order, except settings; no rows by default.
  * @throws what the function throws.
  */
 export async function recordStatements(
   send: Send,
   answers: readonly Answer[] = [],
 ): Promise<string[]> {
+  return (await record(send, answers)).statements
+}
+
+/** Those that are sent before the first rows arrive. */
+export async function recordFirst(send: Send, answers: readonly Answer[] = []): Promise<string[]> {
+  const { statements, first } = await record(send, answers)
+  return statements.slice(0, first)
+}
+
+/** It has no rows. */
+const SETTING = /^set /
+
+async function record(send: Send, answers: readonly Answer[]) {
   const recorded = new Set<string>()
+  let first: number | undefined
   const remaining = [...answers]
-  const answer = (statement: string) => {
+  const answer = async (statement: string) => {
     recorded.add(statement)
-    const rows = [...(remaining.shift() ?? [])]
-    return Promise.resolve(Object.assign(rows, { count: rows.length }))
+    const isSetting = SETTING.test(statement)
+    const rows = isSetting ? [] : [...(remaining.shift() ?? [])]
+    // The other statements that leave together are sent before.
+    await turn()
+    if (!isSetting) first ??= recorded.size
+    return Object.assign(rows, { count: rows.length })
   }
   const execute = (template: Template) => answer(renderStatement(template).text)
-  const tag = (strings: TemplateStringsArray | string, ...values: unknown[]) =>
-    typeof strings === 'string' ? new Name(strings) : new Template(strings, values, execute)
+  const tag = (strings: TemplateStringsArray | Parameters<typeof built>[0], ...values: unknown[]) =>
+    isTemplate(strings) ? new Template(strings, values, execute) : built(strings)
+  const tx = Object.assign(tag.bind(undefined), { unsafe: answer })
   const sql = Object.assign(tag, {
     unsafe: answer,
-    async begin(work: (tx: unknown) => Promise<unknown>) {
+    async begin(work: (own: unknown) => Promise<unknown>) {
       recorded.add('begin')
-      const result = await work(sql)
+      const result = await work(tx)
       recorded.add('commit')
       return result
     },
@@ -45,7 +64,7 @@ export async function recordStatements(
   if (isIterable(result)) for await (const _ of result);
   // Notifications leave after a turn of the event loop.
   await turn()
-  return [...recorded]
+  return { statements: [...recorded], first: first ?? recorded.size }
 }
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {

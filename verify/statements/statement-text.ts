@@ -37,6 +37,24 @@ export class Name {
   }
 }
 
+/** The rows of an insert. */
+export class Rows {
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
+
+  constructor(rows: readonly Readonly<Record<string, unknown>>[]) {
+    this.rows = rows
+  }
+}
+
+/** What a call without a template builds: an identifier, or the rows of an insert. */
+export function built(value: string | readonly Readonly<Record<string, unknown>>[]): Name | Rows {
+  return typeof value === 'string' ? new Name(value) : new Rows(value)
+}
+
+/** Whether a call of `sql` has a template. */
+export const isTemplate = (value: unknown): value is TemplateStringsArray =>
+  Array.isArray(value) && 'raw' in value
+
 /** The statement with numbered placeholders, and the values of its parameters. */
 export function renderStatement(template: Template): { text: string; parameters: unknown[] } {
   const parameters: unknown[] = []
@@ -45,8 +63,19 @@ export function renderStatement(template: Template): { text: string; parameters:
   const textOfValue = (value: unknown): string => {
     if (value instanceof Template) return textOf(value)
     if (value instanceof Name) return `"${value.text}"`
+    if (value instanceof Rows) return textOfRows(value)
     if (isTemplates(value)) return value.map((part) => ` ${textOf(part)}`).join('')
     return `$${parameters.push(value)}`
+  }
+  const textOfRows = ({ rows }: Rows): string => {
+    const columns = Object.keys(rows[0] ?? {}).map((name) => `"${name}"`)
+    const values = rows.map(
+      (row) =>
+        `(${Object.values(row)
+          .map((value) => `$${parameters.push(value)}`)
+          .join(',')})`,
+    )
+    return `(${columns.join(',')})values${values.join(',')}`
   }
   return { text: textOf(template), parameters }
 }
