@@ -1,5 +1,5 @@
 // The scenarios of batches: a tenant's requests and its provider's answers arrive together, so that
-// they share statements. Faults at the second statement of a name strike several members.
+// they share transactions. Faults at the second statement of a name strike several members.
 import type { Transaction } from '../../src/db/connection/client.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
@@ -72,8 +72,8 @@ async function hold(merchant: Merchant): Promise<string> {
 }
 
 /**
- * Captures several payments at once, and then refunds them at once. One more refund is refused, which
- * undoes the statement of its neighbours: they are tried singly.
+ * Captures several payments at once, and then refunds them at once. One more refund is refused, without
+ * effect on the others.
  */
 async function captureAndRefund(
   merchant: Merchant,
@@ -174,7 +174,7 @@ async function untilGathered(tx: Transaction): Promise<void> {
 }
 
 /**
- * Without a fault, intents and phases of the operation have shared statements. When each had one of
+ * Without a fault, intents and phases of the operation have shared transactions. When each had one of
  * its own, the faults of this scenario strike no batch. A busy API can be so slow that no request
  * comes while it waits for others.
  */
@@ -197,7 +197,7 @@ async function checkShared(
   `
   const { intents = 0, phases = 0 } = shared ?? {}
   if (intents < 2 || phases < 2) {
-    const most = `at most ${intents} intents and ${phases} phases shared a statement`
+    const most = `at most ${intents} intents and ${phases} phases shared a transaction`
     violations.push({ invariant: 0, what: `no batch of ${operation}: ${most}`, isLate: true })
   }
 }

@@ -35,6 +35,9 @@ export const REPLICATED = 'payment.create.replicated'
 /** The scenarios with copies of answers in Redis. */
 export const COPIED = ['payment.create.copied', 'payment.create.withdrawn'] as const
 
+/** The scenario with a webhook endpoint. */
+export const ANNOUNCED = 'payment.create.announced'
+
 /** The scenarios of a payment that may move to a second provider: it need not, and it has to. */
 export const ROUTED = ['payment.create.routed', 'payment.create.moved'] as const
 

@@ -3,6 +3,7 @@
 import { isDone, LABEL_FIELD, type History } from '../simulate/history.ts'
 import { checkInvariants } from '../simulate/invariants.ts'
 import { readRecords, type Records } from '../simulate/records.ts'
+import { checkAnnouncements, readAnnouncements } from './announcements.ts'
 import type { Bystander } from './bystander.ts'
 import {
   checkCallsDuringAbsence,
@@ -60,21 +61,24 @@ export async function checkRun(
 ): Promise<Violation[]> {
   const { history, sender, tenant } = merchant
   const untouched = { balances: [], newest: undefined }
-  const [records, moves, late, repeated, changed, secrecy, crossings] = await Promise.all([
-    readRecords(sender.client, lane, history, untouched),
-    readMoves(lane.owner, tenant.id),
-    readLateRecords(lane.owner, tenant.id),
-    readRepeatedRecords(lane.owner, tenant.id),
-    readLedgerChanges(lane.owner, tenant.id),
-    readSecrecy(lane, merchant, lines),
-    bystander.findCrossings(merchant),
-  ])
+  const [records, announced, moves, late, repeated, changed, secrecy, crossings] =
+    await Promise.all([
+      readRecords(sender.client, lane, history, untouched),
+      readAnnouncements(lane.owner, tenant.id),
+      readMoves(lane.owner, tenant.id),
+      readLateRecords(lane.owner, tenant.id),
+      readRepeatedRecords(lane.owner, tenant.id),
+      readLedgerChanges(lane.owner, tenant.id),
+      readSecrecy(lane, merchant, lines),
+      bystander.findCrossings(merchant),
+    ])
   return [
     ...checkPromises(history, records),
     ...checkOnce(history, records),
     ...checkRefundedOnce(history, records),
     ...checkDeclines(history),
     ...checkLedgerEntries(records),
+    ...checkAnnouncements(announced),
     ...changed,
     ...checkMoves(moves),
     ...checkClaims(moves),

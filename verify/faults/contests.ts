@@ -187,7 +187,8 @@ async function payOverheard(merchant: Merchant): Promise<void> {
   }
 }
 
-async function subscribe({ sender }: Merchant, port: number): Promise<void> {
+/** Subscribes an endpoint of this machine to all events. */
+export async function subscribe({ sender }: Merchant, port: number): Promise<void> {
   const body = { url: `http://127.0.0.1:${port}/`, event_types: ['*'] as ['*'] }
   const { response } = await sender.client.POST('/v1/webhook-endpoints', {
     idempotencyKey: 'endpoint',

@@ -1,5 +1,5 @@
 // A fault: a real deadlock. A session of the suite locks the payment and then its operation, the
-// worker's statement the operation and then its payment. PostgreSQL aborts the worker's, because it
+// worker's transaction the operation and then its payment. PostgreSQL aborts the worker's, because it
 // checks first.
 import { setTimeout as wait } from 'node:timers/promises'
 import type postgres from 'postgres'

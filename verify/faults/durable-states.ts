@@ -1,26 +1,19 @@
 // The classes of durable state. A process that is killed leaves behind the steps that were durable
 // by then, so all points between two durable steps are of one class.
 import type { Point } from './points.ts'
+import { isCommit } from './statement-names.ts'
 
 const NOTHING = 'nothing'
 
-/** The statements that create an operation and move it on. */
-const COMMITTING: readonly string[] = [
-  'commit',
-  'reserve',
-  'fetch-operations',
-  'claim',
-  'advance',
-  'finish',
-  'complete-job',
-]
+/** The statements of jobs that are their own transactions. */
+const COMMITTING: readonly string[] = ['fetch-operations', 'complete-job']
+
+const isCommitting = (name: string): boolean => isCommit(name) || COMMITTING.includes(name)
 
 /** Around a commit: the statement is not sent, sent, or committed without an acknowledgment. */
 export function isCommitBoundary({ peer, message, name }: Point): boolean {
   return (
-    peer === 'store' &&
-    COMMITTING.includes(name) &&
-    ['Sync', 'ReadyForQuery', 'Query'].includes(message)
+    peer === 'store' && isCommitting(name) && ['Sync', 'ReadyForQuery', 'Query'].includes(message)
   )
 }
 
@@ -43,5 +36,5 @@ function isDurableStep({ peer, name, message, moment, direction }: Point): boole
   if (peer === 'provider') return message === 'reply'
   const isSent =
     direction === 'out' && moment === 'after' && (message === 'Sync' || message === 'Query')
-  return isSent && COMMITTING.includes(name)
+  return isSent && isCommitting(name)
 }

@@ -87,6 +87,16 @@ export function startupMessage(parameters: Readonly<Record<string, string>>): Bu
   return Buffer.concat([head, body])
 }
 
+/** A statement as text, without parameters. */
+export function query(text: string): Buffer {
+  return frame('Q', Buffer.from(`${text}\0`))
+}
+
+/** Makes the server send the answers that it has, although no Sync has come. */
+export function flush(): Buffer {
+  return frame('H', Buffer.alloc(0))
+}
+
 /** The server's answer to a failed statement. `FATAL` ends the connection. */
 export function errorResponse(severity: 'ERROR' | 'FATAL', sqlState: string): Buffer {
   const fields = [

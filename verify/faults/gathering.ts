@@ -1,5 +1,5 @@
 // Gathers the provider's answers: holds each back until all have come, and passes them on together.
-// The operations then go on at the same moment, and share statements.
+// The operations then go on at the same moment, and share transactions.
 
 /** Shorter than the timeout of a call, also on top of the time that the call takes. */
 const GATHERING_LIMIT_MS = 150

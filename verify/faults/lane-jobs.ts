@@ -55,6 +55,17 @@ export async function makeEventsDue({ owner: { sql } }: Lane): Promise<void> {
   if (count > 0) wake(sql)
 }
 
+/** The same for webhooks: an attempt takes far less than a second, and may be made twice. */
+export async function redeliverWebhooks({ owner: { sql } }: Lane): Promise<void> {
+  await sql`
+    update atomic_jobs.job set state = 'retry', start_after = now() - interval '1 second'
+    where name = 'webhook-deliveries' and (
+      (state = 'retry' and start_after > now())
+      or (state = 'active' and started_on < now() - interval '1 second')
+    )
+  `
+}
+
 /** Makes every worker look for jobs. */
 export function wake(sql: Lane['owner']['sql']): void {
   createJobWaker(sql, () => {})()

@@ -1,6 +1,8 @@
-// Faults that last for a while: a zombie that resumes in the middle of its successor's work, and a
-// store that one process cannot reach.
-import type { Fault } from './fault.ts'
+// Faults that last for a while: a zombie that resumes in the middle of its successor's work, an API that
+// is suspended within its transaction, and a store that one process cannot reach.
+import type { Fault, FaultContext } from './fault.ts'
+import { isRepeated, type Point } from './points.ts'
+import { untilWaiting } from './rendezvous.ts'
 import type { ServiceProcess } from './service-process.ts'
 import { PASS } from './watch.ts'
 
@@ -23,6 +25,20 @@ export const outages: readonly Fault[] = [
     },
   },
   {
+    // Another API gets the client's next try. It waits for the key until PostgreSQL ends the session of the
+    // first one, which was idle in its transaction for too long. At the end of the run that one resumes.
+    name: 'suspended-with-key',
+    appliesAt: isWithinIntent,
+    kills: true,
+    contests: true,
+    inject(context, { role }) {
+      context.lane.process(role).signal('SIGSTOP')
+      context.lane.moveClients()
+      context.trackWork(missUnlessWaiting(context))
+      return PASS
+    },
+  },
+  {
     name: 'store-away',
     appliesAt: ({ role }) => role === 'worker',
     inject({ lane }, { role, peer }) {
@@ -32,6 +48,17 @@ export const outages: readonly Fault[] = [
     },
   },
 ]
+
+/** After the first statement of an intent, which reserves the key, and after its last one. */
+function isWithinIntent({ role, name, message, label }: Point): boolean {
+  const isAnswer = role === 'api' && message === 'ReadyForQuery' && !isRepeated(label)
+  return isAnswer && ['reserve', 'insert-events'].includes(name)
+}
+
+async function missUnlessWaiting({ lane, reportMissed }: FaultContext): Promise<[]> {
+  if (!(await untilWaiting(lane, 1))) reportMissed()
+  return []
+}
 
 function standStill(process: ServiceProcess, ms: number): void {
   process.signal('SIGSTOP')

@@ -2,6 +2,7 @@
 // seed. The same points and the same seed give the same plan.
 import { seededRandom, type Random } from '../simulate/random.ts'
 import {
+  ANNOUNCED,
   COPIED,
   IN_PARTS,
   isConcurrent,
@@ -96,11 +97,11 @@ export function planRuns(
 }
 
 /**
- * A contest is for the only operation in progress. With several in progress, the statements that they
- * share are struck: which other messages there are depends on timing. A pooler hides the process of
+ * A contest is for the only operation in progress. With several in progress, the transactions that
+ * they share are struck: which other messages there are depends on timing. A pooler hides the process of
  * the server, and waits for a place in a full one. A server with a standby is there for failovers, and
  * copies are there for what happens to Redis, and around it. A payment with two providers is there for
- * what happens at them.
+ * what happens at them, and one with a webhook endpoint for its deliveries.
  */
 function isFitFor(
   scenario: string,
@@ -115,9 +116,16 @@ function isFitFor(
   }
   if (needsRedis === true) return false
   if (isRouted(scenario)) return isFitForRouted(scenario, name, point)
+  if (scenario === ANNOUNCED) return contests !== true && OF_DELIVERIES.test(label)
   if (scenario === POOLED && (affectsServer === true || name === 'terminate-backend')) return false
   return !isConcurrent(scenario) || (contests !== true && SHARED_STATEMENT.test(label))
 }
+
+/**
+ * The statements that a payment has only with a webhook endpoint: its deliveries, and their jobs, which
+ * are inserted behind that of the operation. When an attempt is made depends on timing.
+ */
+const OF_DELIVERIES = /\/insert-webhook_deliveries\/|api\/add-jobs\/.*#2\/|worker\/add-jobs\//
 
 /**
  * At the providers every fault; at the statements that move a payment on, those that are basic. The
@@ -136,7 +144,11 @@ function isCopied(scenario: string): boolean {
   return (COPIED as readonly string[]).includes(scenario)
 }
 
-const SHARED_STATEMENT = /\/(reserve|claim|advance|finish)\//
+/**
+ * Every transaction of a batch has its first statement and its commit. The second one is that of a batch;
+ * how many follow depends on timing.
+ */
+const SHARED_STATEMENT = /\/(commit-)?(reserve|claim|advance|finish)\/\w+#[12]\//
 
 /** At least one run of each fault, as far as the sample reaches. */
 function sampleOfEachFault(random: Random, runs: readonly Case[]): Case[] {
@@ -161,6 +173,7 @@ export const VARIANTS: readonly string[] = [
   ...OF_ONE_ORDER,
   'payment.create.together',
   'payment.capture.together',
+  ANNOUNCED,
   ...COPIED,
   ...ROUTED,
   'payment.capture.refused',
@@ -178,6 +191,7 @@ const OF_THE_SAME_CALLS: readonly string[] = [
   ...OF_ONE_ORDER,
   'payment.create.together',
   'payment.capture.together',
+  ANNOUNCED,
   ...COPIED,
   ROUTED[1],
 ]

@@ -2,6 +2,7 @@
 // prepared without a fault.
 import { operationEndpoints } from '../../src/operations/index.ts'
 import { fixtures, type FixtureOfOperation } from '../../test/operations/fixture.ts'
+import { announced } from './announced-payments.ts'
 import { captureTogether, payTogether } from './batches.ts'
 import { cancelAfterwards, cancelInVain, canceledAtOnce } from './cancellations.ts'
 import { comparisons } from './comparisons.ts'
@@ -59,6 +60,7 @@ export const scenarios: readonly Scenario[] = [
   { ...refund, name: IN_PARTS[1], needs: { inParts: true } },
   payTogether,
   captureTogether,
+  announced,
   ...copied,
   ...routed,
   cancelAfterwards,

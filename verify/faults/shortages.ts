@@ -24,7 +24,7 @@ export const shortages: readonly Fault[] = [
     inject: (context, point) => fillDisk(context, point),
   },
   {
-    // These statements of a worker lock the operation first and its payment second.
+    // These statements of a worker lock the operation. Its payment is locked by the next one.
     name: 'deadlock',
     appliesAt: (point) => point.role === 'worker' && isBefore(point, ['advance', 'finish']),
     inject: (context, point) => causeDeadlock(context, point),

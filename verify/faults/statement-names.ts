@@ -1,14 +1,32 @@
 // Names the statements of an operation by their text, to tell the points of a run apart. A
 // statement that an idle process sends as well belongs to no operation and gets no name.
 
+export const COMMIT = 'commit'
+export const ADD_JOBS = 'add-jobs'
+
+/** Names the tenant of a transaction. It is sent with the first statement. */
+export const SET_TENANT = 'set-tenant'
+
+/** The name of the commit of a transaction, whose first statement of an operation has this name. */
+export function commitOf(first: string | undefined): string {
+  return first === undefined ? COMMIT : `${COMMIT}-${first}`
+}
+
+export function isCommit(name: string): boolean {
+  return name === COMMIT || name.startsWith(`${COMMIT}-`)
+}
+
 /** Polls, maintenance, and internal statements of the driver and of pg-boss. */
 const BACKGROUND: readonly RegExp[] = [
   /^(un)?listen\b/,
   /^(begin|rollback)\b/,
+  // A transaction about all tenants may be of the maintenance.
+  /^set local atomic\.tenants = '\*'/,
   /pg_catalog\.pg_type/,
   /pg_listening_channels/,
   // The sweeper's queries on jobs, and pg-boss's on its partitions.
   /\bdata ->> 'tenantid'/,
+  /^select id from "?atomic_jobs"?\.job where name = .* and id = any/,
   /pg_inherits/,
   /atomic_jobs\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
@@ -27,27 +45,32 @@ const BACKGROUND: readonly RegExp[] = [
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authenticate', /\bfrom api_keys\b/],
   ['store-event', /^insert into provider_events\b/],
-  ['reserve', /\binsert into idempotency_keys\b/],
-  ['reopen', /with reserved as \( ?update idempotency_keys set status = 'pending', attempts = 0/],
+  [SET_TENANT, /^set local atomic\.tenants\b/],
+  ['reserve', /^insert into idempotency_keys\b/],
+  ['release', /^delete from idempotency_keys where tenant_id = /],
+  ['find-tombstones', /^select .* from key_tombstones where .* key_hash = any/],
+  ['claim', /^update idempotency_keys set status = 'processing', .* attempts = attempts \+ 1/],
+  ['claim-unknown', /^update idempotency_keys set status = 'processing', .* attempts = 1/],
+  ['read-operation', /^select tenant_id, id, operation, key, .*, evidence, /],
+  ['advance', /^update idempotency_keys set recovery_point = /],
+  ['finish', /^update idempotency_keys set status = 'completed', .* in_doubt = false/],
+  ['renew', /^update idempotency_keys set lease_expires_at = /],
+  ['give-back', /^update idempotency_keys set (expires_at = .*, )?status = \$/],
+  ['reopen', /^update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
-  ['look-up', /^select found\.\* from unnest\(.*\bstored\.id = /],
+  ['look-up', /^select .* from idempotency_keys .* and status not in \('pending', 'processing'\)/],
   ['find-key', /^select found\.\* from unnest\(/],
-  ['claim', /\bclaimed as \(/],
-  ['finish', /\bfenced as \(.* set status = 'completed'/],
-  ['advance', /\bfenced as \(/],
-  ['renew', /^update idempotency_keys set lease_expires_at/],
-  ['give-back', /^update idempotency_keys set status = \$/],
   ['complete-job', /update atomic_jobs\.job.*completed_on.*state = 'completed'/],
   ['fail-job', /update atomic_jobs\.job.*state = /],
-  ['commit', /^commit\b/],
+  [COMMIT, /^commit\b/],
 ]
 
 /** The statements of pg-boss and of ours that fetch jobs. Their text names the queue. */
 const FETCH = /with (?:next as|recursive turn) \(.*?\bname = '(?<queue>[a-z-.]+)'/
 
 /** Our insert of jobs, by the first of its columns. It reads the queue. */
-const ADD_JOBS = /^insert into "?atomic_jobs"?\.job \( ?id, name, data, start_after\b/
+const INSERT_OF_JOBS = /^insert into "?atomic_jobs"?\.job \( ?id, name, data, start_after\b/
 
 /** The queues of operations. The others belong to schedules and webhooks. */
 const OPERATION_QUEUES = ['operations', 'provider-events']
@@ -96,7 +119,7 @@ export class StatementNames {
     const plain = text.replaceAll(COMMENT, '').replaceAll(/\s+/g, ' ').trim().toLowerCase()
     const queue = FETCH.exec(plain)?.groups?.['queue']
     if (queue !== undefined) return OPERATION_QUEUES.includes(queue) ? `fetch-${queue}` : undefined
-    if (ADD_JOBS.test(plain)) return 'add-jobs'
+    if (INSERT_OF_JOBS.test(plain)) return ADD_JOBS
     if (BACKGROUND.some((pattern) => pattern.test(plain))) return undefined
     const known = NAMES.find(([, pattern]) => pattern.test(plain))?.[0]
     if (known !== undefined) return known
@@ -119,5 +142,9 @@ const CACHED_TEXTS = 1_000
 function describe(plain: string): string {
   const [, verb = 'run', table = 'nothing'] =
     /\b(insert into|update|delete from|from) (?!jsonb_to_recordset)([a-z_."]+)/.exec(plain) ?? []
-  return `${verb === 'from' ? 'select' : verb.split(' ')[0]}-${table.replaceAll('"', '')}`
+  const read = LOCKING.test(plain) ? 'lock' : 'select'
+  return `${verb === 'from' ? read : verb.split(' ')[0]}-${table.replaceAll('"', '')}`
 }
+
+/** A read that locks its rows until the transaction ends. */
+const LOCKING = /^select .* for (no key update|update|share)$/

@@ -3,14 +3,17 @@
 import { connect, type Socket } from 'node:net'
 import {
   errorResponse,
+  flush,
   FrameReader,
   nameOf,
+  query,
   readTexts,
   readyForQuery,
   sqlStateOf,
   type Frame,
 } from './frames.ts'
 import type { Place, Role } from './points.ts'
+import { ADD_JOBS, COMMIT, commitOf, SET_TENANT } from './statement-names.ts'
 import { PASS, type Action, type Watch } from './watch.ts'
 
 interface LinkOptions {
@@ -27,7 +30,18 @@ interface PendingMessage {
   readonly message: string
   /** The name of its statement; undefined when it belongs to no operation. */
   readonly name: string | undefined
+  /** Whether its statement is behind the first one of a transaction. */
+  readonly isBehind: boolean
+  /** Whether its statement ends a transaction. */
+  readonly isEnding: boolean
   rows: number
+}
+
+/** A transaction that the process has begun. */
+interface OpenTransaction {
+  isOfOperation: boolean
+  /** The name of its first statement of an operation, behind the one that names the tenant. */
+  first: string | undefined
 }
 
 /** The answers that complete each message. */
@@ -43,8 +57,16 @@ const COMPLETING_ANSWERS: Readonly<Record<string, readonly string[]>> = {
 
 const UNPOOLED = /worker jobs/
 const LISTENING = /^\s*listen\b/i
+const BEGINNING = /^\s*begin\b/i
+const ENDING = /^\s*(commit|rollback)\b/i
+/** A transaction in one message, as pg-boss sends it. */
+const WHOLE = /^\s*begin\b.*\bcommit\b/is
 const IN_TRANSACTION = 'T'
+const FAILED = 'E'
+const IDLE = 'I'
 const BACKEND_KEY = 'K'
+
+const NO_STATEMENT = { name: undefined, isBehind: false, isEnding: false }
 
 export class StoreLink {
   readonly #role: Role
@@ -55,21 +77,25 @@ export class StoreLink {
   readonly #texts = new Map<string, string>()
   /** What PostgreSQL has not answered yet, oldest first. */
   #pending: PendingMessage[] = []
-  #current: string | undefined
+  /** The statement whose messages the process sends now. */
+  #current: Pick<PendingMessage, 'name' | 'isBehind' | 'isEnding'> = NO_STATEMENT
+  #open: OpenTransaction | undefined
   #state: 'open' | 'refusing' | 'deaf' | 'stalled' | 'over' = 'open'
   #backendPid = 0
   #application = ''
   #isListening = false
   #endsWhenIdle = false
-  #transaction = 'I'
-  /** Whether the open transaction contains a statement of an operation. */
-  #isOfOperation = false
+  #transaction = IDLE
   /** Messages that arrived while the link waits, to be passed on when it goes on. */
   #buffered: (() => void)[] | undefined
   /**
    * A refusal that waits for earlier answers, with the refused message and all that followed it.
    */
   #refusal: { readonly action: Action; readonly frames: Frame[] } | undefined
+  /** The answers to what the link itself has sent are not passed on. */
+  #isDiscarding = false
+  /** The state of the transaction that the process gets with a refusal. */
+  #refusedState: 'E' | 'I' = IDLE
 
   constructor({ role, client, serverPort, watch, onError }: LinkOptions) {
     this.#role = role
@@ -103,7 +129,7 @@ export class StoreLink {
   }
 
   get #isIdle(): boolean {
-    return this.#pending.length === 0 && this.#transaction === 'I'
+    return this.#pending.length === 0 && this.#transaction === IDLE
   }
 
   /** Ends the connection as soon as nothing is in progress on it. */
@@ -179,40 +205,48 @@ export class StoreLink {
     const message = nameOf('frontend', frame)
     const name = this.#nameRequest(message, frame)
     if (name === undefined || message === undefined) {
-      this.#trackMessage(message, name)
+      this.#trackMessage(message)
       this.#server.write(frame.bytes)
       return
     }
     const place = { role: this.#role, name, message, peer: 'store', direction: 'out' } as const
     const send = () => {
-      this.#trackMessage(message, name)
+      this.#trackMessage(message)
       this.#server.write(frame.bytes)
-      this.#apply(this.#watch.reached({ ...place, moment: 'after' }), frame)
+      this.#apply(this.#reached({ ...place, moment: 'after' }), frame)
     }
-    const action = this.#watch.reached({ ...place, moment: 'before' })
+    const action = this.#reached({ ...place, moment: 'before' })
     if (action.do === 'wait') void this.#wait(action.until, send)
-    else if (action.do === 'refuse' && this.#hasPendingAnswers)
+    else if (action.do === 'refuse' && this.#pending.length > 0) {
+      // PostgreSQL answers in order, so a refusal must wait.
+      this.#server.write(flush())
       this.#refusal = { action, frames: [frame] }
-    else if (this.#apply(action, frame) === 'pass') send()
+    } else if (this.#apply(action, frame) === 'pass') send()
+  }
+
+  /**
+   * Within a transaction it only matters which of its statements are sent, and which are answered. So the
+   * other messages of a statement behind the first one are no points.
+   */
+  #reached(place: Place, { isBehind } = this.#current): Action {
+    return isBehind && !isStep(place) ? PASS : this.#watch.reached(place)
   }
 
   readonly #fromStore = (frame: Frame): void => {
     if (frame.type === BACKEND_KEY) this.#backendPid = frame.bytes.readInt32BE(5)
     const message = nameOf('backend', frame)
+    if (this.#isDiscarding) {
+      if (message === 'ReadyForQuery') this.#endDiscarding(frame)
+      return
+    }
     if (message === 'ErrorResponse') this.#onError(sqlStateOf(frame))
+    const [pending] = this.#pending
     const place = message === undefined ? undefined : this.#placeAnswer(message, frame)
-    const action = place === undefined ? PASS : this.#watch.reached(place)
+    const action = place === undefined ? PASS : this.#reached(place, pending)
     const isPassed = this.#apply(action, frame) === 'pass' || action.do === 'terminate'
     if (isPassed) this.#client.write(frame.bytes)
-    if (!this.#hasPendingAnswers) this.#refuseIfDue()
+    if (this.#pending.length === 0) this.#refuseIfDue()
     if (this.#endsWhenIdle && message === 'ReadyForQuery' && this.#isIdle) this.#endInOrder()
-  }
-
-  /**
-   * Whether earlier statements are unanswered. PostgreSQL answers in order, so a refusal must wait.
-   */
-  get #hasPendingAnswers(): boolean {
-    return this.#pending.some(({ message }) => message === 'Sync' || message === 'Query')
   }
 
   #refuseIfDue(): void {
@@ -233,7 +267,7 @@ export class StoreLink {
     }
     if (message === 'Bind') this.#begin(this.#texts.get(readTexts(frame, 2)[1] ?? '') ?? '')
     if (message === 'Query') this.#begin(readTexts(frame, 1)[0] ?? '')
-    return this.#current
+    return this.#current.name
   }
 
   #readStartup(frame: Frame): void {
@@ -243,23 +277,35 @@ export class StoreLink {
   }
 
   #begin(text: string): void {
-    const name = this.#watch.statements.nameOf(text)
+    const known = this.#watch.statements.nameOf(text)
     if (LISTENING.test(text)) this.#isListening = true
-    const isOfAny = name === 'commit' || name === 'add-jobs'
-    if (name !== undefined && !isOfAny) this.#isOfOperation = true
-    this.#current = isOfAny && !this.#isOfOperation ? undefined : name
+    if (BEGINNING.test(text))
+      this.#open = WHOLE.test(text) ? undefined : { isOfOperation: false, first: undefined }
+    const open = this.#open
+    const isOfAny = known === COMMIT || known === ADD_JOBS
+    if (open !== undefined && known !== undefined && !isOfAny) open.isOfOperation = true
+    const isNamed = known !== undefined && (!isOfAny || open?.isOfOperation === true)
+    if (open !== undefined && isNamed && known !== COMMIT && known !== SET_TENANT)
+      open.first ??= known
+    const name = known === COMMIT ? commitOf(open?.first) : known
+    this.#current = {
+      name: isNamed ? name : undefined,
+      isBehind: open !== undefined && name !== open.first,
+      isEnding: ENDING.test(text),
+    }
   }
 
-  #trackMessage(message: string | undefined, name: string | undefined): void {
+  #trackMessage(message: string | undefined): void {
     if (message !== undefined && message in COMPLETING_ANSWERS)
-      this.#pending.push({ message, name, rows: 0 })
+      this.#pending.push({ ...this.#current, message, rows: 0 })
   }
 
   /** Records an answer and returns its place, when it belongs to a statement of an operation. */
   #placeAnswer(message: string, frame: Frame): Place | undefined {
     const [pending] = this.#pending
-    if (message === 'ReadyForQuery') this.#readTransaction(frame)
+    if (message === 'ReadyForQuery') this.#transaction = stateIn(frame)
     if (pending === undefined) return undefined
+    if (message === 'ReadyForQuery' && pending.isEnding) this.#open = undefined
     if (message === 'DataRow') pending.rows += 1
     if (message === 'ErrorResponse') this.#skipToSync()
     else if (COMPLETING_ANSWERS[pending.message]?.includes(message) === true) this.#pending.shift()
@@ -267,11 +313,6 @@ export class StoreLink {
     // A fetch that finds nothing is an ordinary poll.
     if (name === undefined || (name.startsWith('fetch-') && pending.rows === 0)) return undefined
     return { role: this.#role, name, message, moment: 'before', peer: 'store', direction: 'in' }
-  }
-
-  #readTransaction(frame: Frame): void {
-    this.#transaction = String.fromCharCode(frame.bytes[5] ?? 0)
-    if (this.#transaction === 'I') this.#isOfOperation = false
   }
 
   /** After an error PostgreSQL ignores all messages up to the next Sync. */
@@ -302,6 +343,7 @@ export class StoreLink {
         if (action.severity === 'FATAL') {
           this.#endInOrder()
         } else {
+          this.#failAtServer()
           this.#state = 'refusing'
           this.#continueRefusing(frame)
         }
@@ -313,10 +355,36 @@ export class StoreLink {
     }
   }
 
+  /**
+   * Makes the server do what it would have done with an error of its own: its transaction has failed, or
+   * at a commit it has ended. Otherwise it would execute what the process sends next.
+   */
+  #failAtServer(): void {
+    const { isEnding } = this.#current
+    this.#refusedState = this.#transaction === IN_TRANSACTION && !isEnding ? FAILED : IDLE
+    this.#server.write(query(isEnding ? 'rollback' : 'refused by the fault suite'))
+    this.#isDiscarding = true
+    if (isEnding) this.#open = undefined
+  }
+
+  #endDiscarding(frame: Frame): void {
+    this.#transaction = stateIn(frame)
+    this.#isDiscarding = false
+  }
+
   #continueRefusing(frame: Frame): void {
     const message = nameOf('frontend', frame)
     if (message !== 'Sync' && message !== 'Query') return
     this.#state = 'open'
-    this.#client.write(readyForQuery(this.#transaction === IN_TRANSACTION ? 'E' : 'I'))
+    this.#client.write(readyForQuery(this.#refusedState))
   }
+}
+
+/** The state of the transaction, from a ReadyForQuery. */
+const stateIn = ({ bytes }: Frame): string => String.fromCharCode(bytes[5] ?? 0)
+
+/** Whether a statement is sent next, is sent, or is answered. */
+function isStep({ message, moment }: Place): boolean {
+  if (message === 'ReadyForQuery' || message === 'Query') return true
+  return moment === 'before' ? message === 'Execute' : message === 'Sync'
 }

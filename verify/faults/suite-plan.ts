@@ -64,7 +64,7 @@ export interface Costs extends Shares {
 
 /** Measured seconds of one processor for a run with USUAL_POINTS. A longer scenario takes longer. */
 const SECONDS_PER_RUN = { killing: 0.6, other: 0.35 }
-const USUAL_POINTS = 170
+const USUAL_POINTS = 230
 /** A run with a fault during its recovery recovers again. */
 const NESTED_FACTOR = 1.5
 /** For a machine with two cores on which a run takes SECONDS_PER_RUN. */

@@ -2,7 +2,7 @@
 // the run at theirs. Between runs it does nothing.
 import type { Injection } from './case.ts'
 import { isNondeterministic, PointCounter, type Place, type Point } from './points.ts'
-import { StatementNames } from './statement-names.ts'
+import { commitOf, StatementNames } from './statement-names.ts'
 
 /** What a proxy does with the message of a point, and with its connection. */
 export type Action =
@@ -24,8 +24,8 @@ export type Action =
   /** The Stripe stand-in applies one of its own faults to this request. */
   | { readonly do: 'misbehave'; readonly fault: string; readonly delayMs?: number }
 
-/** The statements that are followed by a fetch of the job. */
-const ADDING_JOBS: readonly string[] = ['reserve', 'reopen']
+/** The commits that are followed by a fetch of the job. */
+const ADDING_JOBS = ['reserve', 'reopen'].map(commitOf)
 const FETCH = 'fetch-operations'
 
 export const PASS: Action = { do: 'pass' }
@@ -91,7 +91,7 @@ export class Watch {
    * Workers poll for jobs all the time. One poll belongs to the run: the first after a job exists.
    */
   #belongsToRun({ name, direction, moment, message }: Place): boolean {
-    if (ADDING_JOBS.includes(name) && message === 'CommandComplete') this.#isJobDue = true
+    if (ADDING_JOBS.includes(name) && message === 'ReadyForQuery') this.#isJobDue = true
     if (!name.startsWith('fetch-') || direction === 'in') return true
     if (!this.#isJobDue || name !== FETCH) return false
     if (moment === 'after') this.#isJobDue = false

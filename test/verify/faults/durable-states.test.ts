@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { durableStates } from '../../../verify/faults/durable-states.ts'
-import { PointCounter, type Place } from '../../../verify/faults/points.ts'
+import { durableStates, isCommitBoundary } from '../../../verify/faults/durable-states.ts'
+import { PointCounter, type Place, type Point } from '../../../verify/faults/points.ts'
 
 function pointsOf(...places: Place[]) {
   const counter = new PointCounter()
@@ -24,12 +24,12 @@ const provider = (message: string): Place => ({
   direction: message === 'request' ? 'out' : 'in',
 })
 
-test('the class of a point is the last durable step', () => {
+test('the class of a point is the last durable step: within a transaction there is none', () => {
   const points = pointsOf(
-    store('claim', 'Execute'),
-    store('claim', 'Sync'),
     store('claim', 'Sync', 'after'),
-    store('claim', 'ReadyForQuery'),
+    store('commit-claim', 'Query'),
+    store('commit-claim', 'Query', 'after'),
+    store('commit-claim', 'ReadyForQuery'),
     provider('request'),
     provider('reply'),
     store('look-up', 'Sync', 'after'),
@@ -39,9 +39,9 @@ test('the class of a point is the last durable step', () => {
   expect(durableStates(points)).toEqual([
     'nothing',
     'nothing',
-    'claim',
-    'claim',
-    'claim',
+    'commit-claim',
+    'commit-claim',
+    'commit-claim',
     'provider-authorize',
     'provider-authorize',
     'fetch-operations',
@@ -49,5 +49,20 @@ test('the class of a point is the last durable step', () => {
 })
 
 test('points of a recovery begin in the state in which the fault was injected', () => {
-  expect(durableStates(pointsOf(store('look-up', 'Sync')), 'reserve')).toEqual(['reserve'])
+  expect(durableStates(pointsOf(store('look-up', 'Sync')), 'commit-reserve')).toEqual([
+    'commit-reserve',
+  ])
+})
+
+test.each([
+  [store('commit-advance', 'Query'), true],
+  [store('commit-advance', 'Query', 'after'), true],
+  [store('commit-advance', 'ReadyForQuery'), true],
+  [store('advance', 'Sync', 'after'), false],
+  [store('update-payments', 'ReadyForQuery'), false],
+  [store('complete-job', 'Query'), true],
+])('%j is around a commit: %s', (place, expected) => {
+  const [point] = pointsOf(place)
+
+  expect(isCommitBoundary(point as Point)).toBe(expected)
 })

@@ -23,8 +23,8 @@ const places: Place[] = [
   },
   {
     role: 'api',
-    name: 'reserve',
-    message: 'Sync',
+    name: 'commit-reserve',
+    message: 'Query',
     moment: 'after',
     peer: 'store',
     direction: 'out',
@@ -124,10 +124,10 @@ test('with copies in Redis, Redis fails around them, and a process or a connecti
   for (const name of [...redisFaults, 'SIGKILL', 'reset', 'stall', 'SIGTERM']) {
     expect(made).toContain(`${name}@api/redis-get/command#1/before`)
   }
-  const atCommits = made.filter((run) => run.endsWith('@api/reserve/Sync#1/after'))
+  const atCommits = made.filter((run) => run.endsWith('@api/commit-reserve/Query#1/after'))
   expect(atCommits.toSorted()).toEqual(
     [...redisFaults, 'SIGKILL', 'reset']
-      .map((name) => `${name}@api/reserve/Sync#1/after`)
+      .map((name) => `${name}@api/commit-reserve/Query#1/after`)
       .toSorted(),
   )
   expect(made.filter((run) => run.includes('/claim/') || run.includes('provider-'))).toEqual([])
@@ -156,10 +156,9 @@ test('with two providers, they fail, and a process or a connection at each commi
   // Its stand-in has no such fault, and a provider without keys executes nothing late.
   expect(made).not.toContain(`provider-conflict${at('provider-second-authorize')}`)
   expect(made).not.toContain(`provider-late${at('provider-second-authorize')}`)
-  expect(made.filter((run) => run.endsWith('@api/reserve/Sync#1/after')).toSorted()).toEqual([
-    'SIGKILL@api/reserve/Sync#1/after',
-    'reset@api/reserve/Sync#1/after',
-  ])
+  expect(
+    made.filter((run) => run.endsWith('@api/commit-reserve/Query#1/after')).toSorted(),
+  ).toEqual(['SIGKILL@api/commit-reserve/Query#1/after', 'reset@api/commit-reserve/Query#1/after'])
   // The first provider of a payment that moves has a fault of its own.
   expect(moved.filter((run) => run.endsWith(at('provider-authorize')))).toEqual([])
   expect(moved).toContain(`provider-hang-after${at('provider-second-authorize')}`)
@@ -188,6 +187,35 @@ test('where several operations are in progress, the statements that they share a
   expect(together.join()).toContain('SIGKILL@worker/claim/')
   expect(together.join()).not.toContain('job-twice')
   expect(together.filter((run) => !run.includes('@worker/claim/'))).toEqual([])
+})
+
+test('with a webhook endpoint, the deliveries and their jobs are struck', () => {
+  const counter = new PointCounter()
+  const [place] = places as [Place, ...Place[]]
+  const points = ['add-jobs', 'add-jobs', 'insert-webhook_deliveries', 'reserve'].map((name) =>
+    counter.count({ ...place, name }),
+  )
+  const runs = planRuns([{ scenario: 'payment.create.announced', points }], {
+    quick: false,
+    seed: 1,
+  })
+
+  expect(new Set(runs.map(({ injections: [first] }) => first?.point))).toEqual(
+    new Set(['api/add-jobs/Execute#2/before', 'api/insert-webhook_deliveries/Execute#1/before']),
+  )
+})
+
+test('an API is suspended while its transaction has the key, once in a run', () => {
+  const counter = new PointCounter()
+  const answer = { ...(places[0] as Place), message: 'ReadyForQuery', direction: 'in' } as const
+  const names = ['reserve', 'insert-payments', 'insert-events', 'commit-reserve', 'reserve']
+  const points = names.map((name) => counter.count({ ...answer, name }))
+
+  const struck = points.filter((point) => faultNamed('suspended-with-key').appliesAt(point))
+  expect(struck.map(({ label }) => label)).toEqual([
+    'api/reserve/ReadyForQuery#1/before',
+    'api/insert-events/ReadyForQuery#1/before',
+  ])
 })
 
 test('the full plan has every fault at every point to which it applies, once', () => {
@@ -306,7 +334,7 @@ test('respects the share of kills, as far as the first fault permits', () => {
 
 test('plans two kills for each pair of durable states', () => {
   const { points } = counted('payment.create', 1)
-  const killed = (durableState: string, label = `api/reserve/Sync#1/after`) => ({
+  const killed = (durableState: string, label = `api/commit-reserve/Query#1/after`) => ({
     run: { scenario: 'payment.create', injections: [{ fault: 'SIGKILL', point: label }] },
     points,
     durableState,
@@ -315,19 +343,22 @@ test('plans two kills for each pair of durable states', () => {
   const recoveries = [
     killed('nothing', 'api/reserve/Execute#1/before'),
     killed('nothing', 'api/reserve/Execute#1/after'),
-    killed('reserve'),
+    killed('commit-reserve'),
     {
       ...reset,
-      run: { ...reset.run, injections: [{ fault: 'reset', point: 'api/reserve/Sync#1/after' }] },
+      run: {
+        ...reset.run,
+        injections: [{ fault: 'reset', point: 'api/commit-reserve/Query#1/after' }],
+      },
     },
   ]
 
   const plan = planStatePairs(recoveries)
 
   expect(plan.flatMap(([first]) => (first ? [labelOf(first)] : [])).toSorted()).toEqual([
+    'payment.create:SIGKILL@api/commit-reserve/Query#1/after+SIGKILL@api/reserve/Execute#1/before',
+    'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/commit-reserve/Query#1/after',
     'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Execute#1/before',
-    'payment.create:SIGKILL@api/reserve/Execute#1/before+SIGKILL@api/reserve/Sync#1/after',
-    'payment.create:SIGKILL@api/reserve/Sync#1/after+SIGKILL@api/reserve/Execute#1/before',
   ])
   for (const choices of plan) expect(choices.length).toBeLessThanOrEqual(4)
   expect(plan[0]?.[1]?.injections[0]?.point).toBe('api/reserve/Execute#1/after')

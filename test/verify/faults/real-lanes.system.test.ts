@@ -42,11 +42,11 @@ test('two runs without a fault reach the same points under the same labels', asy
   expect(both.length).toBeGreaterThan(150)
   expect(both).toEqual(
     expect.arrayContaining([
-      'api/reserve/Sync#1/after',
+      'api/commit-reserve/Query#1/after',
       'worker/fetch-operations/CommandComplete#1/before',
       'worker/provider-authorize/request#1/before',
       'worker/provider-capture/body#1/middle',
-      'worker/finish/ReadyForQuery#1/before',
+      'worker/commit-finish/ReadyForQuery#1/before',
     ]),
   )
   expect(first.result).toMatchObject({ violations: [], outcome: '201 succeeded' })
@@ -190,18 +190,38 @@ test('a lane is tried three times, a run without one fails, and the next run is 
 
   const names = counted.flatMap(({ points }) => points.map(({ role, name }) => `${role}/${name}`))
   expect([...new Set(names)].toSorted()).toStrictEqual([
+    'api/add-jobs',
     'api/authenticate',
+    'api/commit-reserve',
+    'api/find-tombstones',
+    'api/insert-events',
+    'api/insert-payments',
+    'api/insert-phase_runs',
     'api/look-up',
     'api/reserve',
+    'api/select-webhook_endpoints',
+    'api/set-tenant',
     'api/wake',
     'worker/advance',
     'worker/announce',
     'worker/claim',
+    'worker/commit-advance',
+    'worker/commit-claim',
+    'worker/commit-finish',
     'worker/complete-job',
     'worker/fetch-operations',
     'worker/finish',
+    'worker/insert-events',
+    'worker/insert-ledger_postings',
+    'worker/insert-phase_runs',
     'worker/provider-authorize',
     'worker/provider-capture',
+    'worker/read-operation',
+    'worker/select-payments',
+    'worker/select-tenants',
+    'worker/select-webhook_endpoints',
+    'worker/set-tenant',
+    'worker/update-payments',
   ])
   await suite.end()
 })

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
+import { inTransaction, together } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import type { Point } from '../../../verify/faults/points.ts'
 import { StoreProxy } from '../../../verify/faults/store-proxy.ts'
@@ -121,6 +122,64 @@ test('a refusal follows the answers to earlier statements', async () => {
   expect(slept).toMatchObject({ status: 'fulfilled', value: [{ what: 'slept' }] })
   expect(made).toMatchObject({ status: 'rejected', reason: { code: '40001' } })
   expect(asked).toMatchObject({ status: 'fulfilled', value: [{ what: 'asked' }] })
+})
+
+test('a refusal fails the transaction of its statement, as an error of the server does', async () => {
+  strikeAt('api/insert-marks/Execute#1/before', {
+    do: 'refuse',
+    severity: 'ERROR',
+    sqlState: '40001',
+  })
+
+  const made = inTransaction(store.sql, (tx) => {
+    const insert = async () => void (await tx`insert into marks values ('made')`)
+    return together([insert(), insert()])
+  })
+
+  await expect(made).rejects.toMatchObject({ code: '40001' })
+  expect(await marks()).toBe(0)
+  expect(proxy.sqlErrors).toEqual(['25P02'])
+  await mark()
+  expect(await marks()).toBe(1)
+})
+
+test('a refused commit ends its transaction, of which nothing is left', async () => {
+  strikeAt('api/commit-insert-marks/Query#1/before', {
+    do: 'refuse',
+    severity: 'ERROR',
+    sqlState: '40001',
+  })
+
+  const made = inTransaction(
+    store.sql,
+    async (tx) => void (await tx`insert into marks values ('no')`),
+  )
+
+  await expect(made).rejects.toMatchObject({ code: '40001' })
+  await mark()
+  expect(await marks()).toBe(1)
+})
+
+test('within a transaction, points are what is sent next, sent, and answered', async () => {
+  watch.begin([], () => ({ do: 'pass' }))
+
+  await inTransaction(store.sql, async (tx) => {
+    await tx`insert into marks values ('first')`
+    await tx`update marks set mark = 'second'`
+  })
+
+  const behind = watch.points.filter(({ name }) => name !== 'insert-marks')
+  expect(behind.map(({ label }: Point) => label)).toEqual([
+    'api/update-marks/Execute#1/before',
+    'api/update-marks/Sync#1/after',
+    'api/update-marks/ReadyForQuery#1/before',
+    'api/commit-insert-marks/Query#1/before',
+    'api/commit-insert-marks/Query#1/after',
+    'api/commit-insert-marks/ReadyForQuery#1/before',
+  ])
+  expect(watch.points.map(({ label }) => label)).toContain(
+    'api/insert-marks/CommandComplete#1/before',
+  )
 })
 
 test('a fatal refusal ends the connection', async () => {

@@ -54,12 +54,12 @@ test('a poll for jobs is a point once, after there is a job', () => {
   }
 
   look()
-  watch.reached({ ...place('reserve', 'CommandComplete'), role: 'api', direction: 'in' })
+  watch.reached({ ...place('commit-reserve', 'ReadyForQuery'), role: 'api', direction: 'in' })
   look()
   look()
 
   expect(watch.points.map(({ label }) => label)).toEqual([
-    'api/reserve/CommandComplete#1/before',
+    'api/commit-reserve/ReadyForQuery#1/before',
     'worker/fetch-operations/Query#1/before',
     'worker/fetch-operations/Query#1/after',
   ])

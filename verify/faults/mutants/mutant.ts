@@ -72,10 +72,10 @@ export const NO_ROW_SECURITY = `
 
 /** Looks whether a key is free before it is inserted. The schema must not reject it a second time. */
 export const CHECK_THEN_INSERT: Patch = {
-  file: 'src/db/idempotency/intents.ts',
+  file: 'src/db/idempotency/reserve-keys.ts',
   text: 'on conflict (tenant_id, key) do nothing',
   replacement:
-    'and not exists (select from idempotency_keys as other where other.tenant_id = asked.tenant_id and other.key = asked.key)',
+    'where not exists (select from idempotency_keys as other where other.tenant_id = ${tenantId} and other.key = request.key)',
 }
 
 export const NO_UNIQUE_KEY =

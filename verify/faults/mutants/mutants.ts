@@ -13,7 +13,7 @@ import { mutantsOfLateCalls } from './of-late-calls.ts'
 import { mutantsOfLeases } from './of-leases.ts'
 import { mutantsOfMoney } from './of-money.ts'
 import { mutantsOfNeighbours } from './of-neighbours.ts'
-import { mutantsOfParts } from './of-parts.ts'
+import { mutantsOfTransactions } from './of-transactions.ts'
 import { mutantsOfReferences } from './of-references.ts'
 import { mutantsOfRoutes } from './of-routes.ts'
 import { mutantsOfSecrets } from './of-secrets.ts'
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfMoney,
   ...mutantsOfHolds,
   ...mutantsOfCancellations,
-  ...mutantsOfParts,
+  ...mutantsOfTransactions,
   ...mutantsOfSecrets,
   ...mutantsOfNeighbours,
 ]

@@ -1,4 +1,4 @@
-// Mutants of batches: of statements that several requests, or several phases, share.
+// Mutants of batches: of transactions that several requests, or several phases, share.
 import { CHECK_THEN_INSERT, NO_UNIQUE_KEY, type Mutant } from './mutant.ts'
 
 const TOGETHER = ['payment.create.together']
@@ -6,12 +6,12 @@ const TOGETHER = ['payment.create.together']
 export const mutantsOfBatches: readonly Mutant[] = [
   {
     name: 'outcomes-of-a-batch-mixed-up',
-    breaks: 'A request gets the outcome of another one in its statement.',
+    breaks: 'A request gets the outcome of another one in its transaction.',
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: 'return intents.map(({ id }) => found.get(id))',
-        replacement: 'return [...found.values()].toReversed()',
+        text: 'return intents.map(({ id, key }) => {',
+        replacement: 'return intents.toReversed().map(({ id, key }) => {',
       },
     ],
     caughtBy: 3,
@@ -19,23 +19,29 @@ export const mutantsOfBatches: readonly Mutant[] = [
   },
   {
     name: 'refusal-fails-the-batch',
-    breaks: 'One refused request rolls back all others in its statement.',
+    breaks: 'One refused request rolls back all others in its transaction.',
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: 'where is_allowed and (expired_keys',
-        replacement: 'where (expired_keys',
-      },
-      {
-        file: 'src/db/payments/payments.ts',
-        text: 'and asked.id = reserved.id\n',
-        replacement: 'and asked.id = reserved.id\n      where asked.is_allowed\n',
+        text: '  if (refused.some(',
+        replacement: `  if (refused.length > 0) throw new IntentRefusedError('one of them')
+  if (refused.some(`,
       },
       {
         file: 'src/db/idempotency/intents.ts',
-        text: "if (intents.length > 1) throw error\n    if (isRaised(error, INTENT_REFUSED)) return ['refused']",
-        replacement:
-          "if (isRaised(error, INTENT_REFUSED)) return intents.map(() => 'refused' as const)",
+        text: `  const { reserved, holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
+    writeIntents(tx, tenantId, intents, write),
+  )
+`,
+        replacement: `  const written = await inTenant(sql, tenantId, (tx) =>
+    writeIntents(tx, tenantId, intents, write),
+  ).catch((error: unknown) => {
+    if (error instanceof IntentRefusedError) return undefined
+    throw error
+  })
+  if (written === undefined) return intents.map(() => 'refused' as const)
+  const { reserved, holders, outcomes } = written
+`,
       },
     ],
     caughtBy: 3,
@@ -43,7 +49,7 @@ export const mutantsOfBatches: readonly Mutant[] = [
   },
   {
     name: 'key-not-unique-in-a-batch',
-    breaks: 'Two requests with one key in one statement both find it free.',
+    breaks: 'Two requests with one key in one transaction both find it free.',
     patches: [CHECK_THEN_INSERT],
     schema: [NO_UNIQUE_KEY],
     caughtBy: 1,
@@ -51,12 +57,12 @@ export const mutantsOfBatches: readonly Mutant[] = [
   },
   {
     name: 'answers-of-a-batch-mixed-up',
-    breaks: 'Every phase of a statement stores the answer of one of them.',
+    breaks: 'Every phase of a transaction stores the answer of one of them.',
     patches: [
       {
         file: 'src/db/operations/record-phases.ts',
-        text: '.map(askedRow)',
-        replacement: '.map((phase) => askedRow({ ...phase, move }))',
+        text: 'moveIfOwner(tx, phase)))',
+        replacement: 'moveIfOwner(tx, { ...phase, move: inOrder[0]?.move ?? phase.move })))',
       },
     ],
     caughtBy: 3,

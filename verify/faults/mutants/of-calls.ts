@@ -25,8 +25,9 @@ export const mutantsOfCalls: readonly Mutant[] = [
         file: 'src/engine/run-phases.ts',
         text: 'async function claimAndRun(engine: Engine, ref: OperationRef): Promise<RunResult> {',
         replacement: `async function claimAndRun(outside: Engine, ref: OperationRef): Promise<RunResult> {
+  const { inTransaction } = await import('../db/connection/transaction.ts')
   return await inTransaction(outside.store.sql, async (tx) => {
-    const begin = (work: never) => tx.savepoint(work)
+    const begin = async (work: (tx: never) => unknown) => await work(tx as never)
     const sql = Object.assign(tx, { begin }) as never
     const { batchClaims } = await import('../db/operations/batch-claims.ts')
     const claim = batchClaims(sql)

@@ -15,8 +15,8 @@ export const mutantsOfCopies: readonly Mutant[] = [
         replacement: 'if (copy === undefined) return undefined',
       },
       {
-        file: 'src/db/idempotency/intents.ts',
-        text: '      on conflict (tenant_id, key) do nothing\n',
+        file: 'src/db/idempotency/reserve-keys.ts',
+        text: '    on conflict (tenant_id, key) do nothing\n',
         replacement: '',
       },
     ],

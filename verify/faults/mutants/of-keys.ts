@@ -45,7 +45,7 @@ export const mutantsOfKeys: readonly Mutant[] = [
       },
     ],
     caughtBy: 3,
-    shownBy: ['payment.create:reset@api/reserve/CommandComplete#1/before'],
+    shownBy: ['payment.create:reset@api/commit-reserve/ReadyForQuery#1/before'],
   },
   {
     name: 'fingerprint-not-compared',

@@ -9,16 +9,16 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/fence.ts',
-        text: '  and idempotency_keys.lease_epoch = ${fence.leaseEpoch}\n',
-        replacement: '',
+        text: ' and lease_epoch = ${fence.leaseEpoch}\n',
+        replacement: '\n',
       },
     ],
-    // The zombie is suspended in the middle of its statement, which must not time out.
+    // The zombie is suspended before the first statement of its transaction, which must not time out.
     circumstances: { settings: { STORE_TIMEOUT_MS: '20000' } },
     caughtBy: 6,
     shownBy: [
-      'payment.create:zombie@worker/advance/RowDescription#1/before+overtake@worker/provider-authorize/request#2/before',
-      'refund.create:zombie@worker/finish/RowDescription#1/before+overtake@worker/provider-refund/request#2/before',
+      'payment.create:zombie@worker/advance/NoData#1/before+overtake@worker/provider-authorize/request#2/before',
+      'refund.create:zombie@worker/finish/NoData#1/before+overtake@worker/provider-refund/request#2/before',
     ],
   },
   {
@@ -27,14 +27,14 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/fence.ts',
-        text: '  and idempotency_keys.recovery_point = ${fence.recoveryPoint}\n',
-        replacement: '',
+        text: 'and recovery_point = ${fence.recoveryPoint} and lease_epoch',
+        replacement: 'and lease_epoch',
       },
     ],
     schema: NO_UNIQUE_STEPS,
     caughtBy: 6,
     shownBy: [
-      'payment.create:reset@worker/advance/CommandComplete#1/before+reset@worker/select-idempotency_keys/Parse#1/before',
+      'payment.create:reset@worker/commit-advance/ReadyForQuery#1/before+reset@worker/select-idempotency_keys/Parse#1/before',
     ],
   },
   {
@@ -84,13 +84,13 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/sweeper.ts',
-        text: ' and lease_expires_at < now()\n        and ${rule ===',
-        replacement: '\n        and ${rule ===',
+        text: ' and lease_expires_at < now()\n      and ${rule ===',
+        replacement: '\n      and ${rule ===',
       },
       {
         file: 'src/db/operations/sweeper.ts',
-        text: ' and lease_expires_at < now()\n      returning idempotency_keys.*',
-        replacement: '\n      returning idempotency_keys.*',
+        text: ' and lease_expires_at < now()\n    returning ${queuedColumns(tx)}',
+        replacement: '\n    returning ${queuedColumns(tx)}',
       },
     ],
     // The sweeper must come while the call still waits for its answer.

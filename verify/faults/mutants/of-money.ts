@@ -59,8 +59,8 @@ export const mutantsOfMoney: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/ledger/ledger.ts',
-        text: 'postings: postings.map(',
-        replacement: 'postings: [...postings, ...postings].map(',
+        text: 'postings: entry.postings.map(',
+        replacement: 'postings: [...entry.postings, ...entry.postings].map(',
       },
     ],
     schema: ['alter table ledger_postings drop constraint ledger_postings_once'],
@@ -139,13 +139,13 @@ export const mutantsOfMoney: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments/refunds.ts',
-        text: 'set amount_refunding_minor = amount_refunding_minor + refundable.amount_minor, updated_at',
+        text: 'set amount_refunding_minor = amount_refunding_minor + ${amount}, updated_at',
         replacement: 'set updated_at',
       },
       {
         file: 'src/db/payments/refunds.ts',
-        text: ' and refundable.amount_minor <= ${left}\n',
-        replacement: '\n',
+        text: 'if (amount <= 0 || amount > left) continue',
+        replacement: 'if (amount <= 0) continue',
       },
       {
         file: 'dev/stripe-stand-in/refunds/refunds.ts',

@@ -8,8 +8,8 @@ export const mutantsOfReferences: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments/payments.ts',
-        text: "asked.details ->> 'reference', asked.details -> 'metadata'",
-        replacement: "null, asked.details -> 'metadata'",
+        text: '    ...details,\n',
+        replacement: '    ...details,\n    reference: null,\n',
       },
     ],
     caughtBy: 1,
@@ -21,8 +21,8 @@ export const mutantsOfReferences: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments/refunds.ts',
-        text: "details ->> 'reference', details -> 'metadata'",
-        replacement: "null, details -> 'metadata'",
+        text: '      ...intent.details,\n',
+        replacement: '      ...intent.details,\n      reference: null,\n',
       },
     ],
     caughtBy: 1,

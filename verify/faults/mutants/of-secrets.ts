@@ -26,14 +26,13 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
-        text: 'where ${isOfTenant(sql, sql`stored`, sql`wanted.tenant_id`)} and stored.key = wanted.key',
-        replacement:
-          'where (true or ${isOfTenant(sql, sql`stored`, sql`wanted.tenant_id`)}) and stored.key = wanted.key',
+        text: 'where ${isOfTenant(sql, tenantId)} and stored.key = wanted.key',
+        replacement: 'where (true or ${isOfTenant(sql, tenantId)}) and stored.key = wanted.key',
       },
       {
         file: 'src/db/idempotency/idempotency-keys.ts',
-        text: '`${tenantId} ${key}`',
-        replacement: '(tenantId, key)',
+        text: 'row.tenant_id === tenantId && asked.has(row.key)',
+        replacement: 'asked.has(row.key)',
       },
     ],
     dropsTenant: true,
@@ -60,9 +59,9 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: 'An event is delivered to the endpoints of every tenant.',
     patches: [
       {
-        file: 'src/db/events/event-records.ts',
-        text: 'join webhook_endpoints on webhook_endpoints.tenant_id = event.tenant_id',
-        replacement: 'join webhook_endpoints on true',
+        file: 'src/db/events/write-events.ts',
+        text: "where tenant_id = ${tenantId} and status = 'enabled'",
+        replacement: "where status = 'enabled'",
       },
       {
         file: 'src/db/webhooks/webhook-attempts.ts',
@@ -101,8 +100,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: '${ownsCustomer(sql)} as is_allowed',
-        replacement: 'true as is_allowed',
+        text: 'won.filter(({ details }) => ownsCustomer(customers, details))',
+        replacement: 'won',
       },
     ],
     caughtBy: 9,
@@ -114,8 +113,8 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: 'where owned.tenant_id = asked.tenant_id\n      and owned.provider',
-        replacement: 'where owned.provider',
+        text: 'where tenant_id = ${tenantId} and id = any(${named}::text[])',
+        replacement: 'where id = any(${named}::text[])',
       },
     ],
     dropsTenant: true,

@@ -13,7 +13,7 @@ const reserve: Place = {
 }
 
 const counter = new PointCounter()
-const sent: Place = { ...reserve, message: 'Sync', moment: 'after' }
+const sent: Place = { ...reserve, name: 'commit-reserve', message: 'Query', moment: 'after' }
 const points = [reserve, reserve, sent].map((place) => counter.count(place))
 const counted = [
   { scenario: 'payment.create', points },
@@ -30,7 +30,7 @@ test('injects a fault at the first point of its kind, once for all scenarios tha
 
   expect(choices[0]).toEqual([
     { fault: 'SIGKILL', point: 'api/reserve/Execute#1/before' },
-    { fault: 'SIGKILL', point: 'api/reserve/Sync#1/after' },
+    { fault: 'SIGKILL', point: 'api/commit-reserve/Query#1/after' },
   ])
   expect(choices.flat().map(({ point }) => point)).not.toContain('api/reserve/Execute#2/before')
 })
