@@ -1,24 +1,20 @@
 // Reduces results and tables of both stores to comparable text: without timestamps and generated
 // values, which differ.
+import { GENERATED_ID_PREFIX, MODEL_ID_PREFIX, UUID } from '../programs/symbols.ts'
 import type { Database } from '../store/database.ts'
 import { isObject, type Row, type Value } from '../store/rows.ts'
 import type { StatementResult } from './memory-sessions.ts'
 
 /** Columns whose values differ between the stores. */
 const NOT_COMPARABLE = new Set([
-  'job_id',
   'phase_age_ms',
   'age_ms',
   'age_seconds',
+  'buried_in_seconds',
   'due_in_seconds',
+  'expires_in_seconds',
   'unknown_for_seconds',
-  'key_hash',
-  'last',
-  'earlier',
-  'transaction_id',
   'fee_fixed_minor',
-  'resources',
-  'updated_at',
 ])
 
 const isTimestamp = (name: string): boolean => name.endsWith('_at')
@@ -35,6 +31,7 @@ function normalizeRow(row: Row): string {
 
 function normalize(value: Value): Value {
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value as never).toString('hex')}`
+  if (typeof value === 'string') return withoutStoreIds(value)
   if (Array.isArray(value)) return value.map((part: Value) => normalize(part))
   if (!isObject(value)) return value
   const names = Object.keys(value)
@@ -46,6 +43,15 @@ function normalize(value: Value): Value {
       return [name, isTimestamp(name) ? part !== null : normalize(part)]
     }),
   )
+}
+
+/** Each store generates ids of its own. */
+function withoutStoreIds(text: string): string {
+  const isOfModel = (id: string) =>
+    id.startsWith(MODEL_ID_PREFIX) || id.startsWith(GENERATED_ID_PREFIX)
+  return text
+    .replaceAll(UUID, (id) => (isOfModel(id) ? id : 'of the store'))
+    .replaceAll(/\bjob-\d+-\d+\b/g, 'of the store')
 }
 
 /** The tables that are compared at the end of a history, with the columns that must be equal. */
@@ -75,6 +81,7 @@ const COMPARED: Readonly<Record<string, readonly string[]>> = {
     'reference',
   ],
   refunds: ['status', 'previous_status', 'amount_minor', 'reference'],
+  disputes: ['payment_id', 'provider_dispute_id', 'status'],
   ledger_postings: ['kind', 'debit', 'credit', 'amount_minor'],
   phase_runs: ['operation', 'phase', 'reached', 'lease_epoch'],
   events: ['type'],

@@ -1,17 +1,18 @@
-// Runs a random history: interleaved transactions and statements of several sessions, on the
-// in-memory store and on PostgreSQL. Both stores must give the same result for every step.
+// Runs a random history: functions of the product in several sessions, whose statements interleave, on
+// the in-memory store and on PostgreSQL. Both stores must give the same result for every statement.
 import type { Random } from '../../simulate/random.ts'
 import type { Database } from '../store/database.ts'
 import { fillStore } from '../store/postgres-store.ts'
 import type { Schema } from '../store/schema.ts'
 import { drawFixture } from './fixture.ts'
-import { MemorySessions, type StatementResult } from './memory-sessions.ts'
+import { DONE, MemorySessions, type StatementResult } from './memory-sessions.ts'
 import { PostgresSessions } from './postgres-sessions.ts'
 import { comparable, comparableDatabase, comparableTable, comparedTables } from './comparable.ts'
-import { drawStatement } from './statements.ts'
+import { drawProgram } from './functions.ts'
+import { TwinRuns, type TwinRequest, type TwinResult } from './twin-runs.ts'
 
-const SESSIONS = 3
-const STEPS = 24
+const SESSION_IDS = [0, 1, 2]
+const STEPS = 40
 
 /** The two stores differ. The message is the history up to the difference. */
 class HistoryError extends Error {
@@ -50,13 +51,15 @@ class History {
   readonly #postgres: PostgresSessions
   readonly #counts: HistoryCounts
   readonly #lines: string[] = []
+  /** The program of each session. */
+  readonly #programs: (TwinRuns | undefined)[] = SESSION_IDS.map(() => undefined)
   /** The sessions that wait for a lock, longest wait first. */
   #waitingSessions: number[] = []
-  #count = 0
+  #serial = 0
 
   constructor(schema: Schema, fixture: Database, url: string, counts: HistoryCounts) {
     this.#fixture = fixture
-    this.#memory = new MemorySessions(schema, fixture, SESSIONS)
+    this.#memory = new MemorySessions(schema, fixture, SESSION_IDS.length)
     this.#postgres = new PostgresSessions(url)
     this.#counts = counts
   }
@@ -66,52 +69,64 @@ class History {
   }
 
   async close(): Promise<void> {
+    for (const program of this.#programs) program?.abandon()
     await this.#postgres.close()
   }
 
   async run(random: Random): Promise<void> {
     await fillStore(this.#postgres.sql, this.#fixture)
-    await this.#postgres.open(SESSIONS)
+    await this.#postgres.open(SESSION_IDS.length)
     for (let step = 0; step < STEPS; step += 1) await this.#step(random)
-    for (let sessionId = 0; this.#isBusy(); sessionId = (sessionId + 1) % SESSIONS) {
-      if (!this.#memory.isWaiting(sessionId) && this.#memory.isOpen(sessionId)) {
-        await this.#end(sessionId, 'commit')
-      }
+    for (let next = this.#unfinished(); next !== undefined; next = this.#unfinished()) {
+      await this.#continue(next)
     }
     await this.#compareTables()
   }
 
-  #isBusy(): boolean {
-    return Array.from({ length: SESSIONS }, (_, sessionId) => sessionId).some(
-      (sessionId) => this.#memory.isWaiting(sessionId) || this.#memory.isOpen(sessionId),
+  /** A session whose program can go on. */
+  #unfinished(): number | undefined {
+    return SESSION_IDS.find(
+      (sessionId) => this.#programs[sessionId] !== undefined && !this.#memory.isWaiting(sessionId),
     )
   }
 
   async #step(random: Random): Promise<void> {
-    const sessionIds = Array.from({ length: SESSIONS }, (_, sessionId) => sessionId)
-    const free = sessionIds.filter((sessionId) => !this.#memory.isWaiting(sessionId))
+    const free = SESSION_IDS.filter((sessionId) => !this.#memory.isWaiting(sessionId))
     // A session that waits can only lose its connection.
-    if (random.percent(3)) return await this.#lose(random.pick(sessionIds))
+    if (random.percent(3)) return await this.#lose(random.pick(SESSION_IDS))
     if (free.length === 0) return await this.#lose(this.#waitingSessions[0] ?? 0)
     const sessionId = random.pick(free)
-    if (!this.#memory.isOpen(sessionId)) {
-      if (random.percent(60)) return await this.#begin(sessionId)
-    } else if (random.percent(25)) {
-      return await this.#end(sessionId, random.percent(70) ? 'commit' : 'rollback')
-    }
-    await this.#execute(sessionId, random)
+    if (this.#programs[sessionId] === undefined) await this.#begin(sessionId, random)
+    await this.#continue(sessionId)
   }
 
-  async #begin(sessionId: number): Promise<void> {
-    this.#lines.push(`${sessionId}: begin`)
-    this.#memory.begin(sessionId)
-    await this.#postgres.command(sessionId, 'begin')
+  async #begin(sessionId: number, random: Random): Promise<void> {
+    this.#serial += 1
+    const { names, run } = drawProgram(random)
+    this.#lines.push(`${sessionId}: calls ${names.join(', ')}`)
+    const program = new TwinRuns(run, this.#serial)
+    this.#programs[sessionId] = program
+    await program.begin()
+  }
+
+  /** Executes the next request of the program. */
+  async #continue(sessionId: number): Promise<void> {
+    const pending = this.#programs[sessionId]?.pending
+    if (pending === undefined) {
+      this.#programs[sessionId] = undefined
+      return
+    }
+    const { memory, postgres } = pending
+    if (memory.kind === 'call' || postgres.kind === 'call') throw new Error('a provider is called')
+    if (memory.kind === 'statement') await this.#execute(sessionId, pending)
+    else await this.#end(sessionId, memory.kind)
   }
 
   async #end(sessionId: number, way: 'commit' | 'rollback'): Promise<void> {
     this.#lines.push(`${sessionId}: ${way}`)
-    this.#memory.end(sessionId, way)
-    await this.#postgres.command(sessionId, way)
+    const expected = this.#memory.end(sessionId, way)
+    const ended = await this.#postgres.command(sessionId, way)
+    await this.#take(sessionId, this.#compare(sessionId, expected, ended))
     await this.#wake()
   }
 
@@ -120,25 +135,37 @@ class History {
     this.#waitingSessions = this.#waitingSessions.filter((other) => other !== sessionId)
     this.#memory.lose(sessionId)
     await this.#postgres.lose(sessionId)
+    this.#programs[sessionId]?.abandon()
+    this.#programs[sessionId] = undefined
     await this.#wake()
   }
 
-  async #execute(sessionId: number, random: Random): Promise<void> {
+  async #execute(sessionId: number, { memory, postgres }: TwinRequest): Promise<void> {
+    if (memory.kind !== 'statement' || postgres.kind !== 'statement') return
+    if (memory.transaction !== null && !this.#memory.isOpen(sessionId)) {
+      this.#memory.begin(sessionId)
+      await this.#postgres.command(sessionId, 'begin')
+    }
     this.#counts.statements += 1
-    this.#count += 1
-    const { name, request } = await drawStatement(random, this.#count)
-    this.#lines.push(`${sessionId}: ${name} ${JSON.stringify(request.parameters)}`)
-    const expected = this.#memory.execute(sessionId, request)
-    this.#postgres.send(sessionId, request)
+    this.#lines.push(`${sessionId}: ${memory.text} ${JSON.stringify(memory.parameters)}`)
+    const expected = this.#memory.execute(sessionId, memory)
+    this.#postgres.send(sessionId, postgres)
     if (expected === undefined) {
       this.#counts.waits += 1
       this.#waitingSessions.push(sessionId)
       if (this.#memory.isDeadlocked(sessionId)) return await this.#breakDeadlock()
-      return this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
+      this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
+      return
     }
     if (expected.kind === 'error') this.#counts.errors += 1
-    this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
+    const result = this.#compare(sessionId, expected, await this.#postgres.outcome(sessionId))
+    await this.#take(sessionId, result)
     await this.#wake()
+  }
+
+  /** The program receives the result. */
+  async #take(sessionId: number, result: TwinResult): Promise<void> {
+    await this.#programs[sessionId]?.answer(result)
   }
 
   /** PostgreSQL chooses the victim of a deadlock; the in-memory store follows its choice. */
@@ -147,7 +174,8 @@ class History {
     const ring = this.#waitingSessions.filter((sessionId) => this.#memory.isDeadlocked(sessionId))
     const victim = await this.#postgres.victim(ring)
     this.#waitingSessions = this.#waitingSessions.filter((sessionId) => sessionId !== victim)
-    this.#compare(victim, this.#memory.breakDeadlock(victim), await this.#postgres.end(victim))
+    const failed = this.#memory.breakDeadlock(victim)
+    await this.#take(victim, this.#compare(victim, failed, await this.#postgres.end(victim)))
     await this.#wake()
   }
 
@@ -159,7 +187,8 @@ class History {
       for (const sessionId of await this.#orderOf(free)) {
         this.#waitingSessions = this.#waitingSessions.filter((other) => other !== sessionId)
         const expected = this.#memory.resume(sessionId)
-        this.#compare(sessionId, expected, await this.#postgres.end(sessionId))
+        const result = this.#compare(sessionId, expected, await this.#postgres.end(sessionId))
+        await this.#take(sessionId, result)
       }
     }
     for (const sessionId of this.#waitingSessions) {
@@ -198,12 +227,13 @@ class History {
 
   #compare(
     sessionId: number,
-    expected: StatementResult | undefined,
-    text: StatementResult | undefined,
-  ): void {
-    const [inMemory, onPostgres] = [comparable(expected), comparable(text)]
+    memory: StatementResult | undefined,
+    postgres: StatementResult | undefined,
+  ): TwinResult {
+    const [inMemory, onPostgres] = [comparable(memory), comparable(postgres)]
     this.#lines.push(`   ${sessionId} ${inMemory}`)
     if (inMemory !== onPostgres) throw new Error(`PostgreSQL says: ${onPostgres}`)
+    return { memory: memory ?? DONE, postgres: postgres ?? DONE }
   }
 
   async #compareTables(): Promise<void> {

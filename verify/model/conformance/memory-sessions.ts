@@ -5,7 +5,7 @@ import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts
 import { commit, executeStatement, type ExecutionResult } from '../store/memory-store.ts'
 import type { Row } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
-import { DEADLOCK_DETECTED } from '../store/store-errors.ts'
+import { DEADLOCK_DETECTED, errorResultOf } from '../store/store-errors.ts'
 
 /** The result of a statement. */
 export type StatementResult =
@@ -17,18 +17,18 @@ export type StatementResult =
       readonly constraint?: string | undefined
     }
 
+/** The result of the end of a transaction. */
+export const DONE: StatementResult = { kind: 'rows', rows: [], count: 0 }
+
 interface Session {
   /** Undefined: no transaction is open. */
   work: Work | undefined
-  hasFailed: boolean
   waitingStatement: { readonly request: StatementRequest; readonly snapshot: Database } | undefined
   /** The locks of the waiting statement. */
   locked: Work
   /** The session that it waits for. */
   blockedBy: number | undefined
 }
-
-const IN_FAILED_TRANSACTION = '25P02'
 
 export class MemorySessions {
   database: Database
@@ -41,7 +41,6 @@ export class MemorySessions {
     this.database = database
     this.#sessions = Array.from({ length: count }, () => ({
       work: undefined,
-      hasFailed: false,
       waitingStatement: undefined,
       locked: NO_WORK,
       blockedBy: undefined,
@@ -70,7 +69,6 @@ export class MemorySessions {
   /** Returns undefined if the statement waits. */
   execute(sessionId: number, request: StatementRequest): StatementResult | undefined {
     const session = this.#session(sessionId)
-    if (session.hasFailed) return { kind: 'error', code: IN_FAILED_TRANSACTION }
     session.waitingStatement = { request, snapshot: this.database }
     return this.resume(sessionId)
   }
@@ -115,16 +113,18 @@ export class MemorySessions {
     session.blockedBy = undefined
     if (executed.kind === 'error') return this.#fail(session, executed)
     const { result, work } = executed
-    if (session.work === undefined) this.database = commit(this.#schema, this.database, work)
-    else session.work = addWork(session.work, work)
-    return { kind: 'rows', ...result }
+    if (session.work !== undefined) {
+      session.work = addWork(session.work, work)
+      return { kind: 'rows', ...result }
+    }
+    const ended = this.#commit(work)
+    return ended.kind === 'error' ? ended : { kind: 'rows', ...result }
   }
 
   #fail(
     session: Session,
     { code, constraint }: { readonly code: string; readonly constraint?: string | undefined },
   ): StatementResult {
-    session.hasFailed = session.work !== undefined
     // A failed transaction releases its locks, although the session must still roll it back.
     if (session.work !== undefined) session.work = NO_WORK
     return { kind: 'error', code, constraint }
@@ -150,17 +150,24 @@ export class MemorySessions {
     return this.#fail(session, { code: DEADLOCK_DETECTED })
   }
 
-  end(sessionId: number, way: 'commit' | 'rollback'): void {
-    const session = this.#session(sessionId)
-    if (way === 'commit' && !session.hasFailed && session.work !== undefined) {
-      this.database = commit(this.#schema, this.database, session.work)
-    }
+  end(sessionId: number, way: 'commit' | 'rollback'): StatementResult {
+    const { work } = this.#session(sessionId)
     this.lose(sessionId)
+    return way === 'rollback' || work === undefined ? DONE : this.#commit(work)
+  }
+
+  #commit(work: Work): StatementResult {
+    try {
+      this.database = commit(this.#schema, this.database, work)
+      return DONE
+    } catch (error) {
+      return errorResultOf(error)
+    }
   }
 
   /** The connection is lost; uncommitted work is rolled back. */
   lose(sessionId: number): void {
-    const nothing = { work: undefined, hasFailed: false, waitingStatement: undefined }
+    const nothing = { work: undefined, waitingStatement: undefined }
     Object.assign(this.#session(sessionId), nothing, { locked: NO_WORK, blockedBy: undefined })
   }
 

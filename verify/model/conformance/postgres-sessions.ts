@@ -8,7 +8,7 @@ import type { StatementRequest } from '../programs/requests.ts'
 import { sendStatement } from '../store/postgres-store.ts'
 import type { Row } from '../store/rows.ts'
 import { constraintOf, DEADLOCK_DETECTED } from '../store/store-errors.ts'
-import type { StatementResult } from './memory-sessions.ts'
+import { DONE, type StatementResult } from './memory-sessions.ts'
 
 /** Longer than any statement of a history takes on a loaded machine. */
 const TIMEOUT_MS = 20_000
@@ -64,15 +64,19 @@ export class PostgresSessions {
     return this.#observer
   }
 
-  async command(sessionId: number, command: 'begin' | 'commit' | 'rollback'): Promise<void> {
-    await this.#session(sessionId).sql.unsafe(command)
+  async command(
+    sessionId: number,
+    command: 'begin' | 'commit' | 'rollback',
+  ): Promise<StatementResult> {
+    const { sql } = this.#session(sessionId)
+    return await sql.unsafe(command).then(() => DONE, failureOf)
   }
 
   /** Sends a statement. `outcome` returns its result. */
   send(sessionId: number, { text, parameters }: StatementRequest): void {
     const session = this.#session(sessionId)
     session.result = undefined
-    session.running = sendStatement(session.sql, text, parameters).then(resultOf, errorResultOf)
+    session.running = sendStatement(session.sql, text, parameters).then(resultOf, failureOf)
     void session.running.then((result) => this.#record(session, result))
   }
 
@@ -172,7 +176,7 @@ function resultOf(rows: { readonly count: number } & readonly object[]): Stateme
   return { kind: 'rows', rows: [...rows] as Row[], count: rows.count }
 }
 
-function errorResultOf(error: unknown): StatementResult {
+function failureOf(error: unknown): StatementResult {
   if (!(error instanceof Error && 'code' in error)) return { kind: 'error', code: String(error) }
   return { kind: 'error', code: String(error.code), constraint: constraintOf(error) }
 }

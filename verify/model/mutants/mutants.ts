@@ -91,10 +91,16 @@ function buildFaultSuiteMutants(): ModelMutant[] {
  */
 const ownSpace: readonly ModelMutant[] = [
   {
-    name: 'key-deleted-with-its-tombstone-fresh',
+    name: 'tombstone-looked-up-before-the-key',
     breaks:
-      'A reservation that began before the tombstone existed finds neither the tombstone nor the key.',
+      'A reservation that looked before the tombstone existed finds neither the tombstone nor the key.',
     patches: [
+      {
+        file: 'src/db/idempotency/reserve-keys.ts',
+        text: '    insertKeys(tx, tenantId, rows),\n',
+        replacement: '    Promise.resolve().then(() => insertKeys(tx, tenantId, rows)),\n',
+      },
+      // The second safeguard: the key is deleted when no reservation runs any more that has looked.
       {
         file: 'src/db/idempotency/key-expiry.ts',
         text: "        and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'\n",

@@ -33,7 +33,7 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
     breaks: 'A retry gets the answer of the other key that was looked up with its own.',
     patches: patched(
       'src/db/idempotency/idempotency-keys.ts',
-      'return names.map((name) => found.get(nameOf(name)))',
+      'return names.map(({ key }) => found.get(key))',
       'return [...found.values()].toReversed()',
     ),
     schema: [],
@@ -58,7 +58,7 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
     patches: patched(
       'src/db/operations/leases.ts',
       "and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)",
-      "and coalesce(status = 'pending' or (status = 'processing' and (lease_expires_at < now() or exists (select from wanted as other where other.id <> wanted.id))), false)",
+      "and coalesce(status = 'pending' or (status = 'processing' and (lease_expires_at < now() or ${refs.length > 1})), false)",
     ),
     schema: [],
     space: together('an owner of one of two leases crashes', { budget: { crashes: 1 } }),
@@ -69,8 +69,8 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
     breaks: 'A worker that lost one of two leases goes on with both operations.',
     patches: patched(
       RECORD_PHASES,
-      'return phases.map(({ claim }) => recorded.has(claim.id))',
-      'return phases.map(() => recorded.size > 0)',
+      'return phases.map((phase) => recorded.includes(phase))',
+      'return phases.map(() => recorded.length > 0)',
     ),
     schema: [],
     space: together('one of two leases is lost', { budget: { expiries: 1 } }),
@@ -78,11 +78,11 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
   },
   {
     name: 'batch-fenced-by-one-lease-epoch',
-    breaks: 'All phases of a statement are fenced by the lease epoch of the first one.',
+    breaks: 'All phases of a batch are fenced by the lease epoch of the first one.',
     patches: patched(
       RECORD_PHASES,
-      '.map(askedRow)',
-      '.map((phase, _, [first]) => askedRow({ ...phase, claim: { ...phase.claim, leaseEpoch: first.claim.leaseEpoch } }))',
+      'inOrder.map((phase) => moveIfOwner(tx, phase))',
+      'inOrder.map((phase) => moveIfOwner(tx, { ...phase, claim: { ...phase.claim, leaseEpoch: inOrder[0].claim.leaseEpoch } }))',
     ),
     schema: [],
     space: together('one of two leases is lost', { workers: 2, budget: { expiries: 1 } }),
@@ -92,9 +92,12 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
     name: 'batch-changes-payments-without-their-fences',
     breaks: 'A worker that lost one of two leases changes both payments.',
     patches: patched(
-      'src/db/payments/payment-changes.ts',
-      'on change.owner_id = fenced.id\n      where payments',
-      'on true\n      where payments',
+      RECORD_PHASES,
+      '    await write(tx, tenantId, recorded)\n',
+      `    await write(tx, tenantId, recorded)
+    const lost = recorded.length === 0 ? [] : inOrder.filter((phase) => !recorded.includes(phase))
+    await together(lost.map(({ claim, record }) => changeResource(tx, tenantId, claim, record.writes)))
+`,
     ),
     schema: [],
     space: together('one of two leases is lost', { budget: { expiries: 1 } }),
@@ -102,11 +105,11 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
   },
   {
     name: 'batch-posts-to-one-of-its-operations',
-    breaks: 'The postings of a statement all belong to its first operation.',
+    breaks: 'The postings of a batch all belong to its first operation.',
     patches: patched(
       RECORD_PHASES,
-      'each(({ ledger }, ownerId) => ledger && { ownerId, entries: ledger })',
-      'each(({ ledger }) => ledger && { ownerId: phases[0].claim.id, entries: ledger })',
+      'ledger.map((entry) => ({ claim, entry }))',
+      'ledger.map((entry) => ({ claim: phases[0].claim, entry }))',
     ),
     schema: ['alter table ledger_postings drop constraint ledger_postings_once'],
     space: together('two captures are posted', {}),

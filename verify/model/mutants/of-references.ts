@@ -37,17 +37,22 @@ const withoutEffect = (statuses: string): readonly Patch[] => [
 export const mutantsOfReferences: readonly ModelMutant[] = [
   {
     name: 'reference-looked-up-before-the-insert',
-    breaks: 'Two payments in one statement both find their reference free.',
+    breaks: 'Two payments in one transaction both find their reference free.',
     patches: [
       {
         file: PAYMENTS,
-        text: "      order by asked.details ->> 'reference'\n      returning *",
-        replacement: `      where not exists (
-        select from payments as other
-        where other.tenant_id = asked.tenant_id and other.reference = asked.details ->> 'reference'
-          and other.status not in ('declined', 'canceled', 'failed')
-      )
-      returning *`,
+        text: '  const inserted = await tx<{ payment: PaymentRow }[]>`\n    insert into payments ${rowsOf(tx, inOrderOfReference(payments))}\n',
+        replacement: `  const used = await tx\`
+    select reference from payments
+    where tenant_id = \${tenantId} and reference is not null
+      and status not in ('declined', 'canceled', 'failed')
+  \`
+  const references = new Set(used.map(({ reference }) => reference))
+  const free = payments.filter(({ reference }) => !references.has(reference))
+  if (free.length === 0) return unlessDuplicate(intents, [], paymentIdOf)
+  const inserted = await tx<{ payment: PaymentRow }[]>\`
+    insert into payments \${rowsOf(tx, free)}
+`,
       },
     ],
     schema: ['drop index payments_by_reference'],

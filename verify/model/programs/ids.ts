@@ -1,5 +1,6 @@
 // Ids of the rows in the model. An id encodes the key that it belongs to, and the key's life: 1 for
 // the first reservation of the key, 2 for the second one after it expired, and so on.
+import { hash } from 'node:crypto'
 import { keyOfCancellation } from '../../../src/domain/events/provider-event.ts'
 import { MODEL_ID_PREFIX } from './symbols.ts'
 
@@ -61,6 +62,9 @@ export function nameOfKey(key: number): string {
     ? keyOfCancellation('cancel', operationId)
     : keyOfCancellation('refund', operationId, attempt)
 }
+
+/** As in the tombstone of a key. */
+export const hashOfKey = (name: string): string => `\\x${hash('sha256', name)}`
 
 const OF_CANCELLATION = /^§cancellation:(cancel|refund):([0-9a-f-]{36})(?::(\d+))?$/
 

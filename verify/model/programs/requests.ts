@@ -3,6 +3,7 @@
 // programs can observe.
 import type { Outcome } from '../../../src/domain/operations/outcome.ts'
 import type { Row, Value } from '../store/rows.ts'
+import type { ErrorResult } from '../store/store-errors.ts'
 
 export type ProviderCall =
   | 'authorize'
@@ -47,11 +48,6 @@ export type Answer = { readonly late?: true } & (
   | { readonly kind: 'rows'; readonly rows: readonly Row[]; readonly count: number }
   | { readonly kind: 'done' }
   | { readonly kind: 'connection_lost' }
-  | {
-      readonly kind: 'error'
-      readonly code: string
-      readonly message: string
-      readonly constraint: string | undefined
-    }
+  | ErrorResult
   | { readonly kind: 'outcome'; readonly outcome: Outcome<unknown> }
 )

@@ -5,8 +5,8 @@ import type { Sql } from '../../../src/db/connection/client.ts'
 import { isConnectionBroken } from '../../../src/db/connection/store-errors.ts'
 import type { PaymentProvider } from '../../../src/provider/payment-provider.ts'
 import { isObject, decodeBytes, type Row, type Value } from '../store/rows.ts'
-import { connectionLost, postgresError } from '../store/store-errors.ts'
-import { Name, Template } from '../../statements/statement-text.ts'
+import { connectionLost, IN_FAILED_TRANSACTION, postgresError } from '../store/store-errors.ts'
+import { built, isTemplate, Template } from '../../statements/statement-text.ts'
 import { SECOND_PROVIDER } from './ids.ts'
 import { providerOf } from './provider-calls.ts'
 import { statementOf } from './statement-text.ts'
@@ -44,6 +44,22 @@ interface PendingRequest {
   readonly reject: (error: Error) => void
 }
 
+/** A transaction that the program began. */
+class OpenTransaction {
+  readonly id: number
+  /** Rejects when its connection is lost. */
+  readonly lost = Promise.withResolvers<never>()
+  /** Whether a statement has failed. The later ones fail because of it. */
+  hasFailed = false
+  /** Whether it may send no further statement. */
+  isOver = false
+
+  constructor(id: number) {
+    this.id = id
+    this.lost.promise.catch(() => {})
+  }
+}
+
 /** Rejects the pending requests of an abandoned run. */
 class Abandoned extends Error {
   override name = 'Abandoned'
@@ -72,7 +88,7 @@ export class Run {
 
   constructor(program: (environment: Environment) => Promise<unknown>) {
     const environment = {
-      sql: this.#tag(null) as unknown as Sql,
+      sql: Object.assign(this.#tag(), { begin: (work: Work) => this.#begin(work) }) as never,
       provider: providerOf('stripe', (request) => this.#ask(request)),
       secondProvider: providerOf(SECOND_PROVIDER, (request) => this.#ask(request)),
       now: () => this.#nowMs,
@@ -129,13 +145,15 @@ export class Run {
   async answer(answer: Answer): Promise<void> {
     const [next] = this.#pendingRequests.splice(this.#pendingIndex, 1)
     if (next === undefined) throw new Error('no request is pending')
-    this.#openTransaction = answer.kind === 'rows' ? transactionOf(next.request) : undefined
+    const isOpen = answer.kind === 'rows' || answer.kind === 'error'
+    this.#openTransaction = isOpen ? transactionOf(next.request) : undefined
     if (answer.late === true) this.#nowMs += LEASE_SECONDS * 1_000
     this.#undelivered.push(() => next.resolve(answer))
     const isCall = ({ request }: PendingRequest) => request.kind === 'call'
     if (isCall(next) && this.#pendingRequests.some(isCall)) return
     this.#deliver()
-    if (answer.kind === 'connection_lost' || answer.kind === 'error') this.#failQueued(next.request)
+    if (answer.kind === 'connection_lost') this.#failQueued(next.request, connectionLost())
+    if (answer.kind === 'error') this.#failQueued(next.request, inFailedTransaction())
     await this.runUntilPending()
   }
 
@@ -143,14 +161,14 @@ export class Run {
     for (const deliver of this.#undelivered.splice(0)) deliver()
   }
 
-  /** Statements that the transaction sent after a failed one fail as well. */
-  #failQueued(request: Request): void {
+  /** Statements that the transaction sent together with a failed one fail as well. */
+  #failQueued(request: Request, error: Error): void {
     const transaction = transactionOf(request)
     for (const queued of this.#pendingRequests.filter((pending) =>
       belongsTo(pending.request, transaction),
     )) {
       this.#pendingRequests.splice(this.#pendingRequests.indexOf(queued), 1)
-      queued.reject(connectionLost())
+      queued.reject(error)
     }
   }
 
@@ -173,58 +191,77 @@ export class Run {
     this.unexpectedErrors.push(`${what}: ${error instanceof Error ? error.message : String(error)}`)
   }
 
-  #tag(transaction: number | null, lost?: (error: Error) => void) {
-    const execute = (template: Template) => this.#execute(template, transaction, lost)
-    const tag = (strings: TemplateStringsArray | string, ...values: unknown[]) =>
-      typeof strings === 'string' ? new Name(strings) : new Template([...strings], values, execute)
-    return Object.assign(tag, { begin: (work: Work) => this.#begin(work) })
+  #tag(transaction?: OpenTransaction) {
+    const execute = (template: Template) => this.#execute(template, transaction)
+    return (
+      strings: TemplateStringsArray | Parameters<typeof built>[0],
+      ...values: unknown[]
+    ): unknown =>
+      isTemplate(strings) ? new Template([...strings], values, execute) : built(strings)
   }
 
+  /** Like `Session.begin` of the product. */
   async #begin(work: Work): Promise<unknown> {
-    const transaction = this.#transactions
+    const transaction = new OpenTransaction(this.#transactions)
     this.#transactions += 1
-    const lost = Promise.withResolvers<never>()
-    lost.promise.catch(() => {})
-    const tag = this.#tag(transaction, lost.reject)
-    const tx = Object.assign(tag, { savepoint: (inner: Work) => inner(tag) })
+    const tx = Object.assign(this.#tag(transaction), { unsafe: setLocally })
     let result: unknown
     try {
-      result = await Promise.race([work(tx), lost.promise])
+      result = await Promise.race([work(tx), transaction.lost.promise])
     } catch (error) {
+      transaction.isOver = true
       // After a lost connection there is nothing to roll back.
-      if (!isConnectionBroken(error)) await this.#ask({ kind: 'rollback', transaction })
+      if (isConnectionBroken(error)) throw error
+      await this.#ask({ kind: 'rollback', transaction: transaction.id })
       throw error
     }
-    const answer = await this.#ask({ kind: 'commit', transaction })
-    if (answer.kind === 'connection_lost') throw connectionLost()
+    transaction.isOver = true
+    rowsOf(await this.#ask({ kind: 'commit', transaction: transaction.id }))
+    if (transaction.hasFailed) throw new Error('a transaction went on after one of its errors')
     return result
   }
 
-  async #execute(
-    template: Template,
-    transaction: number | null,
-    lost: ((error: Error) => void) | undefined,
-  ): Promise<unknown> {
-    const { text, parameters } = statementOf(template)
-    const modelParameters = parameters.map((value) => this.#symbols.toModel(value))
-    const answer = await this.#ask({
-      kind: 'statement',
-      transaction,
-      text,
-      parameters: modelParameters,
-    })
-    if (answer.kind === 'connection_lost') {
-      const error = connectionLost()
-      lost?.(error)
+  async #execute(template: Template, transaction?: OpenTransaction): Promise<unknown> {
+    if (transaction?.isOver === true) {
+      const error = new Error('a statement after the end of its transaction')
+      this.#reportUnexpected(error, 'a transaction')
       throw error
     }
-    if (answer.kind === 'error') {
-      throw postgresError(answer.code, answer.message, answer.constraint)
+    if (transaction?.hasFailed === true) throw inFailedTransaction()
+    const { text, parameters } = statementOf(template)
+    const answer = await this.#ask({
+      kind: 'statement',
+      transaction: transaction?.id ?? null,
+      text,
+      parameters: parameters.map((value) => this.#symbols.toModel(value)),
+    })
+    try {
+      const { rows, count } = rowsOf(answer)
+      const decoded = rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
+      return Object.assign(decoded, { count })
+    } catch (error) {
+      if (transaction !== undefined) transaction.hasFailed = true
+      if (answer.kind === 'connection_lost') transaction?.lost.reject(error)
+      throw error
     }
-    if (answer.kind !== 'rows') throw new Error('expected rows')
-    const rows = answer.rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
-    return Object.assign(rows, { count: answer.count })
   }
+}
+
+/** @throws the error of the driver. */
+function rowsOf(answer: Answer): { readonly rows: readonly Row[]; readonly count: number } {
+  if (answer.kind === 'connection_lost') throw connectionLost()
+  if (answer.kind === 'error') throw postgresError(answer.code, answer.message, answer.constraint)
+  if (answer.kind === 'outcome') throw new Error('expected rows')
+  return answer.kind === 'rows' ? answer : { rows: [], count: 0 }
+}
+
+const inFailedTransaction = (): Error =>
+  postgresError(IN_FAILED_TRANSACTION, 'a statement of the transaction has failed')
+
+/** The tenants that a transaction sees are left out of the model, so this is no step. */
+async function setLocally(text: string): Promise<never[]> {
+  if (!text.startsWith('set local ')) throw new Error(`unexpected statement: ${text}`)
+  return []
 }
 
 /** Undefined: the request belongs to no transaction. */

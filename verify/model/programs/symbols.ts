@@ -2,7 +2,7 @@
 // two runs with the same answers send the same requests.
 import { isObject, type Value } from '../store/rows.ts'
 
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+export const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 /** Prefix of the symbols for ids that a program generated. */
 export const GENERATED_ID_PREFIX = '0f000000-0000-7000-8000-'
@@ -10,7 +10,11 @@ export const GENERATED_ID_PREFIX = '0f000000-0000-7000-8000-'
 export const MODEL_ID_PREFIX = '0a000000-0000-7000-80'
 
 /** The nil UUID, which sorts before all ids. */
-const NIL_ID = '00000000-0000-0000-0000-000000000000'
+export const NIL_ID = '00000000-0000-0000-0000-000000000000'
+
+/** The symbol with this number. */
+export const symbolOf = (number: number): string =>
+  GENERATED_ID_PREFIX + String(number).padStart(12, '0')
 
 export class Symbols {
   readonly #symbolOf = new Map<string, string>()
@@ -29,7 +33,7 @@ export class Symbols {
       return id
     const existing = this.#symbolOf.get(id)
     if (existing !== undefined) return existing
-    const symbol = `${GENERATED_ID_PREFIX}${String(this.#symbolOf.size + 1).padStart(12, '0')}`
+    const symbol = symbolOf(this.#symbolOf.size + 1)
     this.#symbolOf.set(id, symbol)
     this.#idOf.set(symbol, id)
     return symbol

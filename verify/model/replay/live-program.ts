@@ -4,20 +4,17 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
 import { Run, type Environment } from '../programs/run.ts'
-import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
-import { parseStatement } from '../sql/parse-statement.ts'
+import { RowIds } from '../programs/row-ids.ts'
+import { symbolOf } from '../programs/symbols.ts'
 import { sendStatement } from '../store/postgres-store.ts'
-import { toText, type Row, type Value } from '../store/rows.ts'
-import { constraintOf } from '../store/store-errors.ts'
+import { errorResultOf } from '../store/store-errors.ts'
 import type { Connections } from './connections.ts'
-
-const SYMBOL = new RegExp(`${GENERATED_ID_PREFIX}\\d{12}`, 'g')
 
 export class LiveProgram {
   readonly #run: Run
   readonly #connections: Connections
   readonly #sql: Sql
-  readonly #ids = new Map<string, string>()
+  readonly #ids = new RowIds(() => randomUUIDv7())
   #isOpen = false
   /** Whether its lease ran out since the last answer. */
   isLate = false
@@ -33,9 +30,7 @@ export class LiveProgram {
     connections: Connections,
     ids: readonly string[] = [],
   ) {
-    for (const [index, id] of ids.entries()) {
-      this.#ids.set(`${GENERATED_ID_PREFIX}${String(index + 1).padStart(12, '0')}`, id)
-    }
+    for (const [index, id] of ids.entries()) this.#ids.add(symbolOf(index + 1), id)
     this.#run = new Run(program)
     this.#connections = connections
     this.#sql = connections.acquire()
@@ -86,9 +81,14 @@ export class LiveProgram {
   }
 
   async #end({ kind }: { readonly kind: 'commit' | 'rollback' }): Promise<Answer> {
-    if (this.#isOpen) await this.#sql.unsafe(kind)
+    const wasOpen = this.#isOpen
     this.#isOpen = false
-    return { kind: 'done' }
+    try {
+      if (wasOpen) await this.#sql.unsafe(kind)
+      return { kind: 'done' }
+    } catch (error) {
+      return errorResultOf(error)
+    }
   }
 
   async #execute({ transaction, text, parameters }: StatementRequest): Promise<Answer> {
@@ -96,51 +96,12 @@ export class LiveProgram {
       await this.#sql.unsafe('begin')
       this.#isOpen = true
     }
-    const values = parameters.map((value) => this.#toPostgres(value))
+    const values = parameters.map((value) => this.#ids.toStore(value))
     try {
       const rows = await sendStatement(this.#sql, text, values)
-      const modelRows = rows.map((row) => this.#toModelRow(row))
-      return { kind: 'rows', rows: inOrderOfModel(text, modelRows), count: rows.count }
+      return { kind: 'rows', rows: this.#ids.rowsFrom(text, rows), count: rows.count }
     } catch (error) {
-      if (!(error instanceof Error) || !('code' in error)) throw error
-      const { code, message } = error
-      return { kind: 'error', code: String(code), message, constraint: constraintOf(error) }
+      return errorResultOf(error)
     }
   }
-
-  /** A symbol stands for an id that this program generated. */
-  #toPostgres(value: Value): Value {
-    return mapTexts(value, (text) => text.replaceAll(SYMBOL, (symbol) => this.#idOf(symbol)))
-  }
-
-  #idOf(symbol: string): string {
-    const known = this.#ids.get(symbol)
-    if (known !== undefined) return known
-    const id = randomUUIDv7()
-    this.#ids.set(symbol, id)
-    return id
-  }
-
-  #toModelRow(row: object): Row {
-    const entries = Object.entries(row).map(([name, value]) => [name, this.#toModel(value)])
-    return Object.fromEntries(entries) as Row
-  }
-
-  #toModel(value: unknown): Value {
-    if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
-    return mapTexts(value as Value, (text) =>
-      [...this.#ids].reduce((renamed, [symbol, id]) => renamed.replaceAll(id, symbol), text),
-    )
-  }
-}
-
-/**
- * Without `order by`, PostgreSQL returns rows in an order that depends on its plan, and the model
- * in the order of their ids.
- */
-function inOrderOfModel(text: string, rows: readonly Row[]): readonly Row[] {
-  if (rows.length < 2) return rows
-  const { body } = parseStatement(text)
-  if (body.kind === 'select' && body.orderBy.length > 0) return rows
-  return rows.toSorted((one, other) => toText(one['id']).localeCompare(toText(other['id'])))
 }

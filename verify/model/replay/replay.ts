@@ -161,11 +161,9 @@ class Path {
     if (act === 'crash') return
     if (answer !== undefined) return await program.answer(answer)
     if (act === 'not_executed') return await program.loseConnection()
-    if (act === 'end_executed_answer_lost' || act === 'end_not_executed') {
+    if (act === 'end_executed_answer_lost') {
       while (program.pending?.kind === 'statement') await program.executePending(true)
-      return act === 'end_executed_answer_lost'
-        ? await program.executePending(false)
-        : await program.loseConnection()
+      return await program.executePending(false)
     }
     await program.executePending(act === 'executed' || act === 'crash_before_job_end')
   }

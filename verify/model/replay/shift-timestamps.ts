@@ -17,10 +17,8 @@ export async function shiftTimestamps(sql: Sql, before: Database, after: Databas
     const rowBefore = before['key_tombstones']?.find((other) => name(other) === name(tombstone))
     const changes = changedTimestamps(rowBefore ?? {}, tombstone)
     if (changes === '') continue
-    const key = Buffer.from(toText(tombstone['key_hash']).slice(2), 'hex').toString()
-    await sql.unsafe(
-      `update key_tombstones set ${changes} where key_hash = sha256(convert_to('${key}', 'UTF8'))`,
-    )
+    const hash = toText(tombstone['key_hash'])
+    await sql.unsafe(`update key_tombstones set ${changes} where key_hash = '${hash}'`)
   }
 }
 

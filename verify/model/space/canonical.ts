@@ -6,7 +6,7 @@ import { ownerOf } from '../programs/ids.ts'
 import { KEY_WINDOW_SECONDS, LEASE_SECONDS, RETENTION_SECONDS } from '../programs/settings.ts'
 import type { Change, Database, Work } from '../store/database.ts'
 import { toText, type Row, type Value } from '../store/rows.ts'
-import { keyOfRow, type Schema } from '../store/schema.ts'
+import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
 import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
 
 /** Tables that the model's programs write but never read. */
@@ -153,8 +153,7 @@ export function canonicalDatabase(
     })
     const namedRows =
       table === 'atomic_jobs.job' ? nameJobs(canonicalRows, keys) : nameRows(table, canonicalRows)
-    const tableSchema = schema.get(table)
-    if (tableSchema === undefined) throw new Error(`unknown table ${table}`)
+    const tableSchema = tableNamed(schema, table)
     const withTokens =
       table === 'idempotency_keys'
         ? namedRows.map((row) => canonicalKeyToken(row, attemptsMax))

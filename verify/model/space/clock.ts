@@ -2,7 +2,7 @@
 // by making a key's timestamps older. Assumption: no program pauses for longer than a call can be
 // in flight and then continues.
 import type { Automaton } from '../programs/automaton.ts'
-import { isOfClient, keyOfName, nameOfKey } from '../programs/ids.ts'
+import { hashOfKey, isOfClient, keyOfName, nameOfKey } from '../programs/ids.ts'
 import {
   KEY_WINDOW_SECONDS,
   LEASE_SECONDS,
@@ -236,7 +236,7 @@ function withAgedTombstone(database: Database, row: Row): readonly Row[] {
   )
 }
 
-const hashOf = (row: Row): string => `\\x${Buffer.from(toText(row['key'])).toString('hex')}`
+const hashOf = ({ key }: Row): string => hashOfKey(toText(key))
 
 /** No statement is still running that began before the tombstone existed. */
 function tombstoneSteps(

@@ -15,12 +15,8 @@ type Act =
   | 'executed_answer_lost'
   /** It is not executed, and the connection is lost. */
   | 'not_executed'
-  /**
-   * The same two cases for the end of its transaction; the statements before the end are executed
-   * and answered.
-   */
+  /** It is the first of a transaction, and the commit is executed, but its answer is lost. */
   | 'end_executed_answer_lost'
-  | 'end_not_executed'
   /** The statement begins, and waits for a lock. */
   | 'waits'
   /** The statement begins, and is executed later. */

@@ -3,12 +3,12 @@
 // leaves the rows of other keys alone. So each statement is executed again next to the rows of two
 // other keys, taken from stores that were reached.
 import { showId } from '../../../src/domain/resource-id.ts'
-import { nameOfKey, operationIdOf, paymentIdOf } from '../programs/ids.ts'
+import { hashOfKey, nameOfKey, operationIdOf, paymentIdOf } from '../programs/ids.ts'
 import { MODEL_ID_PREFIX } from '../programs/symbols.ts'
 import type { Database, Work } from '../store/database.ts'
 import type { ExecutionResult } from '../store/memory-store.ts'
 import { jsonOf, type Row } from '../store/rows.ts'
-import { keyOfRow, type Schema } from '../store/schema.ts'
+import { keyOfRow, tableNamed, type Schema } from '../store/schema.ts'
 import { canonicalRow } from './canonical.ts'
 import type { Interner } from './interner.ts'
 
@@ -77,8 +77,9 @@ export class Frames {
     const otherChanges = changed.filter((text) => namesOtherKey(text))
     const isSame = jsonOf(otherChanges) === jsonOf(this.#changesOf(frameAlone.work))
     if (!isSame) return ['keys: the changes to all keys differ from the changes to each']
-    const isRowSum = isSum(together.result.rows, alone.result.rows, frameAlone.result.rows)
-    return isRowSum ? [] : ['keys: the rows of all keys differ from the rows of each']
+    const each = [...alone.result.rows, ...frameAlone.result.rows]
+    const areSame = jsonOf(sortRows(together.result.rows)) === jsonOf(sortRows(each))
+    return areSame ? [] : ['keys: the rows of all keys differ from the rows of each']
   }
 
   /** Without ids that the store generates: they are numbered in the order of execution. */
@@ -120,28 +121,13 @@ export class Frames {
   #merge(one: Database, other: Database): Database {
     const tables = Object.entries(one).map(([name, rows]) => {
       if (COMMON_TABLES.has(name)) return [name, rows]
-      const table = this.#schema.get(name)
-      if (table === undefined) throw new Error(`unknown table ${name}`)
+      const table = tableNamed(this.#schema, name)
       const all = [...rows, ...(other[name] ?? [])]
       const keyOf = (row: Row) => keyOfRow(table, row)
       return [name, all.toSorted((first, second) => (keyOf(first) < keyOf(second) ? -1 : 1))]
     })
     return Object.fromEntries(tables) as Database
   }
-}
-
-/** Whether the rows are those of both parts, or one row of counts that is the sum of both parts. */
-function isSum(all: readonly Row[], some: readonly Row[], others: readonly Row[]): boolean {
-  if (jsonOf(sortRows(all)) === jsonOf(sortRows([...some, ...others]))) return true
-  const [sum, one, other] = [all, some, others].map((rows) =>
-    rows.length === 1 ? rows[0] : undefined,
-  )
-  if (sum === undefined || one === undefined || other === undefined) return false
-  const counts = Object.keys(sum).filter((column) => typeof sum[column] === 'number')
-  return (
-    counts.length > 0 &&
-    counts.every((column) => sum[column] === Number(one[column]) + Number(other[column]))
-  )
 }
 
 const sortRows = (rows: readonly Row[]): string[] => rows.map(jsonOf).toSorted()
@@ -159,12 +145,12 @@ const LIVES = [1, 2, 3]
 
 /** The rows of the explored key, and of what its cancellation began, renamed to another key. */
 function renameKey(database: Database, key: number): Database {
-  const hexOf = (name: string) => Buffer.from(name).toString('hex')
+  const [hash = '', otherHash = ''] = [0, key].map((one) => hashOfKey(nameOfKey(one)).slice(2))
   const text = JSON.stringify(database)
     .replaceAll(new RegExp(`(${MODEL_ID_PREFIX}0[1-3]-0{8}\\d)0(\\d\\d)`, 'g'), `$1${key}$2`)
     .replaceAll(/\b(pi|re)_(\d)0(\d\d)_/g, `$1_$2${key}$3_`)
     .replaceAll(nameOfKey(0), nameOfKey(key))
-    .replaceAll(hexOf(nameOfKey(0)), hexOf(nameOfKey(key)))
+    .replaceAll(hash, otherHash)
   return JSON.parse(
     LIVES.reduce((renamed, life) => renamePublicIds(renamed, key, life), text),
   ) as Database

@@ -124,17 +124,8 @@ export function afterEnd(instance: Instance, ended: readonly number[]): Instance
 export function parametersOf(instance: Instance, parameters: readonly Value[]): Value[] {
   return parameters.map((value) => {
     if (typeof value === 'number') return epochOfToken(instance, value)
-    const own = typeof value === 'string' ? withEpochs(instance, value) : value
-    return mapIds(own, instance.names)
+    return mapIds(value, instance.names)
   })
-}
-
-/** The members of a batch are JSON. */
-function withEpochs(instance: Instance, text: string): string {
-  return text.replaceAll(
-    /"lease_epoch":(\d+)/g,
-    (_, token) => `"lease_epoch":${epochOfToken(instance, Number(token))}`,
-  )
 }
 
 function epochOfToken(instance: Instance, value: number): number {

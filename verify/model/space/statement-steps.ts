@@ -2,10 +2,12 @@
 // waits for a lock, it uses an old snapshot, or its connection is lost before or after the
 // execution.
 import { keyOfName, namesOperation } from '../programs/ids.ts'
-import type { Answer, Request, StatementRequest } from '../programs/requests.ts'
+import type { Request, StatementRequest } from '../programs/requests.ts'
+import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
 import { addWork, NO_WORK, type Database, type Work } from '../store/database.ts'
 import { executeStatement, type ExecutionResult } from '../store/memory-store.ts'
 import { jsonOf, toText, type Row } from '../store/rows.ts'
+import { errorResultOf } from '../store/store-errors.ts'
 import { canonicalWork } from './canonical.ts'
 import type { EffectBuilder, StepContext } from './effect-builder.ts'
 import {
@@ -40,7 +42,7 @@ export class StatementSteps {
     const beside = this.checkBesideOtherKeys(instance, shared, request, executed)
     const plain = { ...alone, violations: [...alone.violations, ...beside] }
     const lost = await this.#loseConnection(instance, shared, request, executed)
-    return [plain, ...this.#beginEarly(instance, shared, request), ...lost]
+    return [plain, ...this.#beginEarly(instance, shared), ...lost]
   }
 
   execute(
@@ -53,8 +55,10 @@ export class StatementSteps {
       instance.snapshot < 0 ? current : this.#context.databases.valueOf(instance.snapshot)
     const own = workOf(instance, request.transaction ?? AUTOCOMMIT) ?? NO_WORK
     const parameters = parametersOf(instance, request.parameters)
-    const view = { snapshot, current, own, others }
-    return executeStatement(this.#context.schema, view, { text: request.text, parameters })
+    const view = { snapshot, current, own, others: others.map(withIdsOfItsOwn) }
+    const { depth } = this.#context.automaton.nodeOf(instance.node)
+    const statement = { text: request.text, parameters }
+    return executeStatement(this.#context.schema, view, statement, `job-${depth}`)
   }
 
   async effectOfExecution(
@@ -76,15 +80,8 @@ export class StatementSteps {
       ? lost
       : { label: labelOf(request, executed), ...FAULT_FREE }
     if (executed.kind === 'error') {
-      const { code, message, constraint } = executed
-      const rolledBack =
-        transaction === null ? afterStatement : withWork(afterStatement, transaction, NO_WORK)
-      return await this.#effects.afterAnswer(
-        rolledBack,
-        shared,
-        { kind: 'error', code, message, constraint },
-        summary,
-      )
+      const rolledBack = withWork(afterStatement, transaction ?? AUTOCOMMIT, undefined)
+      return await this.#effects.afterAnswer(rolledBack, shared, executed, summary)
     }
     const work = canonicalWork(executed.work)
     const violations = this.#checkWrite(instance, shared, work)
@@ -110,9 +107,8 @@ export class StatementSteps {
         },
       )
     }
-    const answer = { kind: 'connection_lost' } as const
     const more = { ...summary, ...committed.changed, violations }
-    return await this.#effects.afterAnswer(committed.instance, committed.shared, answer, more)
+    return await this.#effects.afterAnswer(committed.instance, committed.shared, LOST, more)
   }
 
   async end(
@@ -122,61 +118,76 @@ export class StatementSteps {
   ): Promise<Effect[]> {
     const work = workOf(instance, transaction) ?? NO_WORK
     const ended = withWork(instance, transaction, undefined)
-    const done = { kind: 'done' } as const
-    const plain = { label: kind, ...FAULT_FREE }
-    if (kind === 'rollback') return [await this.#effects.afterAnswer(ended, shared, done, plain)]
-    const { instance: after, shared: at, changed } = this.#effects.commit(ended, shared, work)
-    const lost = { kind: 'connection_lost' } as const
-    const summary = { cost: 'losses', isFaultFree: false } as const
-    return [
-      await this.#effects.afterAnswer(after, at, done, { ...plain, ...changed }),
-      await this.#effects.afterAnswer(after, at, lost, {
-        ...summary,
-        label: 'commit, answer lost',
-        act: 'end_executed_answer_lost',
-        ...changed,
-      }),
-      await this.#effects.afterAnswer(ended, shared, lost, {
-        ...summary,
-        label: 'loses the connection',
-        act: 'end_not_executed',
-      }),
-    ]
+    if (kind === 'rollback') {
+      return [await this.#effects.afterAnswer(ended, shared, DONE, { label: kind, ...FAULT_FREE })]
+    }
+    const effects = await this.#commit(ended, shared, work)
+    if (!this.#context.space.isStepwise) return effects
+    const notExecuted = await this.#effects.afterAnswer(ended, shared, LOST, NOT_EXECUTED)
+    return [...effects, notExecuted]
+  }
+
+  /** A lost answer is a fault of its own only if the transaction changed something. */
+  async #commit(ended: Instance, shared: SharedState, work: Work): Promise<Effect[]> {
+    let committed: ReturnType<EffectBuilder['commit']>
+    try {
+      committed = this.#effects.commit(ended, shared, work)
+    } catch (error) {
+      const failed = { label: 'commit: error', ...FAULT_FREE }
+      return [await this.#effects.afterAnswer(ended, shared, errorResultOf(error), failed)]
+    }
+    const { instance: after, shared: at, changed } = committed
+    const done = { label: 'commit', ...FAULT_FREE, ...changed }
+    const effects = [await this.#effects.afterAnswer(after, at, DONE, done)]
+    if (work.changes.length === 0) return effects
+    const lost = {
+      label: 'commit, answer lost',
+      act: 'end_executed_answer_lost',
+      cost: 'losses',
+      isFaultFree: false,
+      ...changed,
+    } as const
+    return [...effects, await this.#effects.afterAnswer(after, at, LOST, lost)]
   }
 
   /**
-   * Advances a program while its requests find nothing and change nothing; what appears later is
-   * found by its next run. Undefined if the program ended in this way.
+   * Advances a program while its requests find nothing and its transactions change nothing; what
+   * appears later is found by its next run. Undefined if the program ended in this way.
    */
   async skipNoOps(instance: Instance, shared: SharedState): Promise<Instance | undefined> {
-    let skipping = instance
+    let [skipped, at] = [instance, instance]
     for (;;) {
-      const { pending } = this.#context.automaton.nodeOf(skipping.node)
-      if (pending === undefined || pending.kind === 'call') return skipping
-      const answer = this.#emptyAnswer(skipping, shared, pending)
-      if (answer === undefined) return skipping
-      const effect = await this.#effects.afterAnswer(skipping, shared, answer, {
-        label: '',
-        ...FAULT_FREE,
-      })
+      const { pending } = this.#context.automaton.nodeOf(at.node)
+      const effect = pending && (await this.#noOp(at, shared, pending))
+      if (pending === undefined || effect === undefined) return skipped
       if (effect.after === undefined) return undefined
-      skipping = effect.after
+      at = effect.after
+      const isWithin = pending.kind === 'statement' && pending.transaction !== null
+      if (!isWithin) skipped = at
     }
   }
 
-  #emptyAnswer(instance: Instance, shared: SharedState, request: Request): Answer | undefined {
-    if (request.kind === 'call') return undefined
+  /** The effect of a request that changes and locks nothing; undefined for any other. */
+  async #noOp(
+    instance: Instance,
+    shared: SharedState,
+    request: Request,
+  ): Promise<Effect | undefined> {
+    const summary = { label: '', ...FAULT_FREE }
+    if (request.kind === 'call' || instance.snapshot >= 0) return undefined
     if (request.kind !== 'statement') {
-      return workOf(instance, request.transaction) === undefined ? { kind: 'done' } : undefined
+      const hasWork = workOf(instance, request.transaction) !== undefined
+      return hasWork ? undefined : await this.#effects.afterAnswer(instance, shared, DONE, summary)
     }
-    if (instance.snapshot >= 0) return undefined
     const executed = this.execute(instance, shared, request)
-    if (executed.kind !== 'result' || executed.work.changes.length > 0) return undefined
-    const { rows, count } = executed.result
-    const hasValues = rows.some((row) =>
+    if (executed.kind !== 'result') return undefined
+    const { result, work } = executed
+    if (work.changes.length + work.locks.length > 0) return undefined
+    const isFinding = result.rows.some((row) =>
       Object.values(row).some((value) => value !== null && value !== 0),
     )
-    return isRead(request) && hasValues ? undefined : { kind: 'rows', rows, count }
+    if (isFinding && request.transaction === null) return undefined
+    return await this.#effects.afterRows(instance, shared, request, executed, summary)
   }
 
   /**
@@ -197,9 +208,9 @@ export class StatementSteps {
     return [{ database, provider, after, ...NO_CONSEQUENCES, ...FAULT_FREE, ...WAITS }]
   }
 
-  #beginEarly(instance: Instance, shared: SharedState, request: StatementRequest): Effect[] {
+  #beginEarly(instance: Instance, shared: SharedState): Effect[] {
     const { database, provider } = shared
-    if (instance.snapshot >= 0 || request.transaction !== null) return []
+    if (instance.snapshot >= 0) return []
     const after = { ...instance, snapshot: database }
     const summary = {
       label: 'begins its statement',
@@ -217,22 +228,11 @@ export class StatementSteps {
     executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
   ): Promise<Effect[]> {
     const afterStatement = { ...withWork(instance, AUTOCOMMIT, undefined), snapshot: -1 }
-    const summary = {
-      label: 'loses the connection',
-      act: 'not_executed',
-      cost: 'losses',
-      isFaultFree: false,
-    } as const
     const disconnected =
       request.transaction === null
         ? afterStatement
         : withWork(afterStatement, request.transaction, undefined)
-    const notSent = await this.#effects.afterAnswer(
-      disconnected,
-      shared,
-      { kind: 'connection_lost' },
-      summary,
-    )
+    const notSent = await this.#effects.afterAnswer(disconnected, shared, LOST, NOT_EXECUTED)
     const isWrite = executed.kind === 'result' && executed.work.changes.length > 0
     if (!isWrite || request.transaction !== null) return [notSent]
     return [notSent, await this.effectOfExecution(instance, shared, request, executed, true)]
@@ -273,12 +273,26 @@ export class StatementSteps {
   ): string[] {
     const { operation, keys, refundsPart } = this.#context.space
     if (operation !== 'payment.create' || keys > 1 || refundsPart) return []
-    if (instance.snapshot >= 0) return []
+    if (instance.snapshot >= 0 || ONLY_TENANTS.test(request.text)) return []
     const execute = (store: Database) => this.execute(instance, shared, request, store)
     const isAboutOneKey = instance.members.length > 0 || namesOperation(request.parameters)
     return this.#frames.check(shared.database, isAboutOneKey, execute, alone)
   }
 }
+
+const worksWithOwnIds = new WeakMap<Work, Work>()
+
+/** Programs number the ids that they generate, each from 1. So equal ids of two programs differ. */
+function withIdsOfItsOwn(work: Work): Work {
+  const known = worksWithOwnIds.get(work)
+  if (known !== undefined) return known
+  const text = JSON.stringify(work).replaceAll(GENERATED_ID_PREFIX, OTHER_ID_PREFIX)
+  const renamed = JSON.parse(text) as Work
+  worksWithOwnIds.set(work, renamed)
+  return renamed
+}
+
+const OTHER_ID_PREFIX = GENERATED_ID_PREFIX.replace('0f', '0e')
 
 /** A client that wants out only marks the operation of another program. */
 function isMark(before: Row, row: Row): boolean {
@@ -289,10 +303,24 @@ function isMark(before: Row, row: Row): boolean {
   )
 }
 
+const DONE = { kind: 'done' } as const
+const LOST = { kind: 'connection_lost' } as const
+
+const NOT_EXECUTED = {
+  label: 'loses the connection',
+  act: 'not_executed',
+  cost: 'losses',
+  isFaultFree: false,
+} as const
+
+/** The tenants belong to no key. */
+const ONLY_TENANTS = /^select [\w, ]+ from tenants where/
+
 const WAITS = { label: 'waits for a lock', act: 'waits' } as const
 
+/** Whether it neither changes nor locks a row. */
 export const isRead = ({ text }: StatementRequest): boolean =>
-  !/\b(insert|update|delete)\b/.test(text)
+  !/\b(insert into|update|delete from|for share)\b/.test(text)
 
 /** Label of a statement: verb, table, and whether it affected any row. */
 function labelOf({ text }: StatementRequest, executed: ExecutionResult): string {

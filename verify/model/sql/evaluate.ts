@@ -78,7 +78,7 @@ function call(
   if (AGGREGATES.has(name)) {
     const [part] = parts
     const group = scope.group ?? []
-    const values = group.map((row) => (part === undefined ? 1 : evaluate(part, row, context)))
+    const values = part === undefined ? [] : group.map((row) => evaluate(part, row, context))
     return aggregate(name, values)
   }
   if (name === 'coalesce') {

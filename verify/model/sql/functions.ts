@@ -1,6 +1,6 @@
 // The SQL functions and operators that the product's statements use.
+import { hash } from 'node:crypto'
 import { toText, isObject, type Value } from '../store/rows.ts'
-import { INTENT_REFUSED, STALE_RESOURCE } from '../../../src/db/connection/store-errors.ts'
 import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
 import { compare } from './compare.ts'
 import { UnknownSqlError } from './tokens.ts'
@@ -10,31 +10,17 @@ type Call = (...parts: Value[]) => Value
 /** Functions of values only; `evaluate.ts` has those that need the store. */
 const functions: Readonly<Record<string, Call>> = {
   now: () => 0,
-  coalesce: (...parts) => parts.find((part) => part !== null) ?? null,
   greatest: (...parts) => Math.max(...parts.filter((part) => part !== null).map(Number)),
   num_nonnulls: (...parts) => parts.filter((part) => part !== null).length,
-  jsonb_build_object: (...parts) => buildObject(parts),
-  jsonb_strip_nulls: (part = null) => (isObject(part) ? withoutNulls(part) : part),
   to_jsonb: (part = null) => part,
   length: (part = null) => (part === null ? null : lengthOf(part)),
-  left: (text = null, count = null) =>
-    text === null ? null : toText(text).slice(0, Number(count)),
-  right: (text = null, count = null) => (text === null ? null : toText(text).slice(-Number(count))),
   convert_to: (text = null) => text,
-  // Not a hash, but different texts have different results; `length` counts it as 32 bytes.
-  sha256: (text = null) =>
-    text === null ? null : `\\x${Buffer.from(toText(text)).toString('hex')}`,
+  sha256: (text = null) => (text === null ? null : `\\x${hash('sha256', toText(text))}`),
   set_config: (_name = null, value = null) => value,
-  raise_intent_refused: () => raise(INTENT_REFUSED),
-  raise_stale_resource: () => raise(STALE_RESOURCE),
-}
-
-function raise(sqlstate: string): never {
-  throw postgresError(sqlstate, 'raised by the statement')
 }
 
 /** Functions that turn many rows into one value. */
-export const AGGREGATES = new Set(['count', 'min', 'max'])
+export const AGGREGATES = new Set(['min', 'max'])
 
 export function callFunction(name: string, parts: Value[]): Value {
   const call = functions[name]
@@ -43,32 +29,19 @@ export function callFunction(name: string, parts: Value[]): Value {
 }
 
 export function aggregate(name: string, values: readonly Value[]): Value {
-  if (name === 'count') return values.length
   const numbers = values.filter((value) => value !== null).map(Number)
   if (numbers.length === 0) return null
   return name === 'min' ? Math.min(...numbers) : Math.max(...numbers)
-}
-
-function buildObject(parts: readonly Value[]): Value {
-  const built: Record<string, Value> = {}
-  for (let at = 0; at < parts.length; at += 2) built[toText(parts[at])] = parts[at + 1] ?? null
-  return built
-}
-
-function withoutNulls(parts: Readonly<Record<string, Value>>): Value {
-  return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== null))
 }
 
 function withoutMember(members: Readonly<Record<string, Value>>, name: string): Value {
   return Object.fromEntries(Object.entries(members).filter(([own]) => own !== name))
 }
 
-/** The stand-in for a hash counts as 32 bytes, like SHA-256. */
-const HASH_LENGTH = 32
-
+/** Of bytes, their number. */
 function lengthOf(part: Value): number {
   const text = toText(part)
-  return text.startsWith('\\x') ? HASH_LENGTH : text.length
+  return text.startsWith('\\x') ? text.length / 2 - 1 : text.length
 }
 
 const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
@@ -86,13 +59,10 @@ const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> 
     isObject(left) ? withoutMember(left, toText(right)) : Number(left) - Number(right),
   '*': (left, right) => Number(left) * Number(right),
   '/': divide,
-  '||': (left, right) =>
-    isObject(left) && isObject(right) ? { ...left, ...right } : `${toText(left)}${toText(right)}`,
-  '->': (left, right) => (isObject(left) ? (left[toText(right)] ?? null) : null),
+  '||': (left, right) => `${toText(left)}${toText(right)}`,
   '->>': (left, right) => (isObject(left) ? textOf(left[toText(right)] ?? null) : null),
   '?': (left, right) => isObject(left) && Object.hasOwn(left, toText(right)),
   '~': (left, right) => new RegExp(toText(right)).test(toText(left)),
-  '&&': (left, right) => listOf(left).some((part) => listOf(right).includes(part)),
 }
 
 /** @throws UnknownSqlError for an operator that is not implemented. */

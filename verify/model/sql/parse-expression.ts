@@ -9,7 +9,7 @@ import type { Tokens } from './tokens.ts'
 export type ReadQuery = (tokens: Tokens) => Query
 
 const COMPARISONS = ['=', '<>', '<=', '>=', '<', '>']
-const OTHER_OPERATORS = ['||', '->>', '->', '&&', '~', '?']
+const OTHER_OPERATORS = ['||', '->>', '~', '?']
 /** The units of an interval. */
 const SECONDS_BY_UNIT: Readonly<Record<string, number>> = {
   millisecond: 0.001,
@@ -81,14 +81,21 @@ export class ExpressionReader {
     for (;;) {
       const operator = this.#oneOf(COMPARISONS)
       if (operator === undefined) return left
-      if (this.#tokens.take('any')) {
-        this.#tokens.expect('(')
-        left = { kind: 'is_any', left, array: this.read() }
-        this.#tokens.expect(')')
+      if (operator === '=' && this.#tokens.take('any')) {
+        left = { kind: 'is_any', left, array: this.#array() }
+      } else if (operator === '<>' && this.#tokens.take('all')) {
+        left = { kind: 'not', part: { kind: 'is_any', left, array: this.#array() } }
       } else {
         left = { kind: 'operation', operator, left, right: this.#membership() }
       }
     }
+  }
+
+  #array(): Expression {
+    this.#tokens.expect('(')
+    const array = this.read()
+    this.#tokens.expect(')')
+    return array
   }
 
   #membership(): Expression {
@@ -164,10 +171,6 @@ export class ExpressionReader {
     if (token.kind === 'string') return { kind: 'constant', value: token.text }
     if (token.kind === 'parameter') return { kind: 'parameter', index: Number(token.text) - 1 }
     if (token.kind === 'symbol' && token.text === '(') return this.#parenthesized()
-    if (token.kind === 'symbol' && token.text === '-') {
-      const left: Expression = { kind: 'constant', value: 0 }
-      return { kind: 'operation', operator: '-', left, right: this.#cast() }
-    }
     if (token.kind !== 'name') throw this.#tokens.unknown('expected an expression')
     return this.#named(token.text)
   }
@@ -197,7 +200,7 @@ export class ExpressionReader {
       case 'exists':
         return this.#exists()
       case 'array':
-        return this.#array()
+        return this.#arrayLiteral()
       case 'interval':
         return this.#interval()
       case 'extract':
@@ -209,10 +212,6 @@ export class ExpressionReader {
   }
 
   #call(name: string): Expression {
-    if (this.#tokens.take('*')) {
-      this.#tokens.expect(')')
-      return { kind: 'call', name, parts: [] }
-    }
     const parts = this.#tokens.isAt(')') ? [] : this.list()
     this.#tokens.expect(')')
     return { kind: 'call', name, parts }
@@ -238,7 +237,7 @@ export class ExpressionReader {
     return { kind: 'exists', query }
   }
 
-  #array(): Expression {
+  #arrayLiteral(): Expression {
     this.#tokens.expect('[')
     const parts = this.list()
     this.#tokens.expect(']')
@@ -247,7 +246,7 @@ export class ExpressionReader {
 
   /** In seconds, like all durations in the model. */
   #interval(): Expression {
-    const [count = '', unit = ''] = this.#tokens.next().text.split(' ')
+    const [count = '', unit = 'second'] = this.#tokens.next().text.split(' ')
     const seconds = SECONDS_BY_UNIT[unit]
     if (seconds === undefined) throw this.#tokens.unknown('expected an interval')
     return { kind: 'constant', value: Number(count) * seconds }

@@ -1,8 +1,9 @@
 // Parses a statement: select, insert, update or delete, with its common table expressions.
+import type { LockMode } from '../store/database.ts'
 import { ExpressionReader } from './parse-expression.ts'
 import type {
   Assignment,
-  Body,
+  ColumnDefinition,
   Delete,
   Expression,
   Insert,
@@ -10,16 +11,17 @@ import type {
   Query,
   Select,
   Source,
+  Statement,
   Update,
 } from './syntax.ts'
 import { Tokens } from './tokens.ts'
 
 /** @throws UnknownSqlError for SQL that the model does not support. */
-export function parseStatement(text: string): Query {
+export function parseStatement(text: string): Statement {
   const tokens = new Tokens(text)
-  const query = readQuery(tokens)
+  const statement = new StatementReader(tokens).statement()
   if (tokens.peek().kind !== 'end') throw tokens.unknown('expected the end')
-  return query
+  return statement
 }
 
 /** @throws UnknownSqlError for SQL that the model does not support. */
@@ -36,7 +38,7 @@ function readQuery(tokens: Tokens): Query {
 
 /** Keywords that can follow an item or a source, and so are not aliases. */
 const NOT_ALIASES = new Set(
-  'where from on join left inner cross lateral order group limit union for set returning using conflict select as'.split(
+  'where from on join left cross lateral order group limit for set returning using conflict select as'.split(
     ' ',
   ),
 )
@@ -50,31 +52,36 @@ class StatementReader {
     this.#expressions = new ExpressionReader(tokens, readQuery)
   }
 
+  statement(): Statement {
+    return { ctes: this.#ctes(), body: this.#change() ?? this.#select() }
+  }
+
   query(): Query {
-    const ctes = []
-    if (this.#tokens.take('with')) {
-      do ctes.push(this.#cte())
-      while (this.#tokens.take(','))
-    }
-    return { ctes, body: this.#body() }
+    return { ctes: this.#ctes(), body: this.#select() }
+  }
+
+  #ctes(): Query['ctes'] {
+    const ctes: Query['ctes'][number][] = []
+    if (!this.#tokens.take('with')) return ctes
+    do ctes.push(this.#cte())
+    while (this.#tokens.take(','))
+    return ctes
   }
 
   #cte() {
     const name = this.#tokens.name()
     this.#tokens.expect('as')
-    if (this.#tokens.take('not')) this.#tokens.expect('materialized')
-    else this.#tokens.take('materialized')
+    this.#tokens.take('materialized')
     this.#tokens.expect('(')
     const query = this.query()
     this.#tokens.expect(')')
     return { name, query }
   }
 
-  #body(): Body {
+  #change(): Insert | Update | Delete | undefined {
     if (this.#tokens.take('insert', 'into')) return this.#insert()
     if (this.#tokens.take('update')) return this.#update()
-    if (this.#tokens.take('delete', 'from')) return this.#delete()
-    return this.#select()
+    return this.#tokens.take('delete', 'from') ? this.#delete() : undefined
   }
 
   #select(): Select {
@@ -86,14 +93,14 @@ class StatementReader {
     const groupBy = this.#tokens.take('group', 'by') ? this.#expressions.list() : []
     const orderBy = this.#tokens.take('order', 'by') ? this.#order() : []
     const limit = this.#tokens.take('limit') ? this.#expressions.read() : undefined
-    const locks = this.#tokens.take('for', 'no', 'key', 'update') ? this.#locked() : undefined
-    const union = this.#tokens.take('union', 'all') ? this.#select() : undefined
-    return { kind: 'select', items, from, where, groupBy, orderBy, limit, locks, union }
+    const locks = this.#tokens.take('for') ? this.#lockMode() : undefined
+    return { kind: 'select', items, from, where, groupBy, orderBy, limit, locks }
   }
 
-  #locked(): string {
-    this.#tokens.expect('of')
-    return this.#tokens.name()
+  #lockMode(): LockMode {
+    if (this.#tokens.take('share')) return 'share'
+    this.#tokens.expect('no', 'key', 'update')
+    return 'no key update'
   }
 
   #order() {
@@ -149,7 +156,7 @@ class StatementReader {
   #join(): Source['join'] | undefined {
     if (this.#tokens.take(',') || this.#tokens.take('cross', 'join')) return 'cross'
     if (this.#tokens.take('left', 'join')) return 'left'
-    return this.#tokens.take('join') || this.#tokens.take('inner', 'join') ? 'inner' : undefined
+    return this.#tokens.take('join') ? 'inner' : undefined
   }
 
   #source(join: Source['join']): Source {
@@ -181,11 +188,12 @@ class StatementReader {
   }
 
   /** After `as name (`: column names, with types for a record set. */
-  #columnDefinitions(): string[] {
-    const columns = []
+  #columnDefinitions(): ColumnDefinition[] {
+    const columns: ColumnDefinition[] = []
     do {
-      columns.push(this.#tokens.name())
-      if (this.#tokens.peek().kind === 'name') this.#expressions.type()
+      const name = this.#tokens.name()
+      const type = this.#tokens.peek().kind === 'name' ? this.#expressions.type() : undefined
+      columns.push({ name, type })
     } while (this.#tokens.take(','))
     this.#tokens.expect(')')
     return columns
@@ -203,14 +211,23 @@ class StatementReader {
     const into = this.#tableName()
     this.#tokens.expect('(')
     const columns = this.#names()
-    const rows = this.#select()
+    const rows = this.#tokens.take('values') ? this.#values() : this.#select()
     const conflict = this.#tokens.take('on', 'conflict') ? this.#conflict() : undefined
     return { kind: 'insert', into, columns, rows, conflict, returning: this.#returning() }
   }
 
+  #values(): Expression[][] {
+    const rows = []
+    do {
+      this.#tokens.expect('(')
+      rows.push(this.#expressions.list())
+      this.#tokens.expect(')')
+    } while (this.#tokens.take(','))
+    return rows
+  }
+
   #conflict(): Insert['conflict'] {
-    this.#tokens.expect('(')
-    const columns = this.#names()
+    const columns = this.#tokens.take('(') ? this.#names() : undefined
     this.#tokens.expect('do')
     if (this.#tokens.take('nothing')) return { columns, set: undefined, where: undefined }
     this.#tokens.expect('update', 'set')

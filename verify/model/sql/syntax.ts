@@ -1,4 +1,5 @@
 // The syntax tree of the part of SQL that the product's statements use.
+import type { LockMode } from '../store/database.ts'
 import type { Value } from '../store/rows.ts'
 
 export type Expression =
@@ -35,12 +36,18 @@ export type Item =
   | { readonly star: true; readonly of: string | undefined }
   | { readonly star?: undefined; readonly expression: Expression; readonly as: string }
 
+export interface ColumnDefinition {
+  readonly name: string
+  /** Undefined for an alias. */
+  readonly type: string | undefined
+}
+
 export interface Source {
   readonly join: 'cross' | 'inner' | 'left'
   readonly on: Expression | undefined
   readonly as: string
-  /** Column names, if the statement specifies them. */
-  readonly columns: readonly string[] | undefined
+  /** The columns, if the statement specifies them. */
+  readonly columns: readonly ColumnDefinition[] | undefined
   readonly from:
     | { readonly kind: 'table'; readonly name: string }
     | { readonly kind: 'query'; readonly query: Query }
@@ -55,9 +62,8 @@ export interface Select {
   readonly groupBy: readonly Expression[]
   readonly orderBy: readonly { readonly by: Expression; readonly descending: boolean }[]
   readonly limit: Expression | undefined
-  /** The source that `for no key update of` locks. */
-  readonly locks: string | undefined
-  readonly union: Select | undefined
+  /** How it locks the rows of its source. */
+  readonly locks: LockMode | undefined
 }
 
 export interface Assignment {
@@ -69,10 +75,12 @@ export interface Insert {
   readonly kind: 'insert'
   readonly into: string
   readonly columns: readonly string[]
-  readonly rows: Select
+  /** A query, or values. */
+  readonly rows: Select | readonly (readonly Expression[])[]
   readonly conflict:
     | {
-        readonly columns: readonly string[]
+        /** Undefined: those of any unique index. */
+        readonly columns: readonly string[] | undefined
         /** Undefined: `do nothing`. */
         readonly set: readonly Assignment[] | undefined
         readonly where: Expression | undefined
@@ -100,9 +108,11 @@ export interface Delete {
   readonly returning: readonly Item[] | undefined
 }
 
-export type Body = Select | Insert | Update | Delete
-
 export interface Query {
   readonly ctes: readonly { readonly name: string; readonly query: Query }[]
-  readonly body: Body
+  readonly body: Select
+}
+
+export interface Statement extends Pick<Query, 'ctes'> {
+  readonly body: Select | Insert | Update | Delete
 }

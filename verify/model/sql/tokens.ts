@@ -11,7 +11,7 @@ export class UnknownSqlError extends Error {
 }
 
 const PATTERN =
-  /(?<blank>\s+|--[^\n]*)|(?<number>\d+(?:\.\d+)?)|(?<string>'(?:[^']|'')*')|"(?<quoted>[^"]+)"|\$(?<parameter>\d+)|(?<name>[a-z_]\w*)|(?<symbol>::|->>|->|\|\||&&|<>|<=|>=|[-+*/=<>~?(),.[\]])/iy
+  /(?<blank>\s+|--[^\n]*)|(?<number>\d+(?:\.\d+)?)|(?<string>'(?:[^']|'')*')|"(?<quoted>[^"]+)"|\$(?<parameter>\d+)|(?<name>[a-z_]\w*)|(?<symbol>::|->>|\|\||<>|<=|>=|[-+*/=<>~?(),.[\]])/iy
 
 /** @throws UnknownSqlError for text that is not a token. */
 function readTokens(text: string): Token[] {

@@ -5,14 +5,22 @@ import type { Row } from './rows.ts'
 /** The committed rows of each table, sorted by primary key. */
 export type Database = Readonly<Record<string, readonly Row[]>>
 
-/** From weak to strong, as PostgreSQL takes them for a referenced row, an update and a delete. */
-export type LockMode = 'key share' | 'no key update' | 'update'
+/**
+ * From weak to strong, as PostgreSQL takes them for a referenced row, `for share`, an update and a
+ * delete.
+ */
+export type LockMode = 'key share' | 'share' | 'no key update' | 'update'
 
 export interface Change {
   readonly table: string
   readonly key: string
   /** Null: the row is deleted. */
   readonly row: Row | null
+  /**
+   * For a deleted row: what the same transaction had written before. Others wait for the end of the
+   * transaction because of it.
+   */
+  readonly before?: Row
 }
 
 export interface Lock {
@@ -39,9 +47,12 @@ export const NO_WORK: Work = { changes: [], locks: [], pending: [] }
  * The last change of a row and the strongest lock count. `pending` belongs to the later statement.
  */
 export function addWork(before: Work, more: Work): Work {
-  const changes = new Map(
-    [...before.changes, ...more.changes].map((change) => [nameOf(change), change]),
-  )
+  const changes = new Map(before.changes.map((change) => [nameOf(change), change]))
+  for (const change of more.changes) {
+    const earlier = changes.get(nameOf(change))?.row ?? undefined
+    const isWithdrawn = change.row === null && earlier !== undefined
+    changes.set(nameOf(change), isWithdrawn ? { ...change, before: earlier } : change)
+  }
   const locks = new Map(before.locks.map((lock) => [nameOf(lock), lock]))
   for (const lock of more.locks) {
     const held = locks.get(nameOf(lock))
@@ -59,8 +70,9 @@ function sortByName<Entry>(entries: ReadonlyMap<string, Entry>): Entry[] {
 
 const STRENGTH: Readonly<Record<LockMode, number>> = {
   'key share': 0,
-  'no key update': 1,
-  update: 2,
+  share: 1,
+  'no key update': 2,
+  update: 3,
 }
 
 const isStronger = (one: LockMode, other: LockMode): boolean => STRENGTH[one] > STRENGTH[other]
@@ -72,7 +84,8 @@ const isStronger = (one: LockMode, other: LockMode): boolean => STRENGTH[one] > 
 export function isConflicting(one: LockMode, other: LockMode): boolean {
   const weaker = isStronger(one, other) ? other : one
   const stronger = weaker === one ? other : one
-  return weaker === 'key share' ? stronger === 'update' : true
+  if (weaker === 'key share') return stronger === 'update'
+  return weaker !== 'share' || stronger !== 'share'
 }
 
 /** The rows of a table with the changes applied, sorted by primary key. */

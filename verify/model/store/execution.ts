@@ -4,7 +4,15 @@
 import { evaluate, groupOf, holds, isAggregate, type EvaluationContext } from '../sql/evaluate.ts'
 import { cast } from '../sql/functions.ts'
 import { Scope, type Binding } from '../sql/scope.ts'
-import type { Item, Query, Select, Source } from '../sql/syntax.ts'
+import type {
+  ColumnDefinition,
+  Insert,
+  Item,
+  Query,
+  Select,
+  Source,
+  Statement,
+} from '../sql/syntax.ts'
 import { UnknownSqlError } from '../sql/tokens.ts'
 import { RowChanges, type ChangedRows, type View } from './row-changes.ts'
 import { isObject, type Relation, type Row, type Value } from './rows.ts'
@@ -37,54 +45,53 @@ export class Execution implements EvaluationContext {
    * @throws Blocked when it must wait; `changes` has the locks that it took before. PostgresError
    *   as PostgreSQL does.
    */
-  run(query: Query): Result {
-    const touched = this.#query(query, new Scope([]))
-    this.changes.checkReferences()
-    return { rows: touched.rows, count: touched.count }
-  }
-
-  select(query: Query, around: Scope): Relation {
-    return this.#query(query, around)
-  }
-
-  #query({ ctes, body }: Query, around: Scope): Relation & { readonly count: number } {
-    for (const { name, query } of ctes) this.#ctes.set(name, { query, relation: undefined })
-    const result = body.kind === 'select' ? this.#select(body, around) : this.#change(body, around)
-    // PostgreSQL executes data-modifying common table expressions even if nothing reads them.
-    for (const { name, query } of ctes) {
-      if (query.body.kind !== 'select') this.#relationOf(name)
+  run({ ctes, body }: Statement): Result {
+    this.#define(ctes)
+    const outer = new Scope([])
+    if (body.kind === 'select') {
+      const { rows } = this.#select(body, outer)
+      return { rows, count: rows.length }
     }
+    const result = this.#change(body, outer)
+    this.changes.checkReferences()
     return result
+  }
+
+  select({ ctes, body }: Query, around: Scope): Relation {
+    this.#define(ctes)
+    return this.#select(body, around)
+  }
+
+  #define(ctes: Query['ctes']): void {
+    for (const { name, query } of ctes) this.#ctes.set(name, { query, relation: undefined })
   }
 
   #relationOf(name: string): Relation {
     const cte = this.#ctes.get(name)
     if (cte === undefined) return this.changes.visible(name)
-    cte.relation ??= this.#query(cte.query, new Scope([]))
+    cte.relation ??= this.select(cte.query, new Scope([]))
     return cte.relation
   }
 
-  #select(select: Select, around: Scope): Relation & { readonly count: number } {
+  #select(select: Select, around: Scope): Relation {
     const { scopes: joined, shape } = this.#join(select.from, [new Scope([], around)])
     const matching = joined.filter((scope) => holds(select.where, scope, this))
-    const locked = select.locks === undefined ? matching : this.#lock(select, matching)
-    const scopes = this.#limit(select, this.#order(select, this.#group(select, locked, around)))
-    const relation = this.#project(select.items, scopes, shape)
-    const union = select.union && this.#select(select.union, around)
-    const rows = [...relation.rows, ...(union === undefined ? [] : renameColumns(union, relation))]
-    return { columns: relation.columns, rows, count: rows.length }
+    const ordered = this.#order(select, this.#group(select, matching, around))
+    const scopes = this.#limit(select, this.#lock(select, ordered))
+    return this.#project(select.items, scopes, shape)
   }
 
-  #lock(select: Select, scopes: readonly Scope[]): Scope[] {
-    const locks = select.locks ?? ''
-    const table = select.from.find(({ as }) => as === locks)?.from
-    if (table?.kind !== 'table') throw new UnknownSqlError(`${locks} cannot be locked`)
+  /** PostgreSQL locks the rows in their order. */
+  #lock({ locks, from: [source], where }: Select, scopes: Scope[]): Scope[] {
+    if (locks === undefined) return scopes
+    if (source?.from.kind !== 'table') throw new UnknownSqlError('only rows can be locked')
+    const { as, from } = source
     return scopes.flatMap((scope) => {
-      const row = scope.bindingOf(locks)?.row ?? undefined
-      const newest = row && this.changes.lock(table.name, row, 'no key update')
+      const row = scope.bindingOf(as)?.row ?? undefined
+      const newest = row && this.changes.lock(from.name, row, locks)
       if (newest === undefined) return []
-      const rechecked = scope.replacing(locks, newest)
-      return newest === row || holds(select.where, rechecked, this) ? [rechecked] : []
+      const rechecked = scope.replacing(as, newest)
+      return newest === row || holds(where, rechecked, this) ? [rechecked] : []
     })
   }
 
@@ -154,9 +161,10 @@ export class Execution implements EvaluationContext {
 
   #source({ from, as, columns }: Source, scope: Scope): Relation {
     if (from.kind === 'table') return this.#relationOf(from.name)
-    if (from.kind === 'query') return this.#query(from.query, scope)
+    if (from.kind === 'query') return this.select(from.query, scope)
     const values = from.parts.map((part) => evaluate(part, scope, this))
-    if (from.name === 'unnest') return unnest(values, columns ?? [as])
+    const names = (columns ?? []).map(({ name }) => name)
+    if (from.name === 'unnest') return unnest(values, names.length === 0 ? [as] : names)
     if (from.name === 'jsonb_to_recordset') return recordset(values[0] ?? null, columns ?? [])
     throw new UnknownSqlError(`unknown function ${from.name} in from`)
   }
@@ -164,10 +172,8 @@ export class Execution implements EvaluationContext {
   /** For a source that no row was joined with. */
   #columnsOf({ from, columns = [] }: Source): readonly string[] {
     if (from.kind === 'table') return this.#relationOf(from.name).columns
-    if (from.kind === 'call') return columns
-    const { body } = from.query
-    if (body.kind !== 'select') return []
-    return body.items.flatMap((item) => (item.star === undefined ? [item.as] : []))
+    if (from.kind === 'call') return columns.map(({ name }) => name)
+    return from.query.body.items.flatMap((item) => (item.star === undefined ? [item.as] : []))
   }
 
   #project(
@@ -193,21 +199,29 @@ export class Execution implements EvaluationContext {
     return { columns, rows }
   }
 
-  #change(body: Exclude<Query['body'], Select>, around: Scope) {
+  #change(body: Exclude<Statement['body'], Select>, around: Scope): Result {
     const touched = this.#touch(body, around)
     const shape = [touched.target, ...touched.shape]
-    const { columns, rows } = this.#project(body.returning ?? [], touched.scopes, shape)
+    const { rows } = this.#project(body.returning ?? [], touched.scopes, shape)
     // Without `returning` there are no rows, only a count.
-    const returned = body.returning === undefined ? [] : rows
-    return { columns, rows: returned, count: touched.scopes.length }
+    return { rows: body.returning === undefined ? [] : rows, count: touched.scopes.length }
+  }
+
+  #rowsToInsert({ into, columns, rows }: Insert, around: Scope): Relation {
+    if ('kind' in rows) return this.#select(rows, around)
+    const types = this.changes.typesOf(into, columns)
+    const typed = rows.map((row) =>
+      row.map((part, position) => cast(evaluate(part, around, this), types[position] ?? 'text')),
+    )
+    return { columns: columns.map((_, position) => String(position)), rows: typed.map(positional) }
   }
 
   #touch(
-    body: Exclude<Query['body'], Select>,
+    body: Exclude<Statement['body'], Select>,
     around: Scope,
   ): ChangedRows & { readonly shape: readonly Omit<Binding, 'row'>[] } {
     if (body.kind === 'insert') {
-      return { ...this.changes.insert(body, this.#select(body.rows, around)), shape: [] }
+      return { ...this.changes.insert(body, this.#rowsToInsert(body, around)), shape: [] }
     }
     // Joins the other sources first, so that rows are locked in their order.
     const { scopes, shape } = this.#join(body.from, [new Scope([], around)])
@@ -220,13 +234,6 @@ export class Execution implements EvaluationContext {
   }
 }
 
-function renameColumns({ columns, rows }: Relation, to: Relation): Row[] {
-  return rows.map((row) => {
-    const values = to.columns.map((name, index) => [name, row[columns[index] ?? ''] ?? null])
-    return Object.fromEntries(values) as Row
-  })
-}
-
 /** As PostgreSQL sorts: nulls last. */
 function compareForSort(one: Value, other: Value): number {
   if (one === other) return 0
@@ -234,6 +241,10 @@ function compareForSort(one: Value, other: Value): number {
   if (other === null) return -1
   return one < other ? -1 : 1
 }
+
+/** The values of a row by the positions of its columns. */
+const positional = (values: readonly Value[]): Row =>
+  Object.fromEntries(values.map((value, position) => [String(position), value]))
 
 function unnest(arrays: readonly Value[], columns: readonly string[]): Relation {
   const names = arrays.map((_, index) => columns[index] ?? `unnest_${index}`)
@@ -245,19 +256,18 @@ function unnest(arrays: readonly Value[], columns: readonly string[]): Relation 
   return { columns: names, rows }
 }
 
-/** JSON contains timestamps as text. */
-function recordset(array: Value, columns: readonly string[]): Relation {
+function recordset(array: Value, columns: readonly ColumnDefinition[]): Relation {
   const records = Array.isArray(array) ? (array as Value[]) : []
   const rows = records.map((record) => {
     const values = isObject(record) ? record : {}
     return Object.fromEntries(
-      columns.map((name) => {
+      columns.map(({ name, type = 'text' }) => {
         const value = values[name] ?? null
-        return [name, name.endsWith('_at') ? cast(value, 'timestamptz') : value]
+        return [name, type === 'jsonb' ? value : cast(value, type)]
       }),
     )
   })
-  return { columns, rows }
+  return { columns: columns.map(({ name }) => name), rows }
 }
 
 /** The row of a source; nulls where an outer join found none. */

@@ -1,33 +1,34 @@
 // The in-memory store: executes the product's own SQL on the committed rows, concurrently with
 // other transactions.
 import { parseStatement } from '../sql/parse-statement.ts'
-import type { Query } from '../sql/syntax.ts'
+import type { Statement } from '../sql/syntax.ts'
 import { rowsWith, type Database, type Work } from './database.ts'
 import { Execution, type Result } from './execution.ts'
 import type { View } from './row-changes.ts'
 import type { Row, Value } from './rows.ts'
-import { keyOfRow, type Schema } from './schema.ts'
-import { Blocked, constraintOf } from './store-errors.ts'
+import { keyOfRow, referredKey, tableNamed, type Reference, type Schema } from './schema.ts'
+import {
+  Blocked,
+  errorResultOf,
+  FOREIGN_KEY_VIOLATION,
+  violationOf,
+  type ErrorResult,
+} from './store-errors.ts'
 
 /** The result of a statement, and the work that it adds to its transaction. */
 export type ExecutionResult =
   | { readonly kind: 'result'; readonly result: Result; readonly work: Work }
   | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
-  | {
-      readonly kind: 'error'
-      readonly code: string
-      readonly message: string
-      readonly constraint: string | undefined
-    }
+  | ErrorResult
 
-const parsedStatements = new Map<string, Query>()
+const parsedStatements = new Map<string, Statement>()
 
-function parse(text: string): Query {
+function parse(text: string): Statement {
   const cached = parsedStatements.get(text)
   if (cached !== undefined) return cached
-  const query = parseStatement(text)
-  parsedStatements.set(text, query)
-  return query
+  const statement = parseStatement(text)
+  parsedStatements.set(text, statement)
+  return statement
 }
 
 /**
@@ -43,37 +44,48 @@ export function executeStatement(
   let count = 0
   const makeUuid = () => `${idPrefix}-${(count += 1)}`
   const execution = new Execution(schema, view, parameters, makeUuid)
-  const query = parse(text)
+  const statement = parse(text)
   try {
-    const result = execution.run(query)
+    const result = execution.run(statement)
     return { kind: 'result', result, work: execution.changes.work }
   } catch (error) {
     if (error instanceof Blocked) {
-      const work = execution.changes.workWhileWaiting(tablesChangedBy(query))
+      const work = execution.changes.workWhileWaiting(statement.body)
       return { kind: 'blocked', blockedBy: error.blockedBy, work }
     }
-    if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-      const { code, message } = error
-      return { kind: 'error', code, message, constraint: constraintOf(error) }
-    }
-    throw error
+    return errorResultOf(error)
   }
 }
 
-/** The tables that a statement updates or deletes from. */
-function tablesChangedBy({ ctes, body }: Query): ReadonlySet<string> {
-  const bodies = [...ctes.map(({ query }) => query.body), body]
-  return new Set(bodies.flatMap((own) => ('table' in own ? [own.table] : [])))
-}
-
-/** The committed rows after a transaction. */
+/**
+ * The committed rows after a transaction.
+ *
+ * @throws PostgresError when a row refers to none. The transaction is rolled back then.
+ */
 export function commit(schema: Schema, database: Database, { changes }: Work): Database {
   if (changes.length === 0) return database
   const after: Record<string, readonly Row[]> = { ...database }
-  for (const [name, own] of Map.groupBy(changes, ({ table }) => table)) {
-    const table = schema.get(name)
-    if (table === undefined) throw new Error(`unknown table ${name}`)
-    after[name] = rowsWith(database[name] ?? [], (row) => keyOfRow(table, row), own)
+  const byTable = [...Map.groupBy(changes, ({ table }) => table)].map(
+    ([name, own]) => [tableNamed(schema, name), own] as const,
+  )
+  for (const [table, own] of byTable) {
+    after[table.name] = rowsWith(database[table.name] ?? [], (row) => keyOfRow(table, row), own)
+  }
+  for (const [table, own] of byTable) {
+    const deferred = table.references.filter(({ isDeferred }) => isDeferred)
+    for (const { row } of own) {
+      const dangling = row && deferred.find((reference) => !isMet(schema, after, reference, row))
+      if (dangling) throw violationOf(FOREIGN_KEY_VIOLATION, dangling.name)
+    }
   }
   return after
+}
+
+function isMet(schema: Schema, database: Database, reference: Reference, row: Row): boolean {
+  const key = referredKey(reference, row)
+  const parent = tableNamed(schema, reference.table)
+  return (
+    key === undefined ||
+    (database[parent.name] ?? []).some((other) => keyOfRow(parent, other) === key)
+  )
 }

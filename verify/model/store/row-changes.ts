@@ -2,8 +2,7 @@
 import { evaluate, holds, type EvaluationContext } from '../sql/evaluate.ts'
 import { isSame } from '../sql/compare.ts'
 import { Scope, type Binding } from '../sql/scope.ts'
-import type { Delete, Insert, Update } from '../sql/syntax.ts'
-import { UnknownSqlError } from '../sql/tokens.ts'
+import type { Delete, Insert, Statement, Update } from '../sql/syntax.ts'
 import {
   isConflicting,
   rowsWith,
@@ -14,7 +13,14 @@ import {
   type Work,
 } from './database.ts'
 import { jsonOf, type Relation, type Row, type Value } from './rows.ts'
-import { keyOfRow, type Schema, type Table, type Unique } from './schema.ts'
+import {
+  keyOfRow,
+  referredKey,
+  tableNamed,
+  type Schema,
+  type Table,
+  type Unique,
+} from './schema.ts'
 import {
   Blocked,
   CHECK_VIOLATION,
@@ -63,15 +69,13 @@ export class RowChanges {
   }
 
   /**
-   * The work of a statement that must wait before it is done. It locks and then changes one row
-   * after the other, so it has changed every row that it has locked so far.
-   *
-   * @param changed the tables whose rows it changes.
+   * The work of a statement that must wait before it is done. An update or delete locks and then
+   * changes one row after the other, so it has changed every row that it has locked so far.
    */
-  workWhileWaiting(changed: ReadonlySet<string>): Work {
-    const isChanged = ({ table }: Lock) => changed.has(table)
+  workWhileWaiting(body: Statement['body']): Work {
+    const changed = 'table' in body ? body.table : undefined
     const locked = this.#locks
-      .filter(isChanged)
+      .filter(({ table }) => table === changed)
       .map(({ table, key }) => ({ table, key, row: null }))
     return { changes: [], locks: this.#locks, pending: [...locked, ...this.#changes] }
   }
@@ -91,10 +95,13 @@ export class RowChanges {
     return relation
   }
 
+  typesOf(name: string, columns: readonly string[]): (string | undefined)[] {
+    const table = this.#table(name)
+    return columns.map((own) => table.columns.find((column) => column.name === own)?.type)
+  }
+
   #table(name: string): Table {
-    const table = this.#schema.get(name)
-    if (table === undefined) throw new UnknownSqlError(`unknown table ${name}`)
-    return table
+    return tableNamed(this.#schema, name)
   }
 
   #rows(table: Table, database: Database, changes: readonly Change[]): Row[] {
@@ -222,9 +229,10 @@ export class RowChanges {
   #insertOne(table: Table, body: Insert, row: Row): Row | undefined {
     const { primaryKeyName: name, primaryKey: columns } = table
     const uniques = [{ name, columns, where: undefined }, ...table.uniques]
-    const arbiter = uniques.find((each) => each.columns.join() === body.conflict?.columns.join())
-    const existing = arbiter && this.#conflictingRow(table, arbiter, row)
-    if (existing !== undefined) return this.#resolveConflict(table, body, row, existing)
+    for (const arbiter of uniques.filter((each) => isArbiter(body, each))) {
+      const existing = this.#conflictingRow(table, arbiter, row)
+      if (existing !== undefined) return this.#resolveConflict(table, body, row, existing)
+    }
     for (const unique of uniques) {
       if (this.#conflictingRow(table, unique, row) !== undefined) {
         throw violationOf(UNIQUE_VIOLATION, unique.name)
@@ -273,8 +281,9 @@ export class RowChanges {
     for (const [place, { changes, pending }] of this.#view.others.entries()) {
       for (const change of [...changes, ...pending]) {
         if (change.table !== table.name) continue
+        const written = change.row ?? change.before
         const isInserting =
-          change.row !== null && change.key !== conflictingKey && isConflict(change.row)
+          written !== undefined && change.key !== conflictingKey && isConflict(written)
         // The statement waits for the other transaction, whether it updated or deleted that row.
         const isChanging = change.key === conflictingKey
         if (isInserting || isChanging) throw new Blocked(place)
@@ -313,10 +322,10 @@ export class RowChanges {
    */
   checkReferences(): void {
     for (const { table, row } of this.#referring) {
-      for (const { name, columns, table: target } of table.references) {
-        const values = columns.map((column) => row[column] ?? null)
-        if (values.includes(null)) continue
-        const key = values.map(String).join(' ')
+      for (const reference of table.references) {
+        const { name, table: target, isDeferred } = reference
+        const key = referredKey(reference, row)
+        if (isDeferred || key === undefined) continue
         const parent = this.#table(target)
         const exists = this.#newest(parent).some((other) => keyOfRow(parent, other) === key)
         if (!exists) throw violationOf(FOREIGN_KEY_VIOLATION, name)
@@ -325,6 +334,10 @@ export class RowChanges {
     }
   }
 }
+
+/** Whether a conflict in this index is handled by `on conflict`. */
+const isArbiter = ({ conflict }: Insert, { columns }: Unique): boolean =>
+  conflict !== undefined && (conflict.columns ?? columns).join() === columns.join()
 
 const namesOf = ({ columns }: Table): string[] => columns.map(({ name }) => name)
 

@@ -4,10 +4,12 @@ import { is, SQL } from 'drizzle-orm'
 import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core'
 import { parseExpression } from '../sql/parse-statement.ts'
 import type { Expression } from '../sql/syntax.ts'
+import { UnknownSqlError } from '../sql/tokens.ts'
 import { toText, type Row, type Value } from './rows.ts'
 
 interface Column {
   readonly name: string
+  readonly type: string
   readonly notNull: boolean
   readonly byDefault: Expression | undefined
 }
@@ -19,10 +21,12 @@ export interface Unique {
   readonly where: Expression | undefined
 }
 
-interface Reference {
+export interface Reference {
   readonly name: string
   readonly columns: readonly string[]
   readonly table: string
+  /** Whether it is checked when the transaction ends. */
+  readonly isDeferred: boolean
 }
 
 export interface Table {
@@ -36,6 +40,9 @@ export interface Table {
 }
 
 export type Schema = ReadonlyMap<string, Table>
+
+/** `drizzle/0000_schema.sql` defers their references. Drizzle's declarations cannot say so. */
+const TABLES_WITH_DEFERRED_REFERENCES = new Set(['idempotency_keys'])
 
 const dialect = new PgDialect()
 
@@ -77,6 +84,7 @@ function readTable(declared: PgTable): Table {
     name: config.name,
     columns: config.columns.map((column) => ({
       name: column.name,
+      type: column.getSQLType().replace('timestamp with time zone', 'timestamptz'),
       notNull: column.notNull,
       byDefault: column.hasDefault ? defaultOf(column.default) : undefined,
     })),
@@ -94,7 +102,12 @@ function readTable(declared: PgTable): Table {
     references: config.foreignKeys.map((key) => {
       const { columns, foreignTable } = key.reference()
       const table = getTableConfig(foreignTable).name
-      return { name: key.getName(), columns: columns.map(({ name }) => name), table }
+      return {
+        name: key.getName(),
+        columns: columns.map(({ name }) => name),
+        table,
+        isDeferred: TABLES_WITH_DEFERRED_REFERENCES.has(config.name),
+      }
     }),
   }
 }
@@ -129,7 +142,8 @@ function plainTable(name: string, primaryKey: readonly string[], others: readonl
     const byDefault = value === undefined ? undefined : ({ kind: 'constant', value } as const)
     // A job for an unknown queue has no policy and violates this constraint, so nothing is written
     // without its job.
-    return { name: column, notNull: column === 'policy' || primaryKey.includes(column), byDefault }
+    const notNull = column === 'policy' || primaryKey.includes(column)
+    return { name: column, type: 'text', notNull, byDefault }
   })
   const primaryKeyName = `${name}_pkey`
   return { name, columns, primaryKey, primaryKeyName, uniques: [], checks: [], references: [] }
@@ -176,6 +190,19 @@ const undeclared: readonly Table[] = [
     ],
   ),
 ]
+
+/** @throws UnknownSqlError when there is none. */
+export function tableNamed(schema: Schema, name: string): Table {
+  const table = schema.get(name)
+  if (table === undefined) throw new UnknownSqlError(`unknown table ${name}`)
+  return table
+}
+
+/** The text that identifies the row to which a row refers; undefined if it refers to none. */
+export function referredKey({ columns }: Reference, row: Row): string | undefined {
+  const values = columns.map((column) => row[column] ?? null)
+  return values.includes(null) ? undefined : values.map(String).join(' ')
+}
 
 /** The text that identifies a row within its table. */
 export function keyOfRow({ primaryKey }: Pick<Table, 'primaryKey'>, row: Row): string {

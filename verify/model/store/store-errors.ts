@@ -7,6 +7,7 @@ export const NOT_NULL_VIOLATION = '23502'
 export const FOREIGN_KEY_VIOLATION = '23503'
 export const UNIQUE_VIOLATION = '23505'
 export const CHECK_VIOLATION = '23514'
+export const IN_FAILED_TRANSACTION = '25P02'
 export const DEADLOCK_DETECTED = '40P01'
 
 /**
@@ -27,6 +28,21 @@ export const violationOf = (code: string, constraint: string): Error =>
 /** The constraint or unique index that an error names. */
 export const constraintOf = (error: Error): string | undefined =>
   error instanceof postgres.PostgresError ? error.constraint_name : undefined
+
+/** An error of PostgreSQL, as a result. */
+export interface ErrorResult {
+  readonly kind: 'error'
+  readonly code: string
+  readonly message: string
+  readonly constraint: string | undefined
+}
+
+/** @throws any other error. */
+export function errorResultOf(error: unknown): ErrorResult {
+  if (!(error instanceof postgres.PostgresError)) throw error
+  const { code, message } = error
+  return { kind: 'error', code, message, constraint: constraintOf(error) }
+}
 
 export const CONNECTION_LOST = 'the connection was lost'
 

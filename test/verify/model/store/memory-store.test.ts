@@ -1,16 +1,18 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
+import type { Sql, Transaction } from '../../../../src/db/connection/client.ts'
 import { deleteIfTombstoned } from '../../../../src/db/idempotency/key-expiry.ts'
 import {
   claimEachIfUnowned,
   dropFallbackIfOwner,
   renewIfOwner,
 } from '../../../../src/db/operations/leases.ts'
+import type { OperationRef } from '../../../../src/domain/operations/operation.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
 import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
-import { firstStatement } from '../../../../verify/model/conformance/statements.ts'
 import {
+  hashOfKey,
   nameOfKey,
   operationIdOf,
   paymentIdOf,
@@ -18,13 +20,15 @@ import {
 } from '../../../../verify/model/programs/ids.ts'
 import { loadProduct } from '../../../../verify/model/programs/product.ts'
 import type { StatementRequest } from '../../../../verify/model/programs/requests.ts'
+import { Run } from '../../../../verify/model/programs/run.ts'
 import { NO_WORK, type Database } from '../../../../verify/model/store/database.ts'
 import type { Row } from '../../../../verify/model/store/rows.ts'
 import { keyOfRow, type Schema } from '../../../../verify/model/store/schema.ts'
 import { executeStatement } from '../../../../verify/model/store/memory-store.ts'
 import { UnknownSqlError } from '../../../../verify/model/sql/tokens.ts'
 
-const ref = { tenantId: TENANT_ID, id: operationIdOf(0, 1) }
+const LEASE_MS = 1_000
+const ref: OperationRef = { tenantId: TENANT_ID, id: operationIdOf(0, 1) }
 
 let schema: Schema
 
@@ -47,8 +51,20 @@ function nothing(): Row {
   return Object.fromEntries([...names, ...answer].map((name) => [name, null]))
 }
 
+/** The first statement that a function sends. */
+async function firstStatement(
+  send: (sql: Sql & Transaction) => Promise<unknown>,
+): Promise<StatementRequest> {
+  const run = new Run(({ sql }) => send(sql as Sql & Transaction))
+  await run.runUntilPending()
+  const { pending } = run
+  run.abandon()
+  if (pending?.kind !== 'statement') throw new Error('no statement was sent')
+  return pending
+}
+
 const claim = (): Promise<StatementRequest> =>
-  firstStatement((sql) => claimEachIfUnowned(sql, [{ ref, leaseMs: 1_000 }]))
+  firstStatement((sql) => claimEachIfUnowned(sql, [ref], LEASE_MS))
 
 describe('a statement that waited for a lock', () => {
   test('checks its condition on the row again, and skips a row that no longer matches', async () => {
@@ -72,7 +88,7 @@ describe('a statement that waited for a lock', () => {
     sessions.resume(1)
 
     const hold = { ...ref, recoveryPoint: 'started', leaseEpoch: 2 }
-    const renew = await firstStatement((sql) => renewIfOwner(sql, hold, 1_000))
+    const renew = await firstStatement((sql) => renewIfOwner(sql, hold, LEASE_MS))
     expect(sessions.execute(2, renew)).toBeUndefined()
     sessions.end(1, 'commit')
 
@@ -91,9 +107,13 @@ describe('a statement that waited for a lock', () => {
   })
 
   test('skips a row that was deleted meanwhile', async () => {
-    const hash = `\\x${Buffer.from(nameOfKey(0)).toString('hex')}`
     const expired = { ...PENDING, status: 'completed', recovery_point: 'finished', expires_at: -9 }
-    const tombstone = { tenant_id: TENANT_ID, key_hash: hash, expired_at: -9, buried_at: -5 }
+    const tombstone = {
+      tenant_id: TENANT_ID,
+      key_hash: hashOfKey(nameOfKey(0)),
+      expired_at: -9,
+      buried_at: -5,
+    }
     const database = { ...storeWith(expired), key_tombstones: [tombstone] }
     const forget = () =>
       firstStatement((sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: 1 }))
@@ -111,16 +131,16 @@ describe('a statement that waited for a lock', () => {
 test('an insert waits for a row that was changed by a statement that waits for another row', async () => {
   const second = { ...ref, id: operationIdOf(1, 1) }
   const sessions = new MemorySessions(schema, storeOfTwo(), 3)
-  const claims = [ref, second].map((one) => ({ ref: one, leaseMs: 1_000 }))
-  const claimOf = (own: typeof claims) => firstStatement((sql) => claimEachIfUnowned(sql, own))
+  const claimOf = (...refs: OperationRef[]) =>
+    firstStatement((sql) => claimEachIfUnowned(sql, refs, LEASE_MS))
   sessions.begin(0)
-  sessions.execute(0, await claimOf(claims.slice(1)))
+  sessions.execute(0, await claimOf(second))
   const text =
     'insert into idempotency_keys (tenant_id, key) select $1, $2 on conflict (tenant_id, key) do nothing'
   const reserve = { kind: 'statement', transaction: null, text } as const
   const parameters = [TENANT_ID, nameOfKey(0)]
 
-  expect(sessions.execute(1, await claimOf(claims))).toBeUndefined()
+  expect(sessions.execute(1, await claimOf(ref, second))).toBeUndefined()
   expect(sessions.execute(2, { ...reserve, parameters })).toBeUndefined()
   sessions.end(0, 'rollback')
 
@@ -131,9 +151,7 @@ test('an insert waits for a row that was changed by a statement that waits for a
 test('distinguishes a deadlock from a chain of waiting sessions', async () => {
   const second = { ...ref, id: operationIdOf(1, 1) }
   const sessions = new MemorySessions(schema, storeOfTwo(), 2)
-  const claimSecond = await firstStatement((sql) =>
-    claimEachIfUnowned(sql, [{ ref: second, leaseMs: 1_000 }]),
-  )
+  const claimSecond = await firstStatement((sql) => claimEachIfUnowned(sql, [second], LEASE_MS))
   sessions.begin(0)
   sessions.begin(1)
   sessions.execute(0, await claim())

@@ -1,7 +1,8 @@
-// The statements of histories: those of the product, captured from the functions that send them.
+// Draws the programs of histories: functions of the product that send statements.
 import { randomUUIDv7 } from 'node:crypto'
-import type { Random } from '../../simulate/random.ts'
+import { seededRandom, type Random } from '../../simulate/random.ts'
 import type { Sql, Transaction } from '../../../src/db/connection/client.ts'
+import { inService } from '../../../src/db/connection/transaction.ts'
 import {
   cancelIfNotBegun,
   endCancellation,
@@ -12,14 +13,17 @@ import {
   closeProviderEventIfPending,
   findProviderEvent,
 } from '../../../src/db/events/provider-events.ts'
+import { writePaymentEvents } from '../../../src/db/events/write-events.ts'
 import {
+  completeIfOvertaken,
   insertTombstones,
   deleteIfTombstoned,
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
-import { reserveEach, reserveWithResource } from '../../../src/db/idempotency/intents.ts'
+import { reserveEach } from '../../../src/db/idempotency/intents.ts'
+import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
 import {
   claimEachIfUnowned,
   dropFallbackIfOwner,
@@ -33,6 +37,7 @@ import {
 import { createEncryption } from '../../../src/db/encryption/encryption.ts'
 import { useEncryption } from '../../../src/db/encryption/encrypted-values.ts'
 import { readOperation, readOperationState } from '../../../src/db/operations/operation-rows.ts'
+import { insertDispute, selectDispute } from '../../../src/db/payments/disputes.ts'
 import {
   detailsOfPayment,
   findPayment,
@@ -63,9 +68,11 @@ import {
   openFindingsOfStuck,
 } from '../../../src/db/operations/unknown-outcome-findings.ts'
 import { claimDueChecks, claimIfUnknown } from '../../../src/db/operations/unknown-outcomes.ts'
+import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
 import { paymentAfter, type Payment } from '../../../src/domain/payments/payment.ts'
+import type { DisputeStanding } from '../../../src/domain/payments/dispute.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
 import {
   nameOfKey,
@@ -75,58 +82,61 @@ import {
   refundIdOf,
   TENANT_ID,
 } from '../programs/ids.ts'
-import type { StatementRequest } from '../programs/requests.ts'
-import { Run } from '../programs/run.ts'
-import { GENERATED_ID_PREFIX, mapTexts } from '../programs/symbols.ts'
+import type { Environment } from '../programs/run.ts'
+import { MODEL_ID_PREFIX } from '../programs/symbols.ts'
 import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
 import { REFUND_MINOR } from '../space/space.ts'
 import { REFERENCES, REFUND_KEYS } from './fixture.ts'
 
-type SendStatement = (sql: Sql & Transaction, random: Random) => Promise<unknown>
+/** Calls a function, in a transaction of its own or in that of the caller. */
+type Call = (sql: Sql & Transaction, random: Random) => Promise<unknown>
 
-export interface DrawnStatement {
-  readonly name: string
-  readonly request: StatementRequest
+export interface DrawnProgram {
+  /** The functions that it calls. */
+  readonly names: readonly string[]
+  readonly run: (environment: Pick<Environment, 'sql'>) => Promise<void>
 }
 
 // Plain, so that the same seed draws the same parameters.
 useEncryption(createEncryption({ first: undefined, keys: [] }))
 
-/**
- * Draws a statement with its parameters.
- *
- * @param serial unique within a history, so that no two statements generate the same ids.
- */
-export async function drawStatement(random: Random, serial: number): Promise<DrawnStatement> {
-  const [name, send] = random.pick(Object.entries(senders))
-  const pending = await firstStatement((sql) => send(sql, random))
-  const parameters = pending.parameters.map((value) =>
-    mapTexts(value, (text) =>
-      text.replaceAll(GENERATED_ID, `${GENERATED_ID_PREFIX}${serialText(serial)}$1`),
-    ),
+const SEED_MAX = 2 ** 31
+const CALLS_MAX = 3
+
+/** Draws a program: a function alone, or several in one transaction. Each run of it does the same. */
+export function drawProgram(random: Random): DrawnProgram {
+  const isAlone = random.percent(40)
+  const drawn = Array.from({ length: isAlone ? 1 : 1 + random.below(CALLS_MAX) }, () =>
+    random.pick(Object.entries(calls)),
   )
-  return { name, request: { ...pending, parameters } }
+  const seed = random.below(SEED_MAX)
+  return {
+    names: drawn.map(([name]) => name),
+    async run({ sql }) {
+      const own = seededRandom(seed)
+      const callEach = async (tx: Sql & Transaction) => {
+        for (const [, call] of drawn) await call(tx, own)
+      }
+      if (isAlone) return await callEach(sql as Sql & Transaction)
+      await inService(sql, async (tx) => {
+        await callEach(joining(tx))
+        if (own.percent(30)) throw new Error('rolls back')
+      })
+    },
+  }
 }
 
-/**
- * The first statement that a function of the product sends.
- *
- * @throws Error when it sends none.
- */
-export async function firstStatement(
-  send: (sql: Sql & Transaction) => Promise<unknown>,
-): Promise<StatementRequest> {
-  const run = new Run(({ sql }) => send(sql as Sql & Transaction))
-  await run.runUntilPending()
-  const { pending } = run
-  run.abandon()
-  if (pending?.kind !== 'statement') throw new Error('no statement was sent')
-  return pending
+/** Functions that begin a transaction join this one. */
+function joining(tx: Transaction): Sql & Transaction {
+  const joined: Sql & Transaction = Object.assign(
+    ((...template: Parameters<Transaction>) => tx(...template)) as never,
+    {
+      unsafe: (text: string) => tx.unsafe(text),
+      begin: (work: (own: Transaction) => unknown) => work(joined),
+    },
+  )
+  return joined
 }
-
-const GENERATED_ID = new RegExp(`${GENERATED_ID_PREFIX}0{9}(\\d{3})`, 'g')
-
-const serialText = (serial: number): string => String(serial).padStart(9, '0')
 
 const EXPIRY_BATCH = {
   limit: 50,
@@ -141,6 +151,7 @@ const SWEEP_RULE = {
   attempts: 2,
 }
 const CHECK_DELAYS_SECONDS = [5, 60]
+const LEASE_MS = 3_600_000
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
 const anyKey = (random: Random): number => random.below(5)
@@ -234,11 +245,32 @@ function reservation(random: Random, isRefund: boolean) {
   }
 }
 
+const DISPUTE_ID = `${MODEL_ID_PREFIX}05-000000000001`
+
+const INQUIRY: DisputeStanding = {
+  amountMinor: 1_000,
+  currency: 'usd',
+  reason: 'fraudulent',
+  status: 'warning_needs_response',
+  evidenceDueAt: null,
+  withdrawnMinor: 0,
+  reinstatedMinor: 0,
+  feeMinor: 0,
+  feeCurrency: null,
+}
+
+/** An intent about the dispute of a payment, often of one with a refund. */
+function followingOf(random: Random) {
+  const paymentId = random.pick([REFUNDED_PAYMENT_ID, paymentIdOf(random.below(3), 1)])
+  const following = { operation: 'dispute.follow', paymentId, disputeId: DISPUTE_ID }
+  return { ...reservation(random, false), ...following }
+}
+
 function advanceOf(claim: Claim): PhaseToRecord {
   const payment = paymentAfter(claim.payment, { status: 'processing' })
   return {
     claim,
-    move: { kind: 'advance', to: 'authorized', leaseMs: 3_600_000 },
+    move: { kind: 'advance', to: 'authorized', leaseMs: LEASE_MS },
     record: { runs: [{ ...PHASE_RUN, reached: 'authorized' }], writes: { payment } },
   }
 }
@@ -260,14 +292,15 @@ function finishOf(claim: Claim): PhaseToRecord {
 
 const PHASE_RUN = { phase: 'started', reached: null, outcome: undefined, startedAt: new Date(0) }
 
-const senders: Readonly<Record<string, SendStatement>> = {
-  claim: (sql, random) => claimEachIfUnowned(sql, [{ ref: anyRef(random), leaseMs: 3_600_000 }]),
+const calls: Readonly<Record<string, Call>> = {
+  claim: (sql, random) => claimEachIfUnowned(sql, [anyRef(random)], LEASE_MS),
   'claim two': (sql, random) =>
     claimEachIfUnowned(
       sql,
-      [0, 1].map((key) => ({ ref: refOf(key + random.below(3)), leaseMs: 3_600_000 })),
+      [0, 1].map((key) => refOf(key + random.below(3))),
+      LEASE_MS,
     ),
-  renew: (sql, random) => renewIfOwner(sql, anyOperation(random), 3_600_000),
+  renew: (sql, random) => renewIfOwner(sql, anyOperation(random), LEASE_MS),
   'give back': (sql, random) =>
     giveBackIfOwner(sql, anyOperation(random), {
       ...random.pick([
@@ -291,7 +324,8 @@ const senders: Readonly<Record<string, SendStatement>> = {
       sql,
       [0, 1 + random.below(2)].map((key) => finishOf(operationOf(random, key))),
     ),
-  'append runs': (sql, random) => appendPhaseRuns(sql, anyOperation(random), [PHASE_RUN]),
+  'append runs': (sql, random) =>
+    appendPhaseRuns(sql, [{ owner: anyOperation(random), runs: [PHASE_RUN] }]),
   'read operation': (sql, random) => readOperation(sql, anyRef(random)),
   'read state': (sql, random) => readOperationState(sql, anyRef(random)),
   'change payment': (sql, random) => {
@@ -321,7 +355,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'reserve a payment': (sql, random) => {
     const payment = { ...paymentOf(0), reference: random.pick(REFERENCES) }
     const details = detailsOfPayment(payment, 'stripe')
-    return reserveWithResource(sql, { ...reservation(random, false), details }, insertPayments(sql))
+    return reserveEach(sql, [{ ...reservation(random, false), details }], insertPayments)
   },
   // Often with the same key or reference. No customer belongs to the tenant.
   'reserve two payments': (sql, random) => {
@@ -330,7 +364,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
       const payment = { ...paymentOf(0), customer, reference: random.pick(REFERENCES) }
       return { ...reservation(random, false), details: detailsOfPayment(payment, 'stripe') }
     })
-    return reserveEach(sql, intents, insertPayments(sql))
+    return reserveEach(sql, intents, insertPayments)
   },
   'reserve a refund': (sql, random) => {
     const refund = {
@@ -340,14 +374,30 @@ const senders: Readonly<Record<string, SendStatement>> = {
       metadata: {},
     }
     const details = detailsOfRefund(refund)
-    return reserveWithResource(sql, { ...reservation(random, true), details }, insertRefunds(sql))
+    return reserveEach(sql, [{ ...reservation(random, true), details }], insertRefunds)
   },
   'reserve a cancel': (sql, random) => {
     const paymentId = paymentIdOf(random.below(3), 1)
     const intent = { ...reservation(random, false), operation: 'payment.cancel', paymentId }
     // None is held.
-    return reserveWithResource(sql, intent, markProcessingIfIn(sql, ['failed', 'unknown']))
+    return reserveEach(sql, [intent], markProcessingIfIn(['failed', 'unknown']))
   },
+  // Nothing is written for it, so that its references are not met.
+  'reserve only a key': (sql, random) =>
+    reserveKeys(sql, TENANT_ID, [reservation(random, random.percent(30))]),
+  'open a dispute': (sql, random) =>
+    reserveEach(
+      sql,
+      [followingOf(random)],
+      insertDispute({
+        providerDisputeId: 'dp_1',
+        openedAt: new Date(0),
+        standing: random.pick([INQUIRY, { ...INQUIRY, status: 'needs_response' }]),
+      }),
+    ),
+  'follow a dispute': (sql, random) => reserveEach(sql, [followingOf(random)], selectDispute),
+  announce: (sql, random) =>
+    writePaymentEvents(sql, TENANT_ID, [paymentIdOf(random.below(3), 1)], EARLY_FRAUD_WARNING),
   'cancel if not begun': (sql, random) =>
     cancelIfNotBegun(sql, anyRef(random), random.pick(['pending', 'failed_retryable'] as const), {
       response: { ...RESPONSE, status: 410 },
@@ -384,7 +434,7 @@ const senders: Readonly<Record<string, SendStatement>> = {
   'dead-letter orphaned jobs': (sql) => deadLetterOrphanedJobs(sql),
   'drop dead letters': (sql) => deleteObsoleteDeadLetters(sql),
   'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
-  'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), 3_600_000),
+  'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), LEASE_MS),
   'find stuck': (sql) =>
     openFindingsOfStuck(sql, {
       lastDelaySeconds: 60,
@@ -394,6 +444,8 @@ const senders: Readonly<Record<string, SendStatement>> = {
     }),
   'close findings': (sql) => closeFindingsOfIdle(sql),
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
+  'complete overtaken': (sql) =>
+    completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
   'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),
   'insert tombstones': (sql) => insertTombstones(sql, { limit: 50 }),
   // A negative timeout, so that tombstones of this history are old enough to be found.
