@@ -81,10 +81,15 @@ async function prepare(sql: Sql): Promise<void> {
 /** The plans of the statements that the function runs. */
 async function explain(sql: Sql, { arrange, run }: Statement, heard: string[]): Promise<string[]> {
   await sql`begin`
+  // The transactions of the service are a part of this one.
+  const begin = (work: (tx: Sql) => Promise<unknown>) => work(sql)
+  const within = new Proxy(sql, {
+    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
+  })
   try {
-    await arrange?.(sql)
+    await arrange?.(within)
     heard.length = 0
-    await run(sql)
+    await run(within)
   } finally {
     await sql`rollback`
   }

@@ -39,6 +39,6 @@ export async function reservePayment(
     retentionSeconds: settings.KEY_RETENTION_SECONDS,
     details: detailsOfPayment(PAYMENT, 'stripe'),
   }
-  await reserveIntent(sql, reservation, insertPayments(sql))
+  await reserveIntent(sql, reservation, insertPayments)
   return reservation
 }

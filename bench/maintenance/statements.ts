@@ -1,7 +1,8 @@
 // The statements whose plans are shown: the service's own functions, called as it calls them. What
 // they change is rolled back.
 import type { Config } from '../../src/config.ts'
-import type { Sql, Transaction } from '../../src/db/connection/client.ts'
+import type { Sql } from '../../src/db/connection/client.ts'
+import { inService } from '../../src/db/connection/transaction.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
   insertTombstones,
@@ -58,7 +59,7 @@ function sweeperStatements(config: Config): Statement[] {
       of: 'sweeper',
       name: 'resumeIfExpired',
       arrange: expireLeases,
-      run: (sql) => resumeIfExpired(sql, rule, SWEEP_BATCH),
+      run: (sql) => inService(sql, (tx) => resumeIfExpired(tx, rule, SWEEP_BATCH)),
     },
     {
       of: 'sweeper',
@@ -73,10 +74,15 @@ function sweeperStatements(config: Config): Statement[] {
       async run(sql) {
         const [ref] = await findUnrepeatable(sql, { ...rule, attempts: 0 }, 1)
         if (ref === undefined) throw new Error('there is no lease to run out')
-        await parkIfExpired(asTransaction(sql), ref, config.CHECK_DELAYS_SECONDS)
+        const { CHECK_DELAYS_SECONDS } = config
+        await inService(sql, (tx) => parkIfExpired(tx, ref, CHECK_DELAYS_SECONDS))
       },
     },
-    { of: 'sweeper', name: 'requeueIfJobless', run: (sql) => requeueIfJobless(sql) },
+    {
+      of: 'sweeper',
+      name: 'requeueIfJobless',
+      run: (sql) => inService(sql, (tx) => requeueIfJobless(tx)),
+    },
     { of: 'sweeper', name: 'deadLetterOrphanedJobs', run: deadLetterOrphanedJobs },
   ]
 }
@@ -162,7 +168,7 @@ function reaperStatements(config: Config): Statement[] {
       of: 'reaper',
       name: 'keepIfPartlyExecuted',
       arrange: abandon('authorized'),
-      run: (sql) => keepIfPartlyExecuted(asTransaction(sql), kept),
+      run: (sql) => inService(sql, (tx) => keepIfPartlyExecuted(tx, kept)),
     },
     {
       of: 'reaper',
@@ -192,11 +198,6 @@ async function readMiddleExpiry(sql: Sql): Promise<string> {
     where status = 'completed'
   `
   return row?.middle ?? ''
-}
-
-/** A statement is explained on one connection, in a transaction. */
-function asTransaction(sql: Sql): Transaction {
-  return sql as unknown as Transaction
 }
 
 const abandon = (recoveryPoint: string) => (sql: Sql) =>

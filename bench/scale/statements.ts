@@ -79,7 +79,7 @@ function statementsOfWorker(parts: StatementParts): Statement[] {
       run: (sql) => fetchInTurn(sql, OPERATIONS_QUEUE, ROOM),
     },
     withReserved(parts, 'claimEachIfUnowned', (sql, ref) =>
-      claimEachIfUnowned(sql, [{ ref, leaseMs: settings.LEASE_MS }]),
+      claimEachIfUnowned(sql, [ref], settings.LEASE_MS),
     ),
     withClaim(parts, 'advanceIfHeld', (sql, claim) =>
       recordEach(sql, [
@@ -136,7 +136,7 @@ function withClaim(
     name,
     async arrange(sql) {
       const ref = await reserve(sql, parts)
-      claim = (await claimEachIfUnowned(sql, [{ ref, leaseMs: parts.settings.LEASE_MS }]))[0]
+      claim = (await claimEachIfUnowned(sql, [ref], parts.settings.LEASE_MS))[0]
     },
     run(sql) {
       if (claim === undefined)

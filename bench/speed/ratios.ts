@@ -48,21 +48,15 @@ const definitions: readonly Definition[] = [
   { name: 'accepts_vs_unwalled', title: 'accepts/s ÷ the same without row-level security', bound: 'at least', wanted: 0.93, aim: 0.97,
     of: (figure) => divide(figure('accept', MANY)?.perSecond, figure('accept_unwalled', MANY)?.perSecond) },
   { name: 'pay_wait_vs_lean_sum', title: 'pay and wait p50, 1 client ÷ lean + provider calls', bound: 'at most', ...NO_BOUND,
-    of: (figure) => divide(figure('pay_wait', ONE)?.latencyMs.median, withCalls(figure, 'lean_payment')) },
+    of: (figure) => divide(figure('pay_wait', ONE)?.latencyMs.median, withCalls(figure)) },
   { name: 'accepts_at_64_vs_16', title: 'accepts/s at 64 clients ÷ at 16', bound: 'at least', wanted: 1.5, aim: 2,
     of: (figure) => divide(figure('accept', CROWD)?.perSecond, figure('accept', MANY)?.perSecond) },
   { name: 'accepts_vs_unkeyed', title: 'accepts/s ÷ the same without idempotency', bound: 'at least', ...NO_BOUND,
     of: (figure) => divide(figure('accept', MANY)?.perSecond, figure('accept_unkeyed', MANY)?.perSecond) },
   { name: 'hot_key_owner_vs_alone', title: 'hot key: accepted request ÷ a request alone, p50', bound: 'at most', ...NO_BOUND,
     of: (figure) => divide(figure('hot_key', CROWD)?.hotKey?.ownerMs, figure('hot_key', CROWD)?.hotKey?.aloneMs) },
-  { name: 'accepts_vs_own_statements', title: 'accepts/s ÷ own statements: the intent', bound: 'at least', wanted: 0.3, aim: 0.4,
-    of: (figure) => divide(figure('accept', MANY)?.perSecond, figure('own_intent', MANY)?.perSecond) },
-  { name: 'completed_vs_own_statements', title: 'completed payments/s ÷ own statements: a payment', bound: 'at least', wanted: 0.4, aim: 0.55,
-    of: (figure) => divide(figure('pay_wait', MANY)?.perSecond, figure('own_payment', MANY)?.perSecond) },
   { name: 'completed_vs_unwalled', title: 'completed/s ÷ the same without row-level security', bound: 'at least', wanted: 0.9, aim: 0.97,
     of: (figure) => divide(figure('pay_wait', MANY)?.perSecond, figure('pay_wait_unwalled', MANY)?.perSecond) },
-  { name: 'pay_wait_vs_sum', title: 'pay and wait p50, 1 client ÷ own + provider calls', bound: 'at most', wanted: 2.5, aim: 1.5,
-    of: (figure) => divide(figure('pay_wait', ONE)?.latencyMs.median, withCalls(figure, 'own_payment')) },
 ]
 
 export function ratiosOf(rows: readonly Row[]): Ratio[] {
@@ -102,9 +96,9 @@ function cpuOf(row: Row | undefined): number | undefined {
   return row && row.nodeCpuMs + row.postgresCpuMs
 }
 
-/** The time of the statements of a payment and of its two calls of the provider. */
-function withCalls(figure: Figure, statements: 'lean_payment' | 'own_payment'): number | undefined {
-  const sql = figure(statements, ONE)?.latencyMs.median
+/** The time of the statements of a lean payment and of two calls of the provider. */
+function withCalls(figure: Figure): number | undefined {
+  const sql = figure('lean_payment', ONE)?.latencyMs.median
   const call = figure('provider', ONE)?.latencyMs.median
   return sql === undefined || call === undefined ? undefined : sql + 2 * call
 }

@@ -58,22 +58,14 @@ export async function measureSpeed(measuring: Measuring<BenchOptions>): Promise<
   }
 }
 
-type Loops = Required<Pick<Place, 'ownStatements' | 'lean'>>
+type Loops = Required<Pick<Place, 'lean'>>
 
 async function startLoops({ databaseUrl }: BenchStack): Promise<Loops> {
-  const start = (script: string) =>
-    startChild<LoopCommand, LoopReport>(
-      fileURLToPath(new URL(`compared/${script}`, import.meta.url)),
-      databaseUrl,
-    )
-  return {
-    ownStatements: await start('own-statements-main.ts'),
-    lean: await start('lean-main.ts'),
-  }
+  const script = fileURLToPath(new URL('compared/lean-main.ts', import.meta.url))
+  return { lean: await startChild<LoopCommand, LoopReport>(script, databaseUrl) }
 }
 
-function endAll({ ownStatements, lean }: Loops): void {
-  ownStatements.end()
+function endAll({ lean }: Loops): void {
   lean.end()
 }
 
@@ -106,14 +98,7 @@ async function prepare(
   return {
     place,
     owner: stack.owner.sql,
-    nodePids: [
-      services.api.pid,
-      services.worker.pid,
-      bare.pid,
-      unkeyed.pid,
-      loops.ownStatements.pid,
-      loops.lean.pid,
-    ],
+    nodePids: [services.api.pid, services.worker.pid, bare.pid, unkeyed.pid, loops.lean.pid],
     peerPids: peer === undefined ? [] : [peer.pid],
     postgresPid: await stack.postgresPid(),
     workerPid: services.worker.pid,
@@ -156,7 +141,7 @@ async function warmUp(parts: RoundParts, options: BenchOptions): Promise<void> {
 }
 
 /** The only subjects that a quick run measures with one client, because ratios need them. */
-const ALONE: readonly SubjectName[] = ['lean_payment', 'own_payment', 'provider', 'pay_wait']
+const ALONE: readonly SubjectName[] = ['lean_payment', 'provider', 'pay_wait']
 
 function measurementsOf({ peers, concurrencies, seconds }: BenchOptions): Measurement[] {
   const quick = !concurrencies.includes(64)

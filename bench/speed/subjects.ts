@@ -1,5 +1,5 @@
 // Defines the subjects of the benchmark: the limits that PostgreSQL and Express set, the service's
-// own statements and requests, and the peer.
+// requests, and the peer.
 import { randomUUID } from 'node:crypto'
 import type { Sql } from '../../src/db/connection/client.ts'
 import type { Child } from '../child.ts'
@@ -26,7 +26,6 @@ export interface Place {
   readonly bareUrl?: string | undefined
   readonly unkeyedUrl?: string | undefined
   readonly dbosUrl?: string | undefined
-  readonly ownStatements?: LoopProcess
   readonly lean?: LoopProcess
   /** The tenant that makes the payments. */
   readonly tenant: BenchTenant
@@ -56,27 +55,13 @@ export const subjects = [
     name: 'lean_intent',
     title: 'lean intent: key, payment, job',
     pausesWorker: true,
-    run: (place, concurrency, seconds) => loop(place, 'lean', 'intent', concurrency, seconds),
+    run: (place, concurrency, seconds) => loop(place, 'intent', concurrency, seconds),
   },
   {
     name: 'lean_payment',
     title: 'lean payment: six commits',
     pausesWorker: true,
-    run: (place, concurrency, seconds) => loop(place, 'lean', 'payment', concurrency, seconds),
-  },
-  {
-    name: 'own_intent',
-    title: 'own statements: the intent, one statement',
-    pausesWorker: true,
-    run: (place, concurrency, seconds) =>
-      loop(place, 'ownStatements', 'intent', concurrency, seconds),
-  },
-  {
-    name: 'own_payment',
-    title: 'own statements: a whole payment',
-    pausesWorker: true,
-    run: (place, concurrency, seconds) =>
-      loop(place, 'ownStatements', 'payment', concurrency, seconds),
+    run: (place, concurrency, seconds) => loop(place, 'payment', concurrency, seconds),
   },
   {
     name: 'express',
@@ -181,14 +166,12 @@ function load({ signal }: Place, target: Target, next: () => LoadRequest): Promi
 
 async function loop(
   place: Place,
-  statements: 'lean' | 'ownStatements',
   what: LoopCommand['what'],
   concurrency: number,
   seconds: number,
 ): Promise<Answers> {
-  const child = place[statements]
-  if (child === undefined) throw new Error(`no process runs ${statements}`)
-  const report = await child.ask({ what, tenantId: place.tenant.id, concurrency, seconds })
+  if (place.lean === undefined) throw new Error('no process runs the lean statements')
+  const report = await place.lean.ask({ what, tenantId: place.tenant.id, concurrency, seconds })
   return { ...report, unexpected: 0, non2xx: 0 }
 }
 

@@ -1,12 +1,12 @@
 // Serves payments without idempotency: the API with one more route, whose requests have no key. It
 // does all else that the API does for an accepted payment, in the same way: authentication, limits,
 // validation, row-level security, payment, event, timeline, job, log and metrics.
-import { randomUUIDv7 } from 'node:crypto'
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Request } from 'express'
 import { createBatches } from '../../../src/db/connection/batches.ts'
 import type { Sql } from '../../../src/db/connection/client.ts'
-import { seesTenants } from '../../../src/db/connection/row-security.ts'
-import { insertEventsOfChanges } from '../../../src/db/events/event-records.ts'
+import { inTenant, together } from '../../../src/db/connection/transaction.ts'
+import { writeEvents } from '../../../src/db/events/write-events.ts'
 import { insertStarted } from '../../../src/db/operations/phase-runs.ts'
 import {
   detailsOfPayment,
@@ -14,7 +14,7 @@ import {
   paymentFromRow,
   type PaymentRow,
 } from '../../../src/db/payments/payments.ts'
-import { enqueueAsked } from '../../../src/db/queue/jobs.ts'
+import { addOperationJobs } from '../../../src/db/queue/jobs.ts'
 import { readConfig } from '../../../src/config.ts'
 import { findChargeProblem } from '../../../src/domain/payments/amount-rules.ts'
 import {
@@ -77,42 +77,51 @@ interface Unkeyed {
   readonly payment: PaymentRequest
 }
 
-/** Requests of a tenant that arrive together share a statement, as the service's intents do. */
+/** Requests of a tenant that arrive together share a transaction, as the service's intents do. */
 const insertTogether = createBatches(
   (asked: readonly Unkeyed[]) => insertUnkeyed(parts.store.sql, asked),
   { groupOf: ({ tenantId }) => tenantId },
 )
 
-/** The service's intent statement, with rows of values in the place of the reserved keys. */
+/** The service's intent transaction, without the keys. */
 async function insertUnkeyed(sql: Sql, unkeyed: readonly Unkeyed[]): Promise<PaymentRow[]> {
-  const asked = unkeyed.map(({ tenantId, payment }) => ({
-    tenant_id: tenantId,
+  const [{ tenantId } = { tenantId: '' }] = unkeyed
+  const intents = unkeyed.map(({ payment }) => ({
+    tenantId,
     id: randomUUIDv7(),
-    payment_id: randomUUIDv7(),
+    key: '',
+    fingerprint: Buffer.alloc(0),
+    operation: createPayment.name,
+    paymentId: randomUUIDv7(),
+    refundId: null,
+    parameters: {},
+    retentionSeconds: 0,
     details: detailsOfPayment(payment, parts.providerName),
   }))
-  const rows = await sql<{ resource: PaymentRow }[]>`
-    with asked as (
-      select * from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as asked (
-        tenant_id uuid, id uuid, payment_id uuid, details jsonb, shown_key text, traceparent text
-      )
-    ),
-    reserved as (
-      select
-        asked.*, ${createPayment.name}::text as operation, 'started' as recovery_point,
-        0 as attempts, 0 as lease_epoch, gen_random_uuid() as job_id
-      from asked
-    ),
-    ${insertPayments(sql)},
-    ${insertEventsOfChanges(sql, { cte: 'resource', kind: 'payment' }, 'asked')},
-    started as (${insertStarted(sql)}),
-    job as (${enqueueAsked(sql)})
-    select to_jsonb(resource) as resource from resource where ${seesTenants(sql, unkeyed)}
-  `
-  const inserted = new Map(rows.map(({ resource }) => [resource.id, resource]))
-  return asked.map(({ payment_id: id }) => {
-    const row = inserted.get(id)
-    if (row === undefined) throw new Error('the payment was not inserted')
-    return row
+  return await inTenant(sql, tenantId, async (tx) => {
+    const inserted = await insertPayments(tx, tenantId, intents)
+    const payments = intents.map(({ id }) => inserted.get(id) as PaymentRow)
+    const begun = intents.map(({ id, operation, paymentId }, index) => ({
+      tenant_id: tenantId,
+      id,
+      payment_id: paymentId,
+      operation,
+      recovery_point: 'started',
+      attempts: 0,
+      created_at: payments[index]?.created_at ?? '',
+    }))
+    await together([
+      insertStarted(tx, begun),
+      addOperationJobs(
+        tx,
+        intents.map(({ id }) => ({ tenantId, id, jobId: randomUUID() })),
+      ),
+      writeEvents(
+        tx,
+        tenantId,
+        payments.map((row) => ({ type: 'payment.created', kind: 'payment', row })),
+      ),
+    ])
+    return payments
   })
 }

@@ -11,9 +11,6 @@ function round(number: number, changed: Partial<Record<string, Partial<Row>>> = 
     rowOf({ subject: 'lean_intent', perSecond: 700 }),
     rowOf({ subject: 'lean_payment', perSecond: 250 }),
     rowOf({ subject: 'lean_payment', concurrency: 1, p50: 1 }),
-    rowOf({ subject: 'own_intent', perSecond: 1_000 }),
-    rowOf({ subject: 'own_payment', perSecond: 400 }),
-    rowOf({ subject: 'own_payment', concurrency: 1, p50: 2 }),
     rowOf({ subject: 'provider', concurrency: 1, p50: 1 }),
     rowOf({ subject: 'select', p50: 2 }),
     rowOf({ subject: 'accept', perSecond: 350 }),
@@ -47,10 +44,7 @@ describe('the ratios', () => {
       accepts_at_64_vs_16: 1.4,
       accepts_vs_unkeyed: 0.63,
       hot_key_owner_vs_alone: 2.25,
-      accepts_vs_own_statements: 0.35,
-      completed_vs_own_statements: 0.25,
       completed_vs_unwalled: 0.8,
-      pay_wait_vs_sum: 1.5,
     })
   })
 
@@ -68,10 +62,7 @@ describe('the ratios', () => {
       accepts_at_64_vs_16: false,
       accepts_vs_unkeyed: undefined,
       hot_key_owner_vs_alone: undefined,
-      accepts_vs_own_statements: true,
-      completed_vs_own_statements: false,
       completed_vs_unwalled: false,
-      pay_wait_vs_sum: true,
     })
   })
 
@@ -94,10 +85,7 @@ describe('the ratios', () => {
       ['accepts_at_64_vs_16', 'at least', 1.5, 2],
       ['accepts_vs_unkeyed', 'at least', null, null],
       ['hot_key_owner_vs_alone', 'at most', null, null],
-      ['accepts_vs_own_statements', 'at least', 0.3, 0.4],
-      ['completed_vs_own_statements', 'at least', 0.4, 0.55],
       ['completed_vs_unwalled', 'at least', 0.9, 0.97],
-      ['pay_wait_vs_sum', 'at most', 2.5, 1.5],
     ])
   })
 

@@ -96,10 +96,7 @@ describe('the report as JSON', () => {
       accepts_at_64_vs_16: null,
       accepts_vs_unkeyed: null,
       hot_key_owner_vs_alone: null,
-      accepts_vs_own_statements: null,
-      completed_vs_own_statements: null,
       completed_vs_unwalled: null,
-      pay_wait_vs_sum: null,
     })
   })
 })
