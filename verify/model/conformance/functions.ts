@@ -101,11 +101,11 @@ export interface DrawnProgram {
 useEncryption(createEncryption({ first: undefined, keys: [] }))
 
 const SEED_MAX = 2 ** 31
-const CALLS_MAX = 3
+const CALLS_MAX = 4
 
 /** Draws a program: a function alone, or several in one transaction. Each run of it does the same. */
 export function drawProgram(random: Random): DrawnProgram {
-  const isAlone = random.percent(40)
+  const isAlone = random.percent(30)
   const drawn = Array.from({ length: isAlone ? 1 : 1 + random.below(CALLS_MAX) }, () =>
     random.pick(Object.entries(calls)),
   )

@@ -9,6 +9,8 @@ import { mutantsOfCancellations, spacesForCancellations } from './of-cancellatio
 import { mutantsOfFallbacks } from './of-fallbacks.ts'
 import { mutantsOfReferences, spacesForReferences } from './of-references.ts'
 
+const RECORD_PHASES = 'src/db/operations/record-phases.ts'
+
 /**
  * The space and the invariant for each mutant of the fault suite. The missing ones concern parts
  * that the model leaves out; docs/evidence.md lists these parts.
@@ -116,6 +118,28 @@ const ownSpace: readonly ModelMutant[] = [
       lives: 2,
     },
     foundBy: '1: a key was used again',
+  },
+  {
+    name: 'phase-written-behind-its-move',
+    breaks: 'The recovery point advances in a transaction before the one that writes the rest.',
+    patches: [
+      {
+        file: RECORD_PHASES,
+        text: '  return await inTenant(sql, tenantId, async (tx) => {\n',
+        replacement: '  const recorded = await inTenant(sql, tenantId, async (tx) => {\n',
+      },
+      {
+        file: RECORD_PHASES,
+        text: '    const recorded = inOrder.filter((_, index) => moved[index])\n',
+        replacement: `    return inOrder.filter((_, index) => moved[index])
+  })
+  return await inTenant(sql, tenantId, async (tx) => {
+`,
+      },
+    ],
+    schema: [],
+    space: { ...PLAIN, name: 'a phase is recorded' },
+    foundBy: '2',
   },
   {
     name: 'new-key-after-a-failure-that-may-not-be-kept',

@@ -1,4 +1,4 @@
-// Mutants of batches: each is harmless while a statement has one member.
+// Mutants of batches: each is harmless while a transaction has one member.
 import type { Patch } from '../../faults/mutants/mutant.ts'
 import type { Budget, Space } from '../space/space.ts'
 import { NO_FAULTS } from '../space/spaces.ts'
@@ -18,6 +18,8 @@ export const spacesForBatches: Readonly<Record<string, SpaceForMutant>> = {
   'refusal-fails-the-batch': { ...TOGETHER, foundBy: '3', refusedKeys: [1] },
   'key-not-unique-in-a-batch': { ...TOGETHER, foundBy: '1', keys: 1, repeats: true },
   'answers-of-a-batch-mixed-up': { ...TOGETHER, foundBy: '3' },
+  'job-left-out': { ...TOGETHER, foundBy: '7' },
+  'refused-key-kept': { ...TOGETHER, foundBy: '3', refusedKeys: [1] },
 }
 
 const RECORD_PHASES = 'src/db/operations/record-phases.ts'

@@ -13,7 +13,10 @@ export interface Budget {
   readonly expiries: number
   /** A connection is lost during a statement, which is executed or not. */
   readonly losses: number
-  /** A statement begins long before it is executed, and sees the snapshot of its beginning. */
+  /**
+   * A statement begins long before it is executed, and sees the snapshot of its beginning. As the first
+   * of a transaction, it is a read long before the rest.
+   */
   readonly early: number
 }
 
@@ -78,7 +81,7 @@ export interface Space {
   readonly oneReference: boolean
   /**
    * How many jobs a worker process takes, and how many requests reach an API process, at the same
-   * time. Two share statements. Each may also be alone.
+   * time. Two share transactions. Each may also be alone.
    */
   readonly members: 1 | 2
   /** Whether two requests that arrive at the same time may have the same key. */

@@ -1,7 +1,7 @@
 // Lists the spaces that `npm run model` explores. The largest have one key with three workers,
 // three crashes and three lease expiries. Smaller ones add the other behaviour of the provider,
 // single statements of transactions and lost connections. The rest explore several keys, some of
-// them in processes that join the statements of two keys.
+// them in processes that work on two keys in one transaction.
 import type { Budget, Space } from './space.ts'
 
 export const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 } as const

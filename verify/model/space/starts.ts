@@ -130,7 +130,7 @@ export class Starts {
     if (cached !== undefined) return cached
     const { databases, refusalSets, space } = this.#context
     const requests = findRequests(space, databases.valueOf(database), refusalSets.valueOf(refusals))
-    // Requests share statements if none of their keys, or each of them, is looked up first.
+    // Requests share a transaction if none of their keys, or each of them, is looked up first.
     const mayShare = (one: PossibleRequest, other: PossibleRequest) =>
       (one.key !== other.key || space.repeats) &&
       one.request.isCachedAsUsed === other.request.isCachedAsUsed

@@ -85,8 +85,9 @@ export class Stepper {
 
   /**
    * Runs a started transaction to its end in one transition: the rows that it works on are locked,
-   * so no other program can interleave. The same applies to a read after which the program ends in
-   * any case.
+   * so no other program can interleave. What it reads before it locks may be older: that is explored
+   * with `early`, and statement by statement. The same applies to a read after which the program ends
+   * in any case.
    */
   async #continueTransaction(
     effect: Effect,

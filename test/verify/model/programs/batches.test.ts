@@ -34,7 +34,7 @@ test.each([
     NAMES,
   ],
   ['claims two operations', () => programs.work(OPERATIONS), OPERATIONS],
-])('%s in one statement, and singly after it failed', async (_, programFor, texts) => {
+])('%s together, and singly after that failed', async (_, programFor, texts) => {
   const run = new Run(programFor())
   await run.runUntilPending()
   expect(named(run, texts)).toEqual(texts)

@@ -148,6 +148,76 @@ test('an insert waits for a row that was changed by a statement that waits for a
   expect(sessions.resume(2)).toMatchObject({ count: 0 })
 })
 
+describe('a transaction', () => {
+  const insert =
+    'insert into idempotency_keys (tenant_id, id, key, fingerprint, operation, payment_id, expires_at) select $1, $2, $3, $4, $5, $6, now() on conflict do nothing'
+  const reserve = (key: number, paymentId = paymentIdOf(9, 1)): StatementRequest => ({
+    kind: 'statement',
+    transaction: 0,
+    text: insert,
+    parameters: [
+      TENANT_ID,
+      operationIdOf(9, key),
+      nameOfKey(9),
+      '\\x00',
+      'payment.create',
+      paymentId,
+    ],
+  })
+  const release: StatementRequest = {
+    ...reserve(1),
+    text: 'delete from idempotency_keys where key = $1',
+    parameters: [nameOfKey(9)],
+  }
+
+  test('may insert a key before its payment, but not commit without it', () => {
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 1)
+    sessions.begin(0)
+    expect(sessions.execute(0, reserve(1))).toMatchObject({ count: 1 })
+    expect(sessions.end(0, 'commit')).toMatchObject({
+      code: '23503',
+      constraint: 'idempotency_keys_payment',
+    })
+
+    sessions.begin(0)
+    sessions.execute(0, reserve(1, paymentIdOf(0, 1)))
+    expect(sessions.end(0, 'commit')).toMatchObject({ kind: 'rows' })
+  })
+
+  test('makes others wait for a key that it has inserted and deleted again', () => {
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
+    sessions.begin(0)
+    sessions.execute(0, reserve(1))
+    sessions.execute(0, release)
+
+    sessions.begin(1)
+    expect(sessions.execute(1, reserve(2))).toBeUndefined()
+    sessions.end(0, 'commit')
+    expect(sessions.resume(1)).toMatchObject({ count: 1 })
+  })
+
+  test('shares a row that it reads for share, and makes others wait that change it', () => {
+    const statement = (text: string): StatementRequest => ({
+      kind: 'statement',
+      transaction: 0,
+      text,
+      parameters: [paymentIdOf(0, 1)],
+    })
+    const read = statement('select id from payments where id = $1 for share')
+    const change = statement('update payments set updated_at = now() where id = $1')
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 3)
+    for (const sessionId of [0, 1, 2]) sessions.begin(sessionId)
+
+    expect(sessions.execute(0, read)).toMatchObject({ count: 1 })
+    expect(sessions.execute(1, read)).toMatchObject({ count: 1 })
+    expect(sessions.execute(2, change)).toBeUndefined()
+    sessions.end(0, 'commit')
+    expect(sessions.resume(2)).toBeUndefined()
+    sessions.end(1, 'commit')
+    expect(sessions.resume(2)).toMatchObject({ count: 1 })
+  })
+})
+
 test('distinguishes a deadlock from a chain of waiting sessions', async () => {
   const second = { ...ref, id: operationIdOf(1, 1) }
   const sessions = new MemorySessions(schema, storeOfTwo(), 2)
