@@ -74,7 +74,7 @@ interface LookPhase<Point extends string, Subject, Name extends LookName> {
 }
 
 /**
- * A phase without a provider call. It is recorded by the statement of the phase before, so it costs
+ * A phase without a provider call. It is recorded with the phase before, so it costs
  * no commit. It runs by itself only if an earlier version left an operation at its recovery point.
  */
 interface LocalPhase<Point extends string, Subject> {

@@ -29,7 +29,7 @@ export function nextStep(
     const next = operation.phases[phase]
     if (next === undefined || next.call !== undefined) break
     const localStep = next.record(subject)
-    // An announced event contains the payment as the statement before left it.
+    // An announced event contains the payment as the transaction before left it.
     if ((localStep.writes.announces ?? writes.announces) !== undefined) break
     runs.push({ phase, reached: reachedBy(localStep), outcome: undefined, startedAt: clock.now() })
     writes = withChange(writes, localStep.writes)

@@ -1,5 +1,5 @@
 // Records a phase: writes the outcome of its provider call and advances the recovery point, in one
-// statement that is fenced by lease epoch and recovery point.
+// transaction that is fenced by lease epoch and recovery point.
 import { readOperationState } from '../db/operations/operation-rows.ts'
 import { eventTypesOf, type PhaseRecord } from '../db/operations/phase-records.ts'
 import type { RecordedMove } from '../db/operations/record-phases.ts'
@@ -14,8 +14,8 @@ import { isOver, LeaseLostError, type Lease } from './lease.ts'
 import { reachedBy, nextStep, type RecordedStep } from './next-step.ts'
 
 /**
- * Records a phase and advances, in one statement. When the store fails, it is unknown whether the
- * statement was committed: the row is read again, and the statement is repeated only if it was not.
+ * Records a phase and advances, in one transaction. When the store fails, it is unknown whether it was
+ * committed: the row is read again, and the transaction is repeated only if it was not.
  * Returns undefined when the database refuses the content of the answer, because it would refuse it
  * on every later try, too.
  *
@@ -80,7 +80,7 @@ async function hasReached(engine: Engine, { claim }: Lease, reached: string): Pr
     return state?.leaseEpoch === claim.leaseEpoch && state.recoveryPoint === reached
   } catch (error) {
     // The store is still unavailable, so this is still unknown. The caller repeats the fenced
-    // statement.
+    // transaction.
     if (isStoreUnavailable(error)) return false
     throw error
   }

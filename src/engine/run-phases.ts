@@ -1,5 +1,5 @@
 // The engine: claims an operation and runs its atomic phases. Between two recovery points there is
-// at most one provider call, made outside of any transaction. Then one statement, fenced by lease
+// at most one provider call, made outside of any transaction. Then one transaction, fenced by lease
 // epoch and recovery point, records the outcome and advances.
 import { enqueueRetry, giveBackIfOwner, handOverIfOwner } from '../db/operations/leases.ts'
 import { readOperationState } from '../db/operations/operation-rows.ts'
@@ -178,7 +178,7 @@ async function giveBack(
         }),
         checkDelaysSeconds,
       }),
-      appendPhaseRuns(tx, [{ owner: claim, runs: runs }]),
+      appendPhaseRuns(tx, [{ owner: claim, runs }]),
     ])
     // Checked before the resource is marked, because a new owner may have moved the resource on.
     if (!isOwner) throw new LeaseLostError(claim)
@@ -203,7 +203,7 @@ async function handOver(
   await inTenant(engine.store.sql, claim.tenantId, async (tx) => {
     const [isOwner] = await together([
       handOverIfOwner(tx, claim, inDoubt, currentTraceparent()),
-      appendPhaseRuns(tx, [{ owner: claim, runs: runs }]),
+      appendPhaseRuns(tx, [{ owner: claim, runs }]),
     ])
     if (!isOwner) throw new LeaseLostError(claim)
   })

@@ -71,7 +71,7 @@ export async function markAbsent(
       ? await giveBackInDoubtIfOwner(tx, claim, { reason, retentionSeconds })
       : await giveBackIfOwner(tx, claim, to)
     if (!isGivenBack) throw new LeaseLostError(claim)
-    await appendPhaseRuns(tx, [{ owner: claim, runs: runs }])
+    await appendPhaseRuns(tx, [{ owner: claim, runs }])
     await record?.(tx)
     return true
   })

@@ -3,7 +3,7 @@
 // failure never fails its neighbours: the members of a failed batch are tried singly.
 
 /**
- * Runs several requests in one statement, and returns their results in the same order. It must be
+ * Runs several requests in one transaction, and returns their results in the same order. It must be
  * safe to repeat after a lost acknowledgment.
  */
 export type RunBatch<Request, Result> = (requests: readonly Request[]) => Promise<readonly Result[]>

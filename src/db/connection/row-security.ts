@@ -1,6 +1,7 @@
 // Declares which tenants a statement sees. Row-level security (drizzle/0000_schema.sql) enforces it,
-// behind the predicates of the statement. A statement includes one of the conditions below in the WHERE of
-// its main query; without one it reads no row and can write none.
+// behind the predicates of the statement. A transaction names its tenants when it begins: see
+// transaction.ts. A statement without a transaction of the caller includes one of the conditions below in
+// the WHERE of its main query. What names none reads no row and can write none.
 //
 // The condition sets a transaction-local setting, so it needs no statement of its own and leaves
 // nothing on a connection that a pooler hands to another client. A condition without columns is a

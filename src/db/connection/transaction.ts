@@ -31,22 +31,33 @@ export async function inTransaction<Result>(
 
 /**
  * Runs the work in one transaction that sees the rows of one tenant: see `inTransaction`, and
- * row-security.ts. The setting leaves with the work's first statement.
+ * row-security.ts. `begin` and the setting leave with its first statements, which must be about tables of
+ * tenants: if the server refuses `begin`, they name no tenant, and row-level security refuses them.
  */
 export function inTenant<Result>(
   sql: Sql,
   tenantId: string,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  return inTransaction(sql, (tx) => seeing(tx, `{${tenantId}}`, work))
+  return inTransaction(sql, async (tx) => {
+    const isSet = see(tx, `{${tenantId}}`)
+    const [, result] = await together([isSet, work(tx)])
+    return result
+  })
 }
 
-/** The same for the rows of all tenants: for background work and operators. */
+/**
+ * The same for the rows of all tenants: for background work and operators. Its first statements may be
+ * about any table, so they wait for `begin`.
+ */
 export function inService<Result>(
   sql: Sql,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  return inTransaction(sql, (tx) => seeing(tx, EVERY_TENANT, work))
+  return inTransaction(sql, async (tx) => {
+    await see(tx, EVERY_TENANT)
+    return await work(tx)
+  })
 }
 
 const TENANTS = /^(\*|\{[0-9a-f-]{36}\})$/
@@ -56,17 +67,11 @@ const tenantsOf = new WeakMap<Transaction, string>()
 /** The tenants that a transaction names: see `TENANTS_SETTING`. */
 export const tenantsOfTransaction = (tx: Transaction): string | undefined => tenantsOf.get(tx)
 
-async function seeing<Result>(
-  tx: Transaction,
-  tenants: string,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<Result> {
+/** Names the tenants of a transaction. */
+async function see(tx: Transaction, tenants: string): Promise<void> {
   if (!TENANTS.test(tenants)) throw new Error('a transaction names no tenant')
   tenantsOf.set(tx, tenants)
-  // Sent first, and not waited for.
-  const isSet = tx.unsafe(`set local ${TENANTS_SETTING} = '${tenants}'`).then(() => true)
-  const [result] = await together([work(tx), isSet])
-  return result
+  await tx.unsafe(`set local ${TENANTS_SETTING} = '${tenants}'`)
 }
 
 /**

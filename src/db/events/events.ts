@@ -1,4 +1,4 @@
-// Reads events. The statements that insert them are built in event-records.ts.
+// Reads events. write-events.ts writes them.
 import type { Event } from '../../domain/events/event.ts'
 import type { DisabledReason, EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Sql } from '../connection/client.ts'

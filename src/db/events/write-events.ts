@@ -6,9 +6,9 @@ import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Transaction } from '../connection/client.ts'
 import { nextId } from '../connection/ids.ts'
+import { together } from '../connection/transaction.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
-import { together } from '../connection/transaction.ts'
 
 export type ResourceKind = 'payment' | 'refund' | 'dispute'
 

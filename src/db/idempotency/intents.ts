@@ -76,8 +76,8 @@ export async function requireReserved(
  * after a lost acknowledgment is safe. An intent is refused without effect on the others when its customer
  * is not its tenant's, or `write` returns nothing for it.
  *
- * @throws an error when two intents are about one payment, or one is refused whose key another one has.
- *   Nothing is written.
+ * @throws an error when two intents are about one payment, or one gives back a key that another one asks
+ *   for. Nothing is written.
  */
 export async function reserveEach(
   sql: Sql,
@@ -129,19 +129,22 @@ async function writeIntents(
     return row && typeof resource === 'object' ? [{ intent, row, resource }] : []
   })
   const outcomes = new Map<string, ReservationOutcome>([
-    ...won.map(({ id }) => [id, isDuplicate(written.get(id))] as const),
+    ...won.map(({ id }) => [id, refusalOf(written.get(id))] as const),
     ...accepted.map(({ row, resource }) => [row.id, { key: keyFromRow(row), resource }] as const),
   ])
   const refused = won.filter(({ id }) => typeof outcomes.get(id) === 'string')
   const others = intents.filter(({ id }) => !rowOf.has(id))
-  if (refused.some(({ key }) => others.some((other) => other.key === key))) {
-    throw new Error('the key of an intent is free again')
-  }
-  const [holders] = await together([
-    findKeyRows(tx, tenantId, others),
+  const [, holders] = await together([
     releaseKeys(tx, tenantId, refused),
+    findKeyRows(tx, tenantId, others),
     writeBeginnings(tx, tenantId, accepted),
   ])
+  const used = new Set(holders.map(({ key }) => key))
+  const isShared = ({ id, key }: Intent) =>
+    intents.some((other) => other.id !== id && other.key === key)
+  if (others.some((other) => !used.has(other.key) && isShared(other))) {
+    throw new Error('the key of an intent is free again')
+  }
   return { reserved, holders, outcomes }
 }
 
@@ -154,7 +157,7 @@ interface Accepted {
   readonly resource: ResourceRow
 }
 
-const isDuplicate = (written: WrittenResource | undefined) =>
+const refusalOf = (written: WrittenResource | undefined) =>
   written === 'duplicate-reference' ? written : 'refused'
 
 /** Writes with what operations begin: a line in the timeline, a job, and the event of the resource. */

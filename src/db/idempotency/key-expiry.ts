@@ -1,13 +1,11 @@
 // Expires idempotency keys, for the reaper. Only completed keys are deleted, and only in two steps,
-// so that a late retry always finds what the key created: first the tombstone is written, and the
-// key is deleted when no statement can run any more that began before the tombstone existed.
+// so that a late retry always finds what the key created: first the tombstone is written and committed,
+// then the key is deleted.
 //
-// Two steps are needed because a reservation takes its snapshot, then waits for the delete of the
-// same key to commit, then inserts. With one step its snapshot would be too old to show the
-// tombstone, and it would silently execute the operation a second time. No statement runs longer
-// than its timeout: the tombstone is committed one timeout after `buried_at` at the latest, and a
-// reservation that finds the key deleted began one timeout before the delete at the earliest. Hence
-// the tombstone must be twice the timeout old.
+// A reservation waits for the delete of its key, inserts it, and reads the tombstone in a statement behind
+// the insert: see reserve-keys.ts. A process of a version before that reads it in the insert itself, with a
+// snapshot from before the delete. It would find neither, and execute the operation a second time. No
+// statement runs longer than its timeout, so the tombstone has to be twice as old.
 import { hash } from 'node:crypto'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'

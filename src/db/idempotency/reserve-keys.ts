@@ -6,9 +6,9 @@ import { CLOCK_SKEW_SECONDS } from '../../domain/idempotency/repeatability.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Transaction } from '../connection/client.ts'
 import { asBytea } from '../connection/rows.ts'
+import { together } from '../connection/transaction.ts'
 import { keyColumns, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstones, type ExpiredKeys, type TombstoneRow } from './key-tombstones.ts'
-import { together } from '../connection/transaction.ts'
 
 /** A request for a key. */
 export interface KeyRequest extends OperationRef {
@@ -124,7 +124,7 @@ function rowOf(request: KeyRequest) {
   }
 }
 
-/** Gives back keys that this transaction has reserved: nobody has seen them. */
+/** Deletes keys that this transaction has inserted. No other transaction has seen them. */
 export async function releaseKeys(
   tx: Transaction,
   tenantId: string,

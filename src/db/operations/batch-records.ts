@@ -8,7 +8,7 @@ import { recordEach, type PhaseToRecord } from './record-phases.ts'
 /** Whether the phase was recorded; false when its lease is lost. See `recordEach`. */
 export type RecordPhase = (sql: Sql, phase: PhaseToRecord) => Promise<boolean>
 
-/** @param running the operations whose phases may share a statement; without it none is waited for. */
+/** @param running the operations whose phases may share a transaction; without it none is waited for. */
 export function batchRecords(running?: Counts, limits?: BatchLimits): RecordPhase {
   interface Asked {
     readonly sql: Sql

@@ -43,7 +43,7 @@ export async function claimEachIfUnowned(
         and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)
       returning tenant_id as "tenantId", id
     `
-    return claimed.length === 0 ? [] : await readOperationRows(tx, claimed)
+    return await readOperationRows(tx, claimed)
   })
   const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
   return refs.map((ref) => {

@@ -96,7 +96,7 @@ export async function readOperationRows(
       and id = any(${refs.map(({ id }) => id)}::uuid[])
   `
   const tenantIds = [...new Set(rows.map((row) => row.tenant_id))]
-  const find = <Row extends { id: string }>(
+  const find = <Row extends ResourceOfTenant>(
     table: 'payments' | 'refunds' | 'disputes',
     ids: readonly (string | null)[],
   ) => findRows<Row>(tx, table, tenantIds, ids)
@@ -116,17 +116,23 @@ export async function readOperationRows(
     findFees(tx, tenantIds),
   ])
   return rows.flatMap((row) => {
-    const payment = payments.get(row.payment_id)
-    const fees = tenants.get(row.tenant_id)
+    const { tenant_id: tenantId } = row
+    const payment = payments.get(nameOf(tenantId, row.payment_id))
+    const refund = refunds.get(nameOf(tenantId, row.refund_id)) ?? null
+    const dispute = disputes.get(nameOf(tenantId, row.dispute_id)) ?? null
+    const fees = tenants.get(tenantId)
     if (payment === undefined || fees === undefined) return []
-    const refund = refunds.get(row.refund_id ?? '') ?? null
-    return [
-      { ...row, ...fees, payment, refund, dispute: disputes.get(row.dispute_id ?? '') ?? null },
-    ]
+    return [{ ...row, ...fees, payment, refund, dispute }]
   })
 }
 
-async function findRows<Row extends { id: string }>(
+interface ResourceOfTenant {
+  readonly tenant_id: string
+  readonly id: string
+}
+
+/** By tenant and id. */
+async function findRows<Row extends ResourceOfTenant>(
   tx: Transaction,
   table: string,
   tenantIds: readonly string[],
@@ -138,8 +144,10 @@ async function findRows<Row extends { id: string }>(
     select to_jsonb(resource) as row from ${tx(table)} as resource
     where tenant_id = any(${[...tenantIds]}::uuid[]) and id = any(${named}::uuid[])
   `
-  return new Map(found.map(({ row }) => [row.id, row]))
+  return new Map(found.map(({ row }) => [nameOf(row.tenant_id, row.id), row]))
 }
+
+const nameOf = (tenantId: string, id: string | null): string => `${tenantId} ${id}`
 
 interface FeeColumns {
   readonly fee_basis_points: number

@@ -41,8 +41,8 @@ export async function updatePayment(
   payment: ChangedPayment,
   idempotencyKey: string,
 ): Promise<NewEvent[]> {
-  const { tenantId, id, status, previousStatus, failure, provider } = payment
-  const captureBefore = payment.captureBefore?.toISOString() ?? null
+  const { tenantId, id, previousStatus } = payment
+  const { status, failure, captureBefore, provider, ...others } = changedValues(payment)
   const isHeld = status === 'requires_capture' && captureBefore !== null
   const [changed] = await tx<{ payment: PaymentRow }[]>`
     update payments set
@@ -51,7 +51,7 @@ export async function updatePayment(
       failure_code = ${failure?.code ?? null},
       failure_decline_code = ${failure?.declineCode ?? null},
       failure_message = ${failure?.message ?? null},
-      cancellation_reason = ${payment.cancellationReason},
+      cancellation_reason = ${others.cancellationReason},
       capture_before = ${captureBefore},
       -- A hold that begins, or whose end moves, has to be announced before its end.
       expiry_step = case
@@ -60,13 +60,13 @@ export async function updatePayment(
         then 'announce'
         else expiry_step
       end,
-      provider_payment_id = coalesce(${payment.providerPaymentId}, provider_payment_id),
-      client_secret = coalesce(${clientSecret.encrypt(payment, payment.clientSecret)}, client_secret),
-      amount_minor = ${payment.amountMinor},
-      amount_captured_minor = greatest(${payment.amountCapturedMinor}::bigint, amount_captured_minor),
+      provider_payment_id = coalesce(${others.providerPaymentId}, provider_payment_id),
+      client_secret = coalesce(${others.clientSecret}, client_secret),
+      amount_minor = ${others.amountMinor},
+      amount_captured_minor = greatest(${others.amountCapturedMinor}::bigint, amount_captured_minor),
       -- An erased payment method stays erased.
       payment_method = case when provider = ${provider}
-        then payment_method else ${payment.paymentMethod} end,
+        then payment_method else ${others.paymentMethod} end,
       provider = ${provider},
       updated_at = now()
     where tenant_id = ${tenantId} and id = ${id} and status = ${previousStatus}
@@ -75,6 +75,21 @@ export async function updatePayment(
   if (changed === undefined) throw new StaleResourceError(`payment ${id}`, previousStatus)
   return eventsOfChange('payment', changed.payment, idempotencyKey)
 }
+
+/** Each member that a change can have, as its column takes it: what an answer says, the row says too. */
+const changedValues = (payment: ChangedPayment) =>
+  ({
+    status: payment.status,
+    failure: payment.failure,
+    cancellationReason: payment.cancellationReason,
+    captureBefore: payment.captureBefore?.toISOString() ?? null,
+    providerPaymentId: payment.providerPaymentId,
+    clientSecret: clientSecret.encrypt(payment, payment.clientSecret),
+    amountMinor: payment.amountMinor,
+    amountCapturedMinor: payment.amountCapturedMinor,
+    provider: payment.provider,
+    paymentMethod: payment.paymentMethod,
+  }) satisfies Record<keyof PaymentChange, unknown>
 
 /**
  * Marks a payment as processing for a reopened operation, if it is in one of the statuses in which

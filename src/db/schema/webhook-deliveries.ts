@@ -20,7 +20,7 @@ import { webhookEndpoints } from './webhook-endpoints.ts'
 
 /**
  * One row for each event and each endpoint that subscribed to its type when it happened. The
- * statement that inserts the event also inserts its deliveries and their first jobs.
+ * transaction that inserts the event also inserts its deliveries and their first jobs.
  */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',

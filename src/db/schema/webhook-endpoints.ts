@@ -57,7 +57,7 @@ export const webhookEndpoints = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // Every statement that inserts an event reads this index: one lookup for a tenant without
+    // Every transaction that writes an event reads this index: one lookup for a tenant without
     // endpoints.
     index('webhook_endpoints_enabled')
       .on(table.tenantId)

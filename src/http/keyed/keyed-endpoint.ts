@@ -31,7 +31,7 @@ import { observeReservations } from './observe-reservations.ts'
 import { parsePrefer, type Preferences } from './prefer.ts'
 
 /**
- * After a lost acknowledgment the same statement is sent again, which is safe: it has the same ids.
+ * After a lost acknowledgment the same intent is written again, which is safe: it has the same ids.
  */
 const RESERVE_TRIES = 3
 

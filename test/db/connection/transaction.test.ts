@@ -124,7 +124,7 @@ test.each(['resolved', 'rejected'])('sends nothing when the work has %s', async 
   })
   await work.catch(() => undefined)
 
-  expect(late[0]).toThrow('a statement after the end of its transaction')
+  expect(late[0]).toThrow('a statement without its transaction')
 })
 
 test.each([

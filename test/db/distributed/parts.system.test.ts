@@ -110,7 +110,8 @@ async function partsOf(
         },
       },
     ) as Transaction
-    await runWork(recording, tables, async (sql) => {
+    const session = { own: recording, begun: Promise.resolve() }
+    await runWork(session, tables, async (sql) => {
       const begin = (inner: (own: unknown) => unknown) => inner(sql)
       const nested = Object.assign(sql.bind(undefined), sql, { begin })
       const result = await send(nested as never as RecordingSql, { sql: nested } as never as Store)

@@ -4,9 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { FirstSentRefusedError } from '../../../src/db/idempotency/first-sent.ts'
+import { batchReservations } from '../../../src/db/idempotency/batch-reservations.ts'
+import { findEach } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
 import { doOnce } from '../../../src/db/idempotency/local-operations.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
+import { detailsOfPayment, insertPayments } from '../../../src/db/payments/payments.ts'
 import { until } from '../../support/until.ts'
 import {
   claimOrThrow,
@@ -20,6 +23,17 @@ import {
 import { store } from '../../support/own-store.ts'
 
 const SKEW_SECONDS = 300
+
+const PAYMENT = {
+  amountMinor: 1999,
+  currency: 'usd',
+  captureMethod: 'automatic',
+  paymentMethod: 'pm_card_visa',
+  customer: null,
+  description: null,
+  reference: null,
+  metadata: {},
+} as const
 
 let sql: Sql
 
@@ -104,7 +118,23 @@ test('a local operation is not executed again either', async () => {
   await expect(again).rejects.toBeInstanceOf(FirstSentRefusedError)
 })
 
-test('one late retry does not affect the requests that share its statement', async () => {
+test('a late retry does not keep the key from a request that shares its transaction', async () => {
+  const used = await keyThatExpiresIn(-1)
+  await forget(used)
+  const details = detailsOfPayment(PAYMENT, 'stripe')
+  const other = reservationOf(used.tenantId, { key: used.key, details })
+  const reserveOne = batchReservations()
+  const retry = { ...retryOf(used), details }
+
+  const [, first] = await Promise.allSettled(
+    [retry, other].map((intent) => reserveOne(sql, intent, insertPayments)),
+  )
+
+  expect(first).toMatchObject({ status: 'fulfilled', value: { key: { id: other.id } } })
+  expect(await findEach(sql, [used])).toMatchObject([{ id: other.id }])
+})
+
+test('one late retry does not affect the requests that share its transaction', async () => {
   const used = await keyThatExpiresIn(-1)
   await forget(used)
   const other = reservationOf(used.tenantId)

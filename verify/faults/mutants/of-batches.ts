@@ -23,9 +23,9 @@ export const mutantsOfBatches: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: '  if (refused.some(',
+        text: '  const [, holders] = await together([',
         replacement: `  if (refused.length > 0) throw new IntentRefusedError('one of them')
-  if (refused.some(`,
+  const [, holders] = await together([`,
       },
       {
         file: 'src/db/idempotency/intents.ts',

@@ -69,10 +69,10 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
         ),
       begin: (work: (tx: Transaction) => Promise<unknown>) =>
         choose(tenantId).transact(
-          (session, begun) =>
-            session.begin((own) =>
-              runWork(own, session.tables, (tx) => {
-                begun(tx)
+          (session, note) =>
+            session.begin((own, begun) =>
+              runWork({ own, begun }, session.tables, (tx) => {
+                note(tx)
                 return work(tx)
               }),
             ),

@@ -6,8 +6,8 @@ import type { Socket } from 'node:net'
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { ConfigError } from '../../../config.ts'
 import { readTables, type Tables } from '../../distributed/tables.ts'
-import { together } from '../transaction.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
+import { together } from '../transaction.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-unusable.ts'
 import { SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
@@ -100,20 +100,23 @@ export class Session {
   }
 
   /**
-   * Runs a transaction, which has the session to itself. Its `begin` leaves with the first statements: if it
-   * failed, they would name no tenant, and row-level security would refuse them.
+   * Runs a transaction, which has the session to itself. Its `begin` leaves with the first statements of
+   * the work. If the server refuses it, these are executed without a transaction: see `inTenant`.
    *
-   * @throws the error of the work, or of the driver.
+   * @param work must send nothing more once `begun` has rejected.
+   * @throws the error of `begin`, of the work, or of the driver.
    */
-  async begin<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const own = await this.sql.reserve()
+  async begin<Result>(
+    work: (tx: Transaction, begun: Promise<unknown>) => Promise<Result>,
+  ): Promise<Result> {
     // The driver forgets statements that it has not sent when the connection is lost.
     const answered = <Value>(answer: Promise<Value>) => Promise.race([answer, this.#ended.promise])
+    const own = await answered(this.sql.reserve())
     try {
       const begun = own.unsafe('begin').then(() => true)
-      // Without a role, row-level security would not refuse the first statements if `begin` failed.
+      // Without a role, row-level security may not hold.
       if (!('role' in this.#settings)) await answered(begun)
-      const [result] = await answered(together([work(own as never), begun]))
+      const [, result] = await answered(together([begun, work(own as never, begun)]))
       const { command } = await answered(own.unsafe('commit').then((committed) => committed))
       if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
       return result

@@ -48,14 +48,16 @@ export class Statement {
 /**
  * Runs the work of a transaction, whose statements accept templates of the pool as parts.
  *
- * @throws an error for a statement that is sent when the work has ended: it would belong to no transaction.
+ * @throws an error for a statement that is sent when the work has ended, or `begin` has failed: it would
+ *   belong to no transaction.
  */
 export async function runWork<Result>(
-  own: Transaction,
+  { own, begun }: { readonly own: Transaction; readonly begun: Promise<unknown> },
   tables: Tables | undefined,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   let isOver = false
+  begun.catch(() => (isOver = true))
   const run =
     tables === undefined
       ? (template: Template) => build(own as never, template)
@@ -64,7 +66,7 @@ export async function runWork<Result>(
             executeText(own, textOf(sent), tables, tenantsOfTransaction(tx)),
           )
   const tx: Transaction = tagged(own, (template) => {
-    if (isOver) throw new Error('a statement after the end of its transaction')
+    if (isOver) throw new Error('a statement without its transaction')
     return run(template)
   }) as never
   try {
