@@ -82,7 +82,8 @@ async function prepare(sql: Sql): Promise<void> {
 async function explain(sql: Sql, { arrange, run }: Statement, heard: string[]): Promise<string[]> {
   await sql`begin`
   // The transactions of the service are a part of this one.
-  const begin = (work: (tx: Sql) => Promise<unknown>) => work(sql)
+  const tx = new Proxy(sql, { has: (target, name) => name !== 'begin' && name in target })
+  const begin = (work: (own: Sql) => Promise<unknown>) => work(tx)
   const within = new Proxy(sql, {
     get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
   })

@@ -2197,7 +2197,7 @@ export interface components {
             status: "ok" | "unavailable";
             checks: {
                 /**
-                 * @description Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service. `read_only`: nothing can be written, because the disk is full or the server refuses writes.
+                 * @description Whether the database can be reached. `unusable`: a pooler refuses transactions, or a session cannot have the role of the service. `read_only`: nothing can be written, because the disk is full or the server refuses writes.
                  * @enum {string}
                  */
                 database: "ok" | "unreachable" | "unusable" | "read_only";

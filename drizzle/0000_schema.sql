@@ -543,6 +543,7 @@ create table webhook_endpoints (
       and disabled_reason in ('gone', 'failing', 'requested')
   )
 );
+create index webhook_endpoints_by_id on webhook_endpoints (id);
 create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
 create index webhook_endpoints_stopped on webhook_endpoints (tenant_id)
   where status = 'disabled' or (status = 'enabled' and paused_until is not null);
@@ -586,6 +587,7 @@ create table webhook_deliveries (
   constraint webhook_deliveries_next check ((status = 'pending') = (next_attempt_at is not null)),
   constraint webhook_deliveries_counts check (attempts >= 0 and schedule_step >= 0)
 );
+create index webhook_deliveries_by_id on webhook_deliveries (id);
 create index webhook_deliveries_by_endpoint on webhook_deliveries (tenant_id, endpoint_id, id);
 
 -- The attempts at it. Append-only; bodies are not stored.

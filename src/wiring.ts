@@ -46,7 +46,7 @@ export async function wireApi(
   observe: ApiObserver = silentApiObserver,
 ): Promise<ApiParts> {
   requireKnownOperations(config)
-  const store = wireStore(config, 'api', observe)
+  const store = wireStore(config, 'api', log, observe)
   const warnNotWoken = (error: unknown) =>
     log.warn({ err: error }, 'could not notify the workers; they poll')
   const watch = startIdleWatch(store, log, config.MAX_WAITING_REQUESTS)
@@ -107,7 +107,7 @@ export function wireWorkerBase(
   observe: EngineObserver = silentObserver,
   name = 'worker',
 ): WorkerBase {
-  const store = wireStore(config, name, observe)
+  const store = wireStore(config, name, log, observe)
   return { store, clock: systemClock, random: Math.random, observe, log }
 }
 
@@ -178,6 +178,7 @@ export function requireDatabaseUrl({ DATABASE_URL }: Config): string {
 function wireStore(
   config: Config,
   process: string,
+  log: Logger,
   { storeFailed }: Pick<ApiObserver & EngineObserver, 'storeFailed'>,
 ): Store {
   const url = requireDatabaseUrl(config)
@@ -189,5 +190,7 @@ function wireStore(
     timeoutMs: config.STORE_TIMEOUT_MS,
     role: config.DATABASE_SERVICE_ROLE,
     failed: storeFailed,
+    unnotified: () =>
+      log.warn('a pooler passes no notifications on, so this process polls: it answers later'),
   })
 }

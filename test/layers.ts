@@ -36,8 +36,6 @@ const DECLARED = 'src/provider/declared.ts'
 export const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
     packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
-  { files: 'src/db/distributed/',     mayImport: ['src/db/distributed/', 'src/db/connection/row-security.ts', 'src/db/connection/transaction.ts'],
-    packages: ['postgres', 'pgsql-parser', 'node:'] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG, CONFIG_FORMATS],
     packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/names/',              mayImport: ['src/names/'],

@@ -1,4 +1,5 @@
 // Outages of the workers: they are gone, they are frozen, a task hangs, or they are too slow.
+import postgres from 'postgres'
 import { queueGroups } from '../../src/config.ts'
 import { postPayment } from '../support/client.ts'
 import { until } from '../support/until.ts'
@@ -96,8 +97,7 @@ export const workerOutages: readonly Outage[] = [
     settings: { STORE_TIMEOUT_MS: '600000', DATABASE_POOL_SIZE: '20' },
     minutes: 12,
     async begin(scene) {
-      const { sql } = scene.service.store
-      const locker = await sql.reserve()
+      const locker = postgres(scene.service.databaseUrl, { max: 1 })
       await locker`begin`
       await locker`set local idle_in_transaction_session_timeout = 0`
       await locker`lock table key_tombstones in exclusive mode`

@@ -54,10 +54,7 @@ const NOT_ATOMIC = ['recordProcess', 'tryWriting']
 
 const CHANGE = /^(?:--.*\s*)*(?:insert|update|delete)\b/
 
-// In parts, other statements are executed.
-const testOnOneNode = process.env['TEST_IN_PARTS'] === 'true' ? test.skip : test
-
-testOnOneNode('these are all transactions of src/db that change something twice', async () => {
+test('these are all transactions of src/db that change something twice', async () => {
   const missing = new Set<string>()
   for (const { name, send, answers } of examples) {
     if (NOT_ATOMIC.includes(name)) continue

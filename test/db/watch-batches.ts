@@ -25,8 +25,8 @@ export function watchBatches(pool: Sql): WatchedBatches {
           const text = Array.isArray(strings) ? String(strings[0]) : ''
           if (MOVES.test(text)) size += 1
           if (RESERVES.test(text)) {
-            const rows = values.find((value) => typeof value === 'string' && value.startsWith('['))
-            size += (JSON.parse(rows as string) as unknown[]).length
+            const [rows] = values as { readonly first: readonly unknown[] }[]
+            size += rows?.first.length ?? 0
           }
           return Reflect.apply(target, self, [strings, ...values]) as unknown
         },

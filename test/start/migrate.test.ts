@@ -7,7 +7,7 @@ import { startScript } from '../support/start-script.ts'
 let database: TestDatabase
 
 beforeAll(async () => {
-  database = await createTestDatabase({ inParts: false })
+  database = await createTestDatabase()
 })
 afterAll(() => database.drop())
 

@@ -1,53 +1,13 @@
-// Makes a plain PostgreSQL look like Citus to a migration: its functions that distribute do nothing. So
-// statements are executed in parts, on one node.
+// Creates databases of a real Citus, and kills its nodes.
 import postgres from 'postgres'
-import { SERVICE_ROLE } from '../../src/config.ts'
 import { EVERY_TENANT, TENANTS_SETTING } from '../../src/db/connection/row-security.ts'
 import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
-import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
 import { until } from './until.ts'
 
-const ROLE_IN_PARTS = 'test_parts_service'
-
-export async function executeInParts(ownerUrl: string): Promise<void> {
-  const sql = postgres(ownerUrl, { max: 1, onnotice: () => {} })
-  try {
-    await sql.unsafe(`
-      create function create_reference_table(name text) returns void
-        language sql as '';
-      create function create_distributed_table(name text, by text, colocate_with text default null)
-        returns void language sql as '';
-      create function citus_add_local_table_to_metadata(name regclass) returns void
-        language sql as '';
-      create function run_command_on_placements(name regclass, command text) returns void
-        language sql as '';
-      create function run_command_on_workers(command text)
-        returns table (nodename text, nodeport integer, success boolean, result text)
-        language sql as 'select null::text, null::int, null::bool, null::text where false';
-    `)
-  } finally {
-    await sql.end()
-  }
-  // The usual role can log in with Citus. All databases of the cluster share it, so it stays as it is.
-  await migrateDatabase(ownerUrl, { role: ROLE_IN_PARTS, citus: true })
-  const owner = postgres(ownerUrl, { max: 1, onnotice: () => {} })
-  try {
-    await grantServiceRights(owner, SERVICE_ROLE)
-    await owner.unsafe(`grant select, update on drizzle.two_phases to ${SERVICE_ROLE}`)
-  } finally {
-    await owner.end()
-  }
-}
-
-/**
- * CITUS_URL is the URL of a coordinator, as a superuser. Then each database in parts is a database of
- * Citus, on all its nodes.
- */
+/** CITUS_URL is the URL of a coordinator, as a superuser. Then each database of a test is one of Citus. */
 export const citusUrl = (): string | undefined => process.env['CITUS_URL']
 
-/** Whether the databases of a test file are on Citus. */
-export const isOnCitus = (): boolean =>
-  citusUrl() !== undefined && process.env['TEST_IN_PARTS'] === 'true'
+export const isOnCitus = (): boolean => citusUrl() !== undefined
 
 /** No superuser, as with a managed Citus. */
 const OWNER = 'test_citus_owner'

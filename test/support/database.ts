@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
-import { citusUrl, createCitusDatabase, executeInParts } from './citus.ts'
+import { citusUrl, createCitusDatabase } from './citus.ts'
 
 /** The SQLSTATE of a copy while another test copies the template. */
 const OBJECT_IN_USE = '55006'
@@ -19,23 +19,15 @@ export interface TestDatabase {
 }
 
 /**
- * Creates an empty, migrated database.
+ * Creates an empty, migrated database, on all nodes of Citus if there is one: see `citusUrl`.
  *
- * @param inParts whether statements are executed in parts, as with Citus, on this one node: in all
- *   databases with TEST_IN_PARTS=true.
  * @throws the driver's error when the cluster of this jest run cannot be reached.
  */
-export async function createTestDatabase({
-  inParts = process.env['TEST_IN_PARTS'] === 'true',
-} = {}): Promise<TestDatabase> {
+export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  if (inParts && citusUrl() !== undefined) {
-    return await createCitusDatabase(name)
-  }
+  if (citusUrl() !== undefined) return await createCitusDatabase(name)
   await copyTemplate(name)
-  const database = databaseOf(name)
-  if (inParts) await executeInParts(database.url)
-  return database
+  return databaseOf(name)
 }
 
 /** Creates a database without tables. It has the same owner. */

@@ -49,10 +49,7 @@ export function aroundCall(
   return withProvider(engine, { ...provider, calls })
 }
 
-/** The start of the statement that records a phase. It commits without an explicit transaction. */
-const RECORD = /^\s*with asked as \(\s*select \* from/
-
-/** Returns an engine that runs `begin` around each transaction and each record of a phase. */
+/** Returns an engine that runs `begin` around each transaction. */
 export function aroundCommit(
   engine: Engine,
   begin: (commit: () => Promise<unknown>) => Promise<unknown>,
@@ -62,10 +59,6 @@ export function aroundCommit(
     get(target, name) {
       if (name !== 'begin') return Reflect.get(target, name) as unknown
       return (work: never) => begin(() => target.begin(work))
-    },
-    apply(target, _, [strings, ...values]: [TemplateStringsArray, ...never[]]) {
-      const run = () => target(strings, ...values)
-      return RECORD.test(String(strings[0])) ? begin(async () => await run()) : run()
     },
   })
   return { ...engine, store: { ...store, sql } }

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { appendFile, chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import postgres from 'postgres'
 import { openStore, type Sql, type Store } from '../../src/db/connection/client.ts'
 import {
   startEmbeddedPostgres,
@@ -22,7 +23,9 @@ const STANDBY = 'standby'
 export interface ReplicatedServer {
   readonly port: number
   readonly relay: CuttableRelay
-  /** Connects past the relay, as a superuser. */
+  /** Leads past the relay, as a superuser. */
+  readonly url: string
+  /** Connects there. */
   readonly sql: Sql
   /** As when its machine loses power. */
   kill(): Promise<void>
@@ -100,9 +103,9 @@ export class ReplicatedPostgres {
   /** Copies the running primary, and waits until the copy follows it. */
   async attachStandby(): Promise<void> {
     const { folder, isSynchronous = true } = this.#options
-    const { sql, relay } = this.#primary
+    const { sql, url, relay } = this.#primary
     const home = join(folder, `server-${this.#servers.length + 1}`)
-    await copyServer(sql, home, [
+    await copyServer(url, home, [
       `primary_conninfo = 'host=127.0.0.1 port=${relay.port} user=postgres ` +
         `password=${this.#password} application_name=${STANDBY}'`,
       `synchronous_standby_names = ''`,
@@ -126,13 +129,13 @@ export class ReplicatedPostgres {
 }
 
 /** As `pg_basebackup` does, which the npm package lacks. `cp` keeps the owner. */
-async function copyServer(sql: Sql, home: string, settings: readonly string[]): Promise<void> {
-  const [row] = await sql<{ folder: string }[]>`
+async function copyServer(url: string, home: string, settings: readonly string[]): Promise<void> {
+  const backup = postgres(url, { max: 1 })
+  const [row] = await backup<{ folder: string }[]>`
     select current_setting('data_directory') as folder
   `
   const folder = row?.folder ?? ''
   const cluster = join(home, 'cluster')
-  const backup = await sql.reserve()
   try {
     await backup`select pg_backup_start('standby', fast => true)`
     await execute('cp', ['-a', join(folder, '..'), home])
@@ -141,7 +144,7 @@ async function copyServer(sql: Sql, home: string, settings: readonly string[]): 
     `
     await writeFile(join(cluster, 'backup_label'), stopped?.label ?? '')
   } finally {
-    backup.release()
+    await backup.end()
   }
   for (const file of ['postmaster.pid', 'postmaster.opts']) await rm(join(cluster, file))
   await writeFile(join(cluster, 'standby.signal'), '')
@@ -176,6 +179,7 @@ async function control(server: EmbeddedPostgres): Promise<ReplicatedServer> {
   let stopping: Promise<void> | undefined
   return {
     port: server.port,
+    url: server.url('postgres'),
     relay,
     sql: store.sql,
     kill,

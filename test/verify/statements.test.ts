@@ -37,9 +37,7 @@ test('every example is of one exported function of src/db', () => {
 
 /** Not by a service, or only by one with Citus, or by another connection. */
 const SENT_ELSEWHERE = [
-  'connection/pool/pooled-client.ts',
   'connection/server/server.ts',
-  'distributed/tables.ts',
   'migrations/migrate.ts',
   'operators/database-facts.ts',
 ]

@@ -26,9 +26,6 @@ export interface Case {
 /** The scenario behind a pooler. */
 export const POOLED = 'payment.create.pooled'
 
-/** The scenarios on a database whose statements are executed in parts, as on Citus. */
-export const IN_PARTS = ['payment.create.in-parts', 'refund.create.in-parts'] as const
-
 /** The scenario on a primary with a standby. */
 export const REPLICATED = 'payment.create.replicated'
 

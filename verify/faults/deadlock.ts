@@ -2,7 +2,7 @@
 // worker's transaction the operation and then its payment. PostgreSQL aborts the worker's, because it
 // checks first.
 import { setTimeout as wait } from 'node:timers/promises'
-import type postgres from 'postgres'
+import postgres from 'postgres'
 import type { FaultContext } from './fault.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
@@ -18,7 +18,7 @@ const BLOCKING_LIMIT_MS = 3_000
 const POLL_MS = 10
 
 interface Session {
-  readonly sql: postgres.ReservedSql
+  readonly sql: postgres.Sql
   readonly pid: number
   /** The payment that it locked; undefined when no operation of a payment is in progress. */
   readonly paymentId: string | undefined
@@ -45,7 +45,7 @@ export function causeDeadlock(context: FaultContext, { role }: Point): Action {
         return []
       } finally {
         await sql`rollback`
-        sql.release()
+        await sql.end()
       }
     }),
   )
@@ -57,8 +57,8 @@ export function causeDeadlock(context: FaultContext, { role }: Point): Action {
  * abort the one that it checks next. The others were checked before there was a deadlock, and would
  * wait.
  */
-async function lockPayment({ owner }: Lane, tenantId: string): Promise<Session> {
-  const sql = await owner.sql.reserve()
+async function lockPayment({ databaseUrl }: Lane, tenantId: string): Promise<Session> {
+  const sql = postgres(databaseUrl, { max: 1 })
   await sql`begin`
   // The worker's session has to find the deadlock.
   await sql`set local deadlock_timeout = '1min'`

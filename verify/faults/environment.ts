@@ -8,7 +8,8 @@ import {
   makeThrowawayFolder,
   removeDatabase,
 } from '../../dev/embedded-postgres/throwaway-folder.ts'
-import { makeDatabase, migrateLane } from './lane-database.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { makeDatabase } from './lane-database.ts'
 import { Lane } from './lane.ts'
 import type { LaneOptions, LaneServer } from './lane-options.ts'
 import { readPatched } from './mutants/patch.ts'
@@ -32,9 +33,9 @@ export class Environment {
   readonly #lanes: Promise<Lane>[] = []
   readonly #disks: Promise<SmallDisk | string>[] = []
   #programs: Promise<string> | undefined
-  readonly #templates = new Map<string, Promise<string>>()
-  /** The statements of idle processes, in parts or whole. */
-  readonly #idle = new Map<boolean, Promise<ReadonlySet<string> | undefined>>()
+  #template: Promise<string> | undefined
+  /** The statements of idle processes. */
+  #idle: Promise<ReadonlySet<string> | undefined> | undefined
 
   private constructor(folder: string, programs: string | undefined) {
     this.folder = folder
@@ -47,25 +48,19 @@ export class Environment {
   }
 
   /**
-   * Starts a lane. The first one of each kind, in parts or whole, learns the statements of idle
-   * processes, without any other load that could delay them. All others wait for that and reuse it.
+   * Starts a lane. The first one learns the statements of idle processes, without any other load that
+   * could delay them. All others wait for that and reuse it.
    *
    * @param ownServer whether faults may affect the server and its disk, without harm to other
    *   lanes.
    */
   async startLane(options: LaneSetup, ownServer = false): Promise<Lane> {
-    const { inParts = false } = options
-    const known = this.#idle.get(inParts)
-    if (known !== undefined) return await this.#start(options, ownServer, await known)
+    if (this.#idle !== undefined) return await this.#start(options, ownServer, await this.#idle)
     const first = this.#start(options, ownServer)
-    const learned = first.then(
+    this.#idle = first.then(
       ({ watch }) => watch.statements.idle,
-      () => {
-        this.#idle.delete(inParts)
-        return undefined
-      },
+      () => (this.#idle = undefined),
     )
-    this.#idle.set(inParts, learned)
     return await first
   }
 
@@ -79,7 +74,7 @@ export class Environment {
       this.#buildPrograms(name, changes),
     ] as const
     const lane = Promise.all(parts).then(async ([server, programs]) => {
-      const own = await this.#makePlace(server, name, ownServer, options)
+      const own = await this.#makePlace(server, name, ownServer)
       const known = idle === undefined ? {} : { idle }
       const { folder } = this
       return await Lane.start({ ...others, ...own, ...known, programs, server, name, folder })
@@ -88,15 +83,10 @@ export class Environment {
     return await lane
   }
 
-  async #makePlace(
-    server: LaneServer,
-    name: string,
-    ownServer: boolean,
-    { inParts = false }: LaneSetup,
-  ) {
+  async #makePlace(server: LaneServer, name: string, ownServer: boolean) {
     if (server.replicated !== undefined) return {}
     if (ownServer) return { disk: await this.#mountDisk(name) }
-    return { template: await this.#makeTemplate(server, inParts) }
+    return { template: await (this.#template ??= this.#makeTemplate(server)) }
   }
 
   /** Builds the product once, and each mutant for its own lane. */
@@ -117,16 +107,10 @@ export class Environment {
   }
 
   /** Copying a migrated database is faster than migrating another one. */
-  #makeTemplate(server: LaneServer, inParts: boolean): Promise<string> {
-    const name = inParts ? 'lane_template_in_parts' : 'lane_template'
-    const known = this.#templates.get(name)
-    if (known !== undefined) return known
-    const made = makeDatabase({ server, name }).then(async (url) => {
-      await migrateLane(url, inParts)
-      return name
-    })
-    this.#templates.set(name, made)
-    return made
+  async #makeTemplate(server: LaneServer): Promise<string> {
+    const name = 'lane_template'
+    await migrateDatabase(await makeDatabase({ server, name }))
+    return name
   }
 
   async #startServer(name: string): Promise<LaneServer> {

@@ -1,6 +1,4 @@
 // Creates the databases of lanes: empty ones, or copies of a migrated one.
-import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
-import { executeInParts } from '../../test/support/citus.ts'
 import { openStore } from '../../src/db/connection/client.ts'
 import type { LaneOptions } from './lane-options.ts'
 
@@ -31,10 +29,4 @@ export async function makeDatabase({
   } finally {
     await store.close()
   }
-}
-
-/** Migrates a database of lanes. */
-export async function migrateLane(url: string, inParts = false): Promise<void> {
-  await migrateDatabase(url)
-  if (inParts) await executeInParts(url)
 }

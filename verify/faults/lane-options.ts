@@ -30,10 +30,8 @@ export interface LaneOptions {
   readonly disk?: SmallDisk | string
   /** The roles with a standby process, which costs as much as a working one; by default both. */
   readonly standbys?: readonly Role[]
-  /** Whether API and worker reach the server through PgBouncer, in session mode. */
+  /** Whether API and worker reach the server through PgBouncer, in transaction mode. */
   readonly pooled?: boolean
-  /** Whether statements are executed in parts, as on Citus. */
-  readonly inParts?: boolean
   /** Whether the server has a synchronous standby. */
   readonly replicated?: boolean
   /** Whether API processes share copies of answers in a Redis of the lane. */

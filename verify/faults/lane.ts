@@ -12,7 +12,8 @@ import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process
 import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
 import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
 import { ApiRelay } from './api-relay.ts'
-import { makeDatabase, migrateLane } from './lane-database.ts'
+import { migrateDatabase } from '../../src/db/migrations/migrate.ts'
+import { makeDatabase } from './lane-database.ts'
 import type { LaneOptions } from './lane-options.ts'
 import { LaneRedis } from './lane-redis.ts'
 import { watchMoves } from './moves.ts'
@@ -35,7 +36,7 @@ const PROVIDER_NAME = 'provider.test'
 export const SHORT_TTL_SECONDS = 1
 /** Enough for the processes that work, stand by and end. PgBouncer tries a lost server again soon. */
 const POOLER = {
-  pool_mode: 'session',
+  pool_mode: 'transaction',
   default_pool_size: 200,
   max_client_conn: 500,
   server_login_retry: 1,
@@ -77,6 +78,8 @@ export class Lane {
    * Restarts in progress. Only the last one of a role is awaited: an older one may be suspended.
    */
   readonly #restarts = new Map<Role, PromiseWithResolvers<void>>()
+  /** Past every proxy. */
+  readonly databaseUrl: string
   #removal: Promise<void> | undefined
 
   private constructor(
@@ -105,6 +108,7 @@ export class Lane {
     this.providerUrl = parts.providerUrl
     this.provider = providerAt(parts.providerUrl)
     this.secrets = parts.secrets
+    this.databaseUrl = parts.databaseUrl
     this.owner = openStore({
       url: parts.databaseUrl,
       applicationName: 'fault suite',
@@ -125,7 +129,7 @@ export class Lane {
 
   static async start(options: LaneOptions): Promise<Lane> {
     const databaseUrl = await makeDatabase(options)
-    if (options.template === undefined) await migrateLane(databaseUrl, options.inParts)
+    if (options.template === undefined) await migrateDatabase(databaseUrl)
     const folder = join(options.folder, options.name)
     await mkdir(folder, { recursive: true })
     const secret = () => randomBytes(16).toString('hex')

@@ -4,7 +4,6 @@ import { seededRandom, type Random } from '../simulate/random.ts'
 import {
   ANNOUNCED,
   COPIED,
-  IN_PARTS,
   isConcurrent,
   labelOf,
   POOLED,
@@ -58,15 +57,11 @@ const SAMPLE_SIZE = 60
 const SAMPLE_SIZE_PER_PROVIDER = 1
 const SCENARIO_SAMPLE_SIZE = 6
 
-/**
- * A quick plan has the scenarios without which a fault would be missing, and a sample of the others. In
- * parts, which points a run reaches depends on timing, and a fault that is not injected fails the suite.
- */
+/** A quick plan has the scenarios without which a fault would be missing, and a sample of the others. */
 export function planScenarios(all: readonly string[], { quick, seed }: PlanOptions): string[] {
   const needed = [MAIN_SCENARIO, REPLICATED, COPIED[0]]
   if (!quick) return [...all]
-  const inParts: readonly string[] = IN_PARTS
-  const others = all.filter((name) => !needed.includes(name) && !inParts.includes(name))
+  const others = all.filter((name) => !needed.includes(name))
   const drawn = sample(seededRandom(seed), others, SCENARIO_SAMPLE_SIZE)
   return all.filter((name) => needed.includes(name) || drawn.includes(name))
 }
@@ -166,7 +161,6 @@ const OF_ONE_ORDER = ['payment.create.referenced', 'refund.create.referenced'] a
  */
 export const VARIANTS: readonly string[] = [
   POOLED,
-  ...IN_PARTS,
   REPLICATED,
   'payment.create.declined',
   'payment.create.manual',
@@ -184,7 +178,6 @@ export const VARIANTS: readonly string[] = [
 /** Variants whose provider calls are those of the operation itself. */
 const OF_THE_SAME_CALLS: readonly string[] = [
   POOLED,
-  ...IN_PARTS,
   REPLICATED,
   'payment.create.declined',
   'payment.create.manual',

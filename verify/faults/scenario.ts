@@ -7,14 +7,7 @@ import type { Violation } from './results.ts'
 /** What the lane of a scenario must have. */
 export type LaneNeeds = Pick<
   LaneOptions,
-  | 'settings'
-  | 'byName'
-  | 'standbys'
-  | 'pooled'
-  | 'inParts'
-  | 'replicated'
-  | 'redis'
-  | 'secondProvider'
+  'settings' | 'byName' | 'standbys' | 'pooled' | 'replicated' | 'redis' | 'secondProvider'
 >
 
 export interface Scenario {

@@ -8,7 +8,7 @@ import { cancelAfterwards, cancelInVain, canceledAtOnce } from './cancellations.
 import { comparisons } from './comparisons.ts'
 import { contests } from './contests.ts'
 import { copied } from './copies.ts'
-import { IN_PARTS, POOLED, REPLICATED, type Case } from './case.ts'
+import { POOLED, REPLICATED, type Case } from './case.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
 import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
@@ -36,7 +36,6 @@ const refund: Scenario = {
 export const scenarios: readonly Scenario[] = [
   { name: 'payment.create', act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: POOLED, needs: { pooled: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
-  { name: IN_PARTS[0], needs: { inParts: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: REPLICATED, needs: { replicated: true }, act: (merchant) => merchant.pay(AUTOMATIC) },
   { name: 'payment.create.declined', act: (merchant) => merchant.pay(DECLINED) },
   { name: 'payment.create.manual', act: (merchant) => merchant.pay(MANUAL) },
@@ -57,7 +56,6 @@ export const scenarios: readonly Scenario[] = [
     act: (merchant, id) => merchant.cancel(id),
   },
   refund,
-  { ...refund, name: IN_PARTS[1], needs: { inParts: true } },
   payTogether,
   captureTogether,
   announced,

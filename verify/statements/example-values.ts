@@ -120,7 +120,7 @@ export const localReservation: LocalReservation = {
   expiredKeys: 'gone',
 }
 
-/** The rows of resources that an operation changes, as `to_jsonb` renders them. */
+/** The rows of resources that an operation changes. */
 export const paymentRow = {
   id: ID,
   status: 'succeeded',

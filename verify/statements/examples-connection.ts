@@ -2,11 +2,6 @@
 // pages.
 import { createIdleAnnouncer, createJobWaker } from '../../src/db/connection/notifications.ts'
 import { readPage } from '../../src/db/connection/pages.ts'
-import {
-  claimSessionIfUnowned,
-  fixSettings,
-  readSettings,
-} from '../../src/db/connection/pool/session-settings.ts'
 import { readServer } from '../../src/db/connection/server/server.ts'
 import { advanceAnswerEpoch, readAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
 import { allowLongStatements } from '../../src/db/connection/transaction.ts'
@@ -28,12 +23,9 @@ export const connectionExamples: readonly Example[] = [
   }),
   example(allowLongStatements, (sql) => allowLongStatements(sql)),
   example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
-  example(claimSessionIfUnowned, (sql) => claimSessionIfUnowned(sql, ID, {})),
-  example(fixSettings, (sql) => fixSettings(sql)),
   example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
   example(readServerTime, (sql) => readServerTime(sql)),
   example(advanceAnswerEpoch, (sql) => advanceAnswerEpoch(sql)),
   example(readAnswerEpoch, (sql) => readAnswerEpoch(sql), { answers: [[{ cluster: '1' }]] }),
   example(readServer, (sql) => readServer(sql), { answers: [[{ cluster: '1' }]] }),
-  example(readSettings, (sql) => readSettings(sql, ['statement_timeout'])),
 ]

@@ -20,6 +20,7 @@ const SESSION = { tokenHash: HASH, operator: 'alice', keyProof: HASH }
 const LIMITS = { idleSeconds: 1_800, maxSeconds: 43_200 }
 
 const ROW = { id: ID, payment: { tenant_id: ID, id: ID } }
+const PENDING = { id: ID, job_id: ID }
 const CANDIDATE = { tenantId: ID, id: ID }
 const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
 const NAMES = { key: KEY, providerObject: { providers: [PROVIDER], id: 'pi_1' } }
@@ -39,7 +40,7 @@ export const consoleExamples: readonly Example[] = [
     listPaymentsOfTenants,
     (sql) => listPaymentsOfTenants(sql, { tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE),
     {
-      answers: [[CANDIDATE], [CANDIDATE], [CANDIDATE], [ROW], [ROW]],
+      answers: [[PENDING], [CANDIDATE], [CANDIDATE], [ROW], [], [CANDIDATE], [ROW]],
     },
   ),
   example(listPaymentsOfTenants, (sql) =>

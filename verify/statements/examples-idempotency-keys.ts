@@ -97,7 +97,7 @@ export const idempotencyExamples: readonly Example[] = [
       [reserved],
       [],
       [{ provider: 'stripe', id: 'cus_1' }],
-      [{ payment: paymentRow }],
+      [paymentRow],
       [],
       [],
       ...WITH_DELIVERY,
@@ -108,7 +108,7 @@ export const idempotencyExamples: readonly Example[] = [
     reserveEach,
     (sql) =>
       reserveEach(sql, [{ ...intent, expiredKeys: 'new' }], selectPaymentIfIn(['succeeded'])),
-    { answers: [[reserved], [tombstone], [], [{ payment: paymentRow }]] },
+    { answers: [[reserved], [tombstone], [], [paymentRow]] },
   ),
   // It is too old for that.
   example(reserveEach, (sql) => reserveEach(sql, [retriedIntent], noResource), {
@@ -119,22 +119,26 @@ export const idempotencyExamples: readonly Example[] = [
   example(
     markProcessingIfIn,
     (sql) => markProcessingIfIn(['requires_capture'])(sql, ID, [intent]),
-    { answers: [[{ payment: { ...paymentRow, status: 'requires_capture' } }]] },
+    { answers: [[{ ...paymentRow, status: 'requires_capture' }]] },
   ),
   example(selectPaymentIfIn, (sql) => selectPaymentIfIn(['succeeded'])(sql, ID, [intent])),
   example(lockPayments, (sql) => lockPayments(sql, ID, [intent])),
   example(insertRefunds, (sql) => insertRefunds(sql, ID, [refundIntent]), {
-    answers: [[{ payment: paymentRow }], [], [{ refund: refundRow }]],
+    answers: [[paymentRow], [], [refundRow]],
   }),
   example(lockRefundIfIn, (sql) => lockRefundIfIn(['succeeded'])(sql, ID, [refundIntent])),
   example(insertDispute, (sql) => insertDispute(newDispute)(sql, ID, [disputeIntent])),
   example(selectDispute, (sql) => selectDispute(sql, ID, [disputeIntent])),
   example(findKeyRows, (sql) => findKeyRows(sql, ID, [{ key: KEY }])),
   example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
-  example(addReplays, (sql) => addReplays(sql, [replayCount])),
+  example(addReplays, (sql) => addReplays(sql, [replayCount]), {
+    answers: [[{ id: replayCount.id }]],
+  }),
   example(listReplays, (sql) => listReplays(sql, ID, [ID])),
   example(findIdle, (sql) => findIdle(sql, [REF])),
-  example(findSecondsUntilStart, (sql) => findSecondsUntilStart(sql, REF)),
+  example(findSecondsUntilStart, (sql) => findSecondsUntilStart(sql, REF), {
+    answers: [[{ job: ID }]],
+  }),
   example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT), {
     answers: [[queued]],
   }),
@@ -151,8 +155,15 @@ export const idempotencyExamples: readonly Example[] = [
   example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {
     answers: [[{ ...reserved, expired_at: NOW.toISOString() }]],
   }),
-  example(deleteIfTombstoned, (sql) =>
-    deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
+  example(
+    deleteIfTombstoned,
+    (sql) => deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
+    {
+      answers: [
+        [{ ...reserved, expires_in_seconds: -60 }],
+        [{ ...tombstone, buried_in_seconds: -30 }],
+      ],
+    },
   ),
   example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BY_OPERATION)),
   example(completeIfOvertaken, (sql) => completeIfOvertaken(sql, RESPONSE, BY_OPERATION)),

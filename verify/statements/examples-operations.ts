@@ -5,14 +5,11 @@ import {
   dropFallbackIfOwner,
   giveBackIfOwner,
   handOverIfOwner,
+  readUnknownFor,
   recordKeptFailureIfOwner,
   renewIfOwner,
 } from '../../src/db/operations/leases.ts'
-import {
-  readOperation,
-  readOperationRows,
-  readOperationState,
-} from '../../src/db/operations/operation-rows.ts'
+import { readOperation, readOperationState } from '../../src/db/operations/operation-rows.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import type { Writes } from '../../src/db/operations/phase-records.ts'
 import { recordEach, type PhaseToRecord } from '../../src/db/operations/record-phases.ts'
@@ -79,14 +76,14 @@ const captured = paymentAfter(payment, { status: 'succeeded' })
 const refunded = refundAfter(refund, { status: 'succeeded' })
 const withdrawn = { ...dispute, withdrawnMinor: 1999 }
 
+const FINDING = { id: ID, kind: 'outcome_unknown', tenant: ID, operation: ID }
+
 export const operationExamples: readonly Example[] = [
   example(claimEachIfUnowned, (sql) => claimEachIfUnowned(sql, [REF], LEASE_MS), {
-    answers: [[REF]],
-  }),
-  example(readOperationRows, (sql) => readOperationRows(sql, [REF]), {
     answers: [[{ id: ID, tenant_id: ID, payment_id: ID, refund_id: ID, dispute_id: ID }]],
   }),
   example(readOperation, (sql) => readOperation(sql, REF)),
+  example(readUnknownFor, (sql) => readUnknownFor(sql, REF)),
   example(readOperationState, (sql) => readOperationState(sql, REF)),
   example(renewIfOwner, (sql) => renewIfOwner(sql, claim, LEASE_MS)),
   example(giveBackIfOwner, (sql) =>
@@ -115,24 +112,24 @@ export const operationExamples: readonly Example[] = [
         }),
       ]),
     {
-      answers: [...WRITTEN, [{ payment: paymentRow }], [], [], [queuedEvent], [], ...WITH_DELIVERY],
+      answers: [...WRITTEN, [paymentRow], [], [], [queuedEvent], [], ...WITH_DELIVERY],
     },
   ),
   example(
     recordEach,
     (sql) =>
       recordEach(sql, [recorded(FINISH, { refund: refunded, ledger: [entryOfRefund(refunded)] })]),
-    { answers: [...WRITTEN, [{ refund: refundRow }], [], [], ...WRITTEN] },
+    { answers: [...WRITTEN, [refundRow], [], [], ...WRITTEN] },
   ),
   example(
     recordEach,
     (sql) => recordEach(sql, [recorded(FINISH, writesOfDispute(dispute, withdrawn))]),
-    { answers: [...WRITTEN, [{ dispute: disputeRow }]] },
+    { answers: [...WRITTEN, [disputeRow]] },
   ),
   example(
     recordEach,
     (sql) => recordEach(sql, [recorded(FINISH, { announces: EARLY_FRAUD_WARNING })]),
-    { answers: [...WRITTEN, [{ payment: paymentRow }]] },
+    { answers: [...WRITTEN, [paymentRow]] },
   ),
   example(appendPhaseRuns, (sql) => appendPhaseRuns(sql, [{ owner: claim, runs: [phaseRun] }])),
   example(listPhaseRuns, (_, store) => listPhaseRuns(store, ID, ID)),
@@ -162,7 +159,9 @@ export const operationExamples: readonly Example[] = [
       afterMs: 30_000,
     }),
   ),
-  example(closeFindingsOfIdle, (sql) => closeFindingsOfIdle(sql)),
+  example(closeFindingsOfIdle, (sql) => closeFindingsOfIdle(sql), {
+    answers: [[FINDING], [{ id: ID, status: 'completed' }]],
+  }),
   example(requestCheckOfPayment, (sql) =>
     requestCheckOfPayment(sql, { tenantId: ID, paymentId: ID }, { seconds: 60, mostSeconds: 600 }),
   ),

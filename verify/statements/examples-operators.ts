@@ -25,6 +25,7 @@ import {
   lockIfUnknown,
   readLastError,
 } from '../../src/db/operators/lists/operation-overviews.ts'
+import { findJobless, findQueued } from '../../src/db/operators/lists/operation-conditions.ts'
 import { createOverviewReader } from '../../src/db/operators/overview.ts'
 import {
   deleteProcess,
@@ -51,6 +52,16 @@ const PROCESS = {
   circuits: [{ kind: 'provider', state: 'closed', seconds: 60 }],
 } as const
 
+const PENDING = { id: ID, status: 'pending', job_id: ID }
+
+const EPOCH = {
+  tenant_id: ID,
+  payment_id: ID,
+  operation_id: ID,
+  lease_epoch: 2,
+  at: NOW.toISOString(),
+}
+
 const PROPOSAL = { operationId: ID, actor: 'alice', proposed: {}, proposedAt: NOW }
 
 export const operatorExamples: readonly Example[] = [
@@ -70,12 +81,12 @@ export const operatorExamples: readonly Example[] = [
   example(listOpenProposals, (sql) => listOpenProposals(sql, NOW)),
   example(findLastResolution, (sql) => findLastResolution(sql, ID)),
   example(readWithinLimits, (sql) => readWithinLimits(sql, async () => undefined)),
-  example(selectHealthFigures, (sql) => selectHealthFigures(sql), { answers: [[{ queues: [] }]] }),
+  example(selectHealthFigures, (sql) => selectHealthFigures(sql)),
   example(createOverviewReader, (sql) => createOverviewReader(sql, () => 0)(), {
-    answers: [[], [{ now: NOW.toISOString() }], [{ queues: [] }]],
+    answers: [[], [{ now: NOW.toISOString() }]],
   }),
   example(countRecentOperations, (sql) => countRecentOperations(sql, NOW)),
-  example(listTakeovers, (sql) => listTakeovers(sql, NOW)),
+  example(listTakeovers, (sql) => listTakeovers(sql, NOW), { answers: [[EPOCH]] }),
   example(listWaitingTenants, (sql) => listWaitingTenants(sql)),
   example(recordProcess, (sql) => recordProcess(sql, PROCESS)),
   example(tryWriting, (sql) => tryWriting(sql, ID)),
@@ -86,9 +97,9 @@ export const operatorExamples: readonly Example[] = [
     const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
     return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
   }),
-  example(listDeliveriesOfTenants, (sql) => listDeliveriesOfTenants(sql, {}, { limit: LIMIT }), {
-    answers: [[{ id: ID }]],
-  }),
+  example(listDeliveriesOfTenants, (sql) =>
+    listDeliveriesOfTenants(sql, { endpointId: ID }, { limit: LIMIT }),
+  ),
   example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
   example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
   example(listOperationOverviews, (sql) => {
@@ -97,8 +108,12 @@ export const operatorExamples: readonly Example[] = [
     return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
   }),
   example(listOperationOverviews, (sql) => listOperationOverviews(sql, { view: 'resolved' }, PAGE)),
+  example(findJobless, (sql) => findJobless(sql), { answers: [[PENDING]] }),
+  example(findQueued, (sql) => findQueued(sql, [ID])),
   example(countProposedOperations, (sql) => countProposedOperations(sql, [PROPOSAL])),
-  example(findOperationOverview, (sql) => findOperationOverview(sql, ID)),
+  example(findOperationOverview, (sql) => findOperationOverview(sql, ID), {
+    answers: [[PENDING]],
+  }),
   example(readLastError, (sql) => readLastError(sql, REF)),
   example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),
 ]

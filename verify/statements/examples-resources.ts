@@ -78,7 +78,13 @@ import {
   WINDOW,
 } from './example-values.ts'
 
-const HOLD = { ...REF, isHeld: true }
+const DUE = { tenant_id: ID, id: ID, now: NOW.toISOString() }
+const HOLD = {
+  ...DUE,
+  provider: PROVIDER,
+  status: 'requires_capture',
+  capture_before: new Date(NOW.getTime() + 1_000).toISOString(),
+}
 const captureEntry = entryOfCapture(payment, claim.fees)
 const changedDispute = { dispute, before: dispute, events: [] }
 
@@ -101,7 +107,7 @@ export const eventExamples: readonly Example[] = [
   example(
     announceEarlyFraudWarning,
     (sql) => announceEarlyFraudWarning(sql, payment, { provider: PROVIDER, objectId: 'issfr_1' }),
-    { answers: [...WRITTEN, [{ payment: paymentRow }], ...WITH_DELIVERY] },
+    { answers: [...WRITTEN, [paymentRow], ...WITH_DELIVERY] },
   ),
   example(findProviderPaymentIds, (sql) => findProviderPaymentIds(sql, payment)),
   example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER), {
@@ -120,7 +126,9 @@ export const ledgerExamples: readonly Example[] = [
   example(findLedgerCaptures, (sql) => findLedgerCaptures(sql, [REF])),
   example(findLedgerRefunds, (sql) => findLedgerRefunds(sql, [REF], 'refund')),
   example(insertPostings, (sql) => insertPostings(sql, ID, [{ claim, entry: captureEntry }])),
-  example(insertProviderFeesIfNew, (sql) => insertProviderFeesIfNew(sql, [PROVIDER_FEE])),
+  example(insertProviderFeesIfNew, (sql) => insertProviderFeesIfNew(sql, [PROVIDER_FEE]), {
+    answers: [[{ kind: 'capture', payment_id: ID, refund_id: null, operation_id: ID }]],
+  }),
   example(findLedgerDisputes, (sql) => findLedgerDisputes(sql, [REF])),
   example(findLedgerTransaction, (sql) => findLedgerTransaction(sql, ID, ID)),
   example(listLedgerTransactions, (sql) =>
@@ -147,25 +155,25 @@ export const paymentExamples: readonly Example[] = [
     findUserOfReference(sql, { tenantId: ID, kind: 'payment', reference: 'order-1042' }),
   ),
   example(changePayment, (sql) => changePayment(sql, payment, { status: 'unknown' }, KEY), {
-    answers: [[{ payment: paymentRow }], ...WITH_DELIVERY],
+    answers: [[paymentRow], ...WITH_DELIVERY],
   }),
   example(
     updatePayment,
     (sql) => updatePayment(sql, paymentAfter(payment, { status: 'unknown' }), KEY),
     {
-      answers: [[{ payment: paymentRow }]],
+      answers: [[paymentRow]],
     },
   ),
   example(
     announceIfExpiring,
     (sql) => announceIfExpiring(sql, { noticeSeconds: 86_400, limit: LIMIT }),
-    { answers: [[HOLD], [{ payment: paymentRow }], ...WITH_DELIVERY] },
+    { answers: [[DUE], [HOLD], [paymentRow], ...WITH_DELIVERY] },
   ),
   example(lookIfExpired, (sql) => lookIfExpired(sql, { limit: LIMIT }), {
-    answers: [[HOLD], [{ provider: PROVIDER, id: ID, tenantId: ID }]],
+    answers: [[DUE], [HOLD], [queuedEvent]],
   }),
   example(resumePayment, (sql) => resumePayment(sql, payment, KEY), {
-    answers: [[], [{ payment: paymentRow }], ...WITH_DELIVERY],
+    answers: [[], [paymentRow], ...WITH_DELIVERY],
   }),
   example(findRefund, (sql) => findRefund(sql, ID, ID)),
   example(findUnreturned, (sql) => findUnreturned(sql, payment), {
@@ -173,13 +181,13 @@ export const paymentExamples: readonly Example[] = [
   }),
   example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE)),
   example(changeRefund, (sql) => changeRefund(sql, refund, { status: 'unknown' }, KEY), {
-    answers: [[{ refund: refundRow }], ...WRITTEN, ...WITH_DELIVERY],
+    answers: [[refundRow], ...WRITTEN, ...WITH_DELIVERY],
   }),
   example(
     updateRefund,
     (sql) => updateRefund(sql, refundAfter(refund, { status: 'unknown' }), KEY),
     {
-      answers: [[{ refund: refundRow }], ...WRITTEN],
+      answers: [[refundRow], ...WRITTEN],
     },
   ),
 ]
@@ -188,7 +196,7 @@ export const disputeExamples: readonly Example[] = [
   example(isDisputed, (sql) => isDisputed(sql, payment)),
   example(findDisputed, (sql) => findDisputed(sql, ID, [ID])),
   example(updateDispute, (sql) => updateDispute(sql, changedDispute), {
-    answers: [[{ dispute: disputeRow }]],
+    answers: [[disputeRow]],
   }),
   example(findDispute, (sql) => findDispute(sql, ID, ID)),
   example(findDisputeOfObject, (sql) => findDisputeOfObject(sql, ID, 'du_1')),

@@ -1,7 +1,7 @@
 // Examples of the statements of the service itself: migrations, queues, retention and reconciliation.
 import { SERVICE_ROLE } from '../../src/config.ts'
 import { readMigrationState } from '../../src/db/migrations/applied-migrations.ts'
-import { isDistributed, readTables } from '../../src/db/distributed/tables.ts'
+import { isDistributed } from '../../src/db/migrations/distributed.ts'
 import { readOwnerRights } from '../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
 import {
@@ -93,9 +93,6 @@ export const migrationExamples: readonly Example[] = [
   }),
   example(grantServiceRights, (sql) => grantServiceRights(sql, SERVICE_ROLE)),
   example(isDistributed, (sql) => isDistributed(sql)),
-  example(readTables, (sql) => readTables(sql), {
-    answers: [[{ exists: false }]],
-  }),
 ]
 
 export const queueExamples: readonly Example[] = [

@@ -53,6 +53,7 @@ import {
   setKeyLengthMin,
 } from '../../src/db/tenants/tenant-limits.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
+import { FAILURES_TO_OPEN } from '../../src/domain/webhooks/endpoint-circuit.ts'
 import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
 import {
   apiKey,
@@ -78,6 +79,7 @@ const attempt = {
   disableAfterSeconds: 60,
 }
 
+const POSTPONED = { endpointId: ID, at: NOW.toISOString() }
 const DELIVERY = { id: ID, endpointId: ID, attempts: 0, nextAttemptAt: NOW.toISOString() }
 
 export const tenantExamples: readonly Example[] = [
@@ -124,16 +126,25 @@ export const tenantExamples: readonly Example[] = [
 export const webhookExamples: readonly Example[] = [
   example(findPaymentEvents, (sql) => findPaymentEvents(sql, ID, [ID], EARLY_FRAUD_WARNING)),
   example(insertEndpointEvent, (sql) => insertEndpointEvent(sql, REF, 'webhook_endpoint.test'), {
-    answers: [[writtenEvent]],
+    answers: [[{ id: ID }], [writtenEvent]],
   }),
-  example(judgeEndpoint, (sql) => judgeEndpoint(sql, REF, { ...attempt, verdict: 'gone' })),
+  example(judgeEndpoint, (sql) => judgeEndpoint(sql, REF, { ...attempt, verdict: 'failed' }), {
+    answers: [[{ failures: FAILURES_TO_OPEN - 1, isFailing: false }]],
+  }),
   example(endPause, (sql) => endPause(sql, REF)),
   example(findDueDelivery, (sql) => findDueDelivery(sql, webhookJob)),
   example(
     recordAttemptIfDue,
     (sql) => recordAttemptIfDue(sql, webhookJob, { ...attempt, verdict: 'failed' }),
     {
-      answers: [[DELIVERY], [], [{ status: 'disabled' }], ...WITH_DELIVERY],
+      answers: [
+        [DELIVERY],
+        [],
+        [{ failures: 0, isFailing: true }],
+        [],
+        [{ id: ID }],
+        ...WITH_DELIVERY,
+      ],
     },
   ),
   example(
@@ -142,7 +153,9 @@ export const webhookExamples: readonly Example[] = [
     { answers: [[DELIVERY]] },
   ),
   example(claimTestIfHalfOpen, (sql) => claimTestIfHalfOpen(sql, webhookJob, ID, 20)),
-  example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15), { answers: [[DELIVERY]] }),
+  example(postponeIfDue, (sql) => postponeIfDue(sql, webhookJob, 15), {
+    answers: [[POSTPONED], [DELIVERY]],
+  }),
   example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
   example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
   example(findDeliveries, (sql) => findDeliveries(sql, ID, [ID])),
@@ -160,7 +173,7 @@ export const webhookExamples: readonly Example[] = [
   example(findEndpoint, (sql) => findEndpoint(sql, ID, ID)),
   example(listEndpoints, (sql) => listEndpoints(sql, ID, PAGE)),
   example(insertTestEvent, (sql) => insertTestEvent(sql, REF), {
-    answers: [...WRITTEN, [writtenEvent]],
+    answers: [...WRITTEN, [], [{ id: ID }], [writtenEvent]],
   }),
   example(updateEndpoint, (sql) => updateEndpoint(sql, REF, { disabled: true })),
   example(rotateSecret, (sql) => rotateSecret(sql, REF, 'whsec_1')),

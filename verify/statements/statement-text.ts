@@ -46,10 +46,23 @@ export class Rows {
   }
 }
 
-/** What a call without a template builds: an identifier, or the rows of an insert. */
-export function built(value: string | readonly Readonly<Record<string, unknown>>[]): Name | Rows {
-  return typeof value === 'string' ? new Name(value) : new Rows(value)
+/** The columns that an update sets. */
+export class Columns {
+  readonly values: Readonly<Record<string, unknown>>
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.values = values
+  }
 }
+
+/** What a call without a template builds: an identifier, the rows of an insert, or the columns of an update. */
+export function built(value: string | Rows['rows'] | Columns['values']): Name | Rows | Columns {
+  if (typeof value === 'string') return new Name(value)
+  return isRows(value) ? new Rows(value) : new Columns(value)
+}
+
+const isRows = (value: Rows['rows'] | Columns['values']): value is Rows['rows'] =>
+  Array.isArray(value)
 
 /** Whether a call of `sql` has a template. */
 export const isTemplate = (value: unknown): value is TemplateStringsArray =>
@@ -64,19 +77,19 @@ export function renderStatement(template: Template): { text: string; parameters:
     if (value instanceof Template) return textOf(value)
     if (value instanceof Name) return `"${value.text}"`
     if (value instanceof Rows) return textOfRows(value)
+    if (value instanceof Columns) return textOfColumns(value)
     if (isTemplates(value)) return value.map((part) => ` ${textOf(part)}`).join('')
     return `$${parameters.push(value)}`
   }
   const textOfRows = ({ rows }: Rows): string => {
     const columns = Object.keys(rows[0] ?? {}).map((name) => `"${name}"`)
-    const values = rows.map(
-      (row) =>
-        `(${Object.values(row)
-          .map((value) => `$${parameters.push(value)}`)
-          .join(',')})`,
-    )
+    const values = rows.map((row) => `(${Object.values(row).map(textOfValue).join(',')})`)
     return `(${columns.join(',')})values${values.join(',')}`
   }
+  const textOfColumns = ({ values }: Columns): string =>
+    Object.entries(values)
+      .map(([name, value]) => `"${name}"=${textOfValue(value)}`)
+      .join(',')
   return { text: textOf(template), parameters }
 }
 

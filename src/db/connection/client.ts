@@ -41,6 +41,8 @@ export interface StoreOptions {
   readonly role?: string
   /** Is called for each statement or transaction that the store could not serve. */
   readonly failed?: (kind: StoreErrorKind) => void
+  /** Is called once if the database is reached through a pooler that passes no notifications on. */
+  readonly unnotified?: () => void
 }
 
 /**
@@ -58,7 +60,7 @@ export function openStore(options: StoreOptions): Store {
     database,
     failed: options.failed,
   })
-  const listener = new Listener(database, driverOptions(options))
+  const listener = new Listener(database, driverOptions(options), options.unnotified)
   return {
     sql,
     ofTenant,
@@ -109,7 +111,13 @@ export const arrayTypes = {
   },
 }
 
-/** Statements pass JSON as text with a `::jsonb` cast. Timestamps are read as text. */
+/** From `2026-11-29 20:47:00.123456+00`: sessions have the time zone UTC. */
+const momentAsText = (text: string): string => text.replace(/ (\S+)/, 'T$1:00')
+
+/**
+ * Statements pass JSON as text with a `::jsonb` cast. Rows are read as `to_jsonb` writes them: timestamps as
+ * text, and bigints, which are safe integers in our tables, as numbers.
+ */
 export const types = {
   ...arrayTypes,
   json: {
@@ -118,7 +126,9 @@ export const types = {
     serialize: asText,
     parse: (text: string) => JSON.parse(text),
   },
-  date: { to: 1184, from: [1082, 1114, 1184], serialize: asText, parse: asText },
+  integer: { to: 20, from: [20], serialize: String, parse: Number },
+  date: { to: 1082, from: [1082, 1114], serialize: asText, parse: asText },
+  moment: { to: 1184, from: [1184], serialize: asText, parse: momentAsText },
 }
 
 /**

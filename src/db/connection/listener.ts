@@ -1,6 +1,7 @@
 // Listens on channels, over one connection for all of them. A connection that only listens would never
 // notice that its server went silent or is no longer the primary, so it asks.
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Sql } from 'postgres'
 import { withinMs } from './deadline.ts'
 import {
   connectDriver,
@@ -8,7 +9,8 @@ import {
   type Database,
   type DriverOptions,
 } from './driver.ts'
-import { fixSettings } from './pool/session-settings.ts'
+import { isPooled } from './pool/pooled.ts'
+import { settingsOfSession } from './pool/session-settings.ts'
 import { readServer } from './server/server.ts'
 
 export interface Receiver {
@@ -19,6 +21,14 @@ export interface Receiver {
    */
   readonly onListening: (isListening: boolean) => void
 }
+
+/** Behind a pooler in transaction mode, what is sent on it does not arrive. */
+const PROBE_CHANNEL = 'atomic_probe'
+const PROBE_LIMIT_MS = 10_000
+/** How long it pauses then. The pooler may be replaced. */
+const UNNOTIFIED_PAUSE_MS = 60_000
+
+class Unnotified extends Error {}
 
 /** How often the server is asked, and how long it may take to answer. */
 const CHECK_INTERVAL_MS = 4_000
@@ -33,10 +43,13 @@ export class Listener {
   /** Makes the connection listen on channels that were added. */
   #listenOnAll = async (): Promise<void> => {}
   #running: Promise<void> | undefined
+  #unnotified: () => void
 
-  constructor(database: Database, driver: DriverOptions) {
+  /** @param unnotified is called when notifications do not arrive, once. */
+  constructor(database: Database, driver: DriverOptions, unnotified = () => {}) {
     this.#database = database
     this.#driver = driver
+    this.#unnotified = unnotified
   }
 
   /** Listens until the listener is closed. A channel has one receiver: the last one. */
@@ -54,13 +67,21 @@ export class Listener {
   async #keepListening(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
-      await this.#listenUntilLost().catch(() => {})
+      const isUnnotified = await this.#listenUntilLost().catch(
+        (error: unknown) => error instanceof Unnotified,
+      )
       for (const { onListening } of this.#receivers.values()) onListening(false)
-      await pause(RECONNECT_DELAY_MAX_SECONDS * 1_000, signal).catch(() => {})
+      if (isUnnotified) {
+        this.#unnotified()
+        this.#unnotified = () => {}
+      }
+      const pauseMs = isUnnotified ? UNNOTIFIED_PAUSE_MS : RECONNECT_DELAY_MAX_SECONDS * 1_000
+      await pause(pauseMs, signal).catch(() => {})
     }
   }
 
-  async #listenUntilLost(): Promise<void> {
+  /** @throws Unnotified when notifications do not arrive. */
+  async #listenUntilLost(): Promise<never> {
     const { latest, connectTimeoutMs } = this.#database
     const lost = new AbortController()
     const lose = () => lost.abort()
@@ -69,8 +90,12 @@ export class Listener {
       ...this.#driver,
       max_lifetime: null,
       onclose: lose,
-      onnotify: (channel, payload) => this.#receivers.get(channel)?.onNotify(payload),
+      onnotify: (channel, payload) => {
+        if (channel === PROBE_CHANNEL) probe.resolve()
+        else this.#receivers.get(channel)?.onNotify(payload)
+      },
     })
+    const probe = Promise.withResolvers<void>()
     const told = new Set<Receiver>()
     this.#listenOnAll = async () => {
       const all = [...this.#receivers]
@@ -85,7 +110,10 @@ export class Listener {
       }
     }
     try {
-      await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, fixSettings(client))
+      await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, client.unsafe(settingsOfSession()))
+      if (await withinMs(CHECK_LIMIT_MS, isPooled(client))) {
+        await withinMs(PROBE_LIMIT_MS, this.#expectNotifications(client, probe.promise))
+      }
       await withinMs(CHECK_LIMIT_MS, this.#listenOnAll())
       for (;;) {
         await pause(CHECK_INTERVAL_MS, lost.signal)
@@ -95,6 +123,20 @@ export class Listener {
       this.#listenOnAll = async () => {}
       this.#closing.signal.removeEventListener('abort', lose)
       await client.end({ timeout: 0 })
+    }
+  }
+
+  /** Another connection notifies this one, which is idle then. */
+  async #expectNotifications(client: Sql, arrived: Promise<void>): Promise<void> {
+    const notifier = connectDriver(this.#database, this.#driver)
+    try {
+      await client`listen ${client(PROBE_CHANNEL)}`
+      await notifier`select pg_notify(${PROBE_CHANNEL}, '')`
+      await withinMs(CHECK_LIMIT_MS, arrived).catch(() => {
+        throw new Unnotified()
+      })
+    } finally {
+      await notifier.end({ timeout: 0 })
     }
   }
 }

@@ -1,7 +1,7 @@
 // Builds the rows of an insert: the columns that the rows name, and their values.
 import type { Fragment, Transaction } from './client.ts'
 
-/** A row by the names of its columns. A `jsonb` column takes an object. */
+/** A row by the names of its columns. A `jsonb` column takes an object, and each an expression. */
 export type NewRow = Readonly<Record<string, unknown>>
 
 /**
@@ -20,8 +20,20 @@ function withParameters(row: NewRow): Record<string, unknown> {
 
 function parameterOf(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
+  if (isFragment(value)) return value
   const isJson = typeof value === 'object' && value !== null && !Buffer.isBuffer(value)
   return isJson ? JSON.stringify(value) : (value ?? null)
+}
+
+const isFragment = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'then' in value
+
+/** The records of each tenant, in the order of the tenants: who changes them in it does not deadlock. */
+export function ofEachTenant<Row extends { readonly tenantId: string }>(
+  rows: readonly Row[],
+): [tenantId: string, rows: Row[]][] {
+  const ofTenants = [...Map.groupBy(rows, ({ tenantId }) => tenantId)]
+  return ofTenants.toSorted(([one], [other]) => (one < other ? -1 : 1))
 }
 
 /** The format of `bytea` in JSON. */

@@ -2,6 +2,7 @@
 // into the closed connection, which ends the process (postgres 3.4.9, `nextWrite` of null).
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { EVERY_TENANT, TENANTS_SETTING } from './row-security.ts'
+import { build, Statement, tagged, type Template } from './templates.ts'
 import { isConnectionLost, isTransactionFailed } from './store-errors.ts'
 
 /**
@@ -39,8 +40,17 @@ export function inTenant<Result>(
   tenantId: string,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
+  return inTenants(sql, [{ tenantId }], work)
+}
+
+/** The same for the rows of the tenants of these records. */
+export function inTenants<Result>(
+  sql: Sql,
+  rows: readonly OfTenant[],
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
   return inTransaction(sql, async (tx) => {
-    const isSet = see(tx, `{${tenantId}}`)
+    const isSet = see(tx, tenantsOf(rows))
     const [, result] = await together([isSet, work(tx)])
     return result
   })
@@ -60,18 +70,53 @@ export function inService<Result>(
   })
 }
 
-const TENANTS = /^(\*|\{[0-9a-f-]{36}\})$/
+/**
+ * Tags one statement that sees the rows of one tenant. It takes one round trip: `begin`, the setting and
+ * `commit` leave with it. In a transaction, it is one of its statements.
+ */
+export function asTenant(sql: Sql | Transaction, tenantId: string): Transaction {
+  return asTenants(sql, [{ tenantId }])
+}
 
-const tenantsOf = new WeakMap<Transaction, string>()
+/** The same for the rows of the tenants of these records. */
+export function asTenants(sql: Sql | Transaction, rows: readonly OfTenant[]): Transaction {
+  return alone(sql, tenantsOf(rows))
+}
 
-/** The tenants that a transaction names: see `TENANTS_SETTING`. */
-export const tenantsOfTransaction = (tx: Transaction): string | undefined => tenantsOf.get(tx)
+/** The same for the rows of all tenants: for background work, operators and authentication. */
+export function asService(sql: Sql | Transaction): Transaction {
+  return alone(sql, EVERY_TENANT)
+}
 
-/** Names the tenants of a transaction. */
-async function see(tx: Transaction, tenants: string): Promise<void> {
+function alone(sql: Sql | Transaction, tenants: string): Transaction {
+  if (!('begin' in sql)) return sql
+  const run = (template: Template) =>
+    inTransaction(sql, async (tx) => {
+      const isSet = see(tx, tenants)
+      const answer = build(tx, template).then((rows) => rows)
+      commitAtOnce.get(tx)?.()
+      const [, rows] = await together([isSet, answer])
+      return rows
+    })
+  return tagged(sql, (template) => new Statement(template, run)) as never
+}
+
+/** Sends `commit` behind what a transaction has sent, for those that can. */
+export const commitAtOnce = new WeakMap<Transaction, () => void>()
+
+interface OfTenant {
+  readonly tenantId: string
+}
+
+const tenantsOf = (rows: readonly OfTenant[]): string =>
+  `{${[...new Set(rows.map(({ tenantId }) => tenantId))].join(',')}}`
+
+const TENANTS = /^(\*|\{[0-9a-f,-]*\})$/
+
+/** Names the tenants of a transaction. It is sent at once. */
+function see(tx: Transaction, tenants: string): Promise<unknown> {
   if (!TENANTS.test(tenants)) throw new Error('a transaction names no tenant')
-  tenantsOf.set(tx, tenants)
-  await tx.unsafe(`set local ${TENANTS_SETTING} = '${tenants}'`)
+  return tx.unsafe(`set local ${TENANTS_SETTING} = '${tenants}'`).then((answer) => answer)
 }
 
 /**
@@ -104,7 +149,7 @@ function connectionToClose(): Promise<never> {
 }
 
 /** Longer than any transaction of ours may take. */
-export const TRANSACTION_MAX_MS = 15 * 60_000
+const TRANSACTION_MAX_MS = 15 * 60_000
 
 const withLongStatements = new WeakSet<Transaction>()
 

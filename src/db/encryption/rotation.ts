@@ -1,7 +1,7 @@
 // Encrypts stored values again, with the first key of ENCRYPTION_KEYS: plain values of an earlier
 // version, and values of older keys. It walks the tables by their primary keys, in batches.
-import type { Fragment, Sql } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { asService, inTenants, together } from '../connection/transaction.ts'
 import { ENCRYPTED, EncryptionError, keyNameOf } from './encryption.ts'
 import {
   clientSecret,
@@ -16,9 +16,9 @@ export interface StoredColumn {
   readonly name: string
   readonly table: string
   readonly values: EncryptedColumn
-  readonly read: (sql: Sql) => Fragment
-  /** What is set when a value changes to `given.changed`. */
-  readonly write: (sql: Sql) => Fragment
+  readonly read: (sql: Sql | Transaction) => Fragment
+  /** What is set when a value changes. */
+  readonly write: (tx: Transaction, changed: string) => Fragment
   /** The column with the id of the row that the value is bound to. */
   readonly boundTo: string
 }
@@ -34,7 +34,7 @@ const endpointColumn = (column: string): StoredColumn => ({
   table: 'webhook_endpoints',
   values: endpointSecret,
   read: (sql) => sql`${sql(column)}`,
-  write: (sql) => sql`${sql(column)} = given.changed`,
+  write: (tx, changed) => tx`${tx(column)} = ${changed}`,
   boundTo: 'id',
 })
 
@@ -48,7 +48,7 @@ export const storedColumns: readonly StoredColumn[] = [
     table: 'payments',
     values: clientSecret,
     read: (sql) => sql`client_secret`,
-    write: (sql) => sql`client_secret = given.changed`,
+    write: (tx, changed) => tx`client_secret = ${changed}`,
     boundTo: 'id',
   },
   {
@@ -56,7 +56,8 @@ export const storedColumns: readonly StoredColumn[] = [
     table: 'events',
     values: clientSecret,
     read: (sql) => sql`object ->> 'client_secret'`,
-    write: (sql) => sql`object = jsonb_set(object, '{client_secret}', to_jsonb(given.changed))`,
+    write: (tx, changed) =>
+      tx`object = jsonb_set(object, '{client_secret}', ${JSON.stringify(changed)}::jsonb)`,
     boundTo: 'payment_id',
   },
   {
@@ -66,7 +67,7 @@ export const storedColumns: readonly StoredColumn[] = [
     read: (sql) => sql`
       case when starts_with(response_body, ${ENCRYPTED}) or response_status <> all(${FIXED_STATUSES}::smallint[])
         then response_body end`,
-    write: (sql) => sql`response_body = given.changed`,
+    write: (tx, changed) => tx`response_body = ${changed}`,
     boundTo: 'id',
   },
 ]
@@ -103,7 +104,9 @@ export async function readOlderValues(
 ): Promise<OlderValues> {
   const { prefix } = usedEncryption()
   const isOlder = sql`starts_with(stored, ${prefix ?? ENCRYPTED}) = ${prefix === undefined}`
-  const rows = await sql<(OlderValue | ({ stored: null } & Omit<OlderValue, 'stored'>))[]>`
+  const rows = await asService(sql)<
+    (OlderValue | ({ stored: null } & Omit<OlderValue, 'stored'>))[]
+  >`
     with looked_at as materialized (
       select tenant_id, id, ${sql(boundTo)} as bound_to, ${read(sql)} as stored
       from ${sql(table)}
@@ -114,7 +117,6 @@ export async function readOlderValues(
     select
       tenant_id as "tenantId", id, bound_to as "boundTo", case when ${isOlder} then stored end as stored
     from looked_at
-    where ${seesEveryTenant(sql)}
     order by tenant_id, id
   `
   const older = rows.filter((row): row is OlderValue => row.stored !== null)
@@ -127,28 +129,34 @@ export async function readOlderValues(
  */
 export async function replaceIfUnchanged(
   sql: Sql,
-  { table, read, write }: StoredColumn,
-  values: readonly (OlderValue & { readonly changed: string })[],
+  column: StoredColumn,
+  values: readonly ChangedValue[],
 ): Promise<number> {
-  const { count } = await sql`
-    update ${sql(table)} set ${write(sql)}
-    from unnest(
-      (select ${values.map(({ tenantId }) => tenantId)}::uuid[]),
-      (select ${values.map(({ id }) => id)}::uuid[]),
-      (select ${values.map(({ stored }) => stored)}::text[]),
-      (select ${values.map(({ changed }) => changed)}::text[])
-    ) as given (tenant, row, stored, changed)
-    where ${seesEveryTenant(sql)} and tenant_id = given.tenant and id = given.row
-      and ${read(sql)} = given.stored
+  const counts = await inTenants(sql, values, (tx) =>
+    together(values.map((value) => replaceValue(tx, column, value))),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function replaceValue(
+  tx: Transaction,
+  { table, read, write }: StoredColumn,
+  { tenantId, id, stored, changed }: ChangedValue,
+): Promise<number> {
+  const { count } = await tx`
+    update ${tx(table)} set ${write(tx, changed)}
+    where tenant_id = ${tenantId} and id = ${id} and ${read(tx)} = ${stored}
   `
   return count
 }
+
+type ChangedValue = OlderValue & { readonly changed: string }
 
 /** Encrypts values again. Leaves out those that cannot be decrypted. */
 export function encryptAgain(
   { values }: StoredColumn,
   older: readonly OlderValue[],
-): (OlderValue & { readonly changed: string })[] {
+): ChangedValue[] {
   return older.flatMap((value) => {
     const place = { tenantId: value.tenantId, id: value.boundTo }
     try {

@@ -3,7 +3,7 @@
 import { ConfigError } from '../../config.ts'
 import type { EncryptionKeys } from '../../config-formats.ts'
 import type { Sql } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService } from '../connection/transaction.ts'
 import { createEncryption, ENCRYPTED, EncryptionError, keyNameOf } from './encryption.ts'
 import { storedColumns, type StoredColumn } from './rotation.ts'
 
@@ -97,7 +97,7 @@ const SAMPLE_ROWS = 1_000
 
 /** Reads one value of each key, from the first rows of the table. */
 async function readSample(sql: Sql, { table, read, boundTo, values }: StoredColumn) {
-  const rows = await sql<{ tenantId: string; boundTo: string; stored: string }[]>`
+  const rows = await asService(sql)<{ tenantId: string; boundTo: string; stored: string }[]>`
     with looked_at as materialized (
       select tenant_id, ${sql(boundTo)} as bound_to, ${read(sql)} as stored
       from ${sql(table)}
@@ -106,7 +106,7 @@ async function readSample(sql: Sql, { table, read, boundTo, values }: StoredColu
     select distinct on (split_part(stored, '.', 3))
       tenant_id as "tenantId", bound_to as "boundTo", stored
     from looked_at
-    where ${seesEveryTenant(sql)} and starts_with(stored, ${ENCRYPTED})
+    where starts_with(stored, ${ENCRYPTED})
   `
   return rows.map((row) => ({ ...row, column: values.name }))
 }

@@ -6,7 +6,7 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 
 /** A row of `events` as `to_jsonb` renders it. */
 export interface EventRow {
@@ -65,9 +65,8 @@ export async function findEvent(
   tenantId: string,
   id: string,
 ): Promise<Event | undefined> {
-  const [row] = await sql<{ event: EventRow }[]>`
-    select to_jsonb(events) as event from events
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  const [row] = await asTenant(sql, tenantId)<{ event: EventRow }[]>`
+    select to_jsonb(events) as event from events where tenant_id = ${tenantId} and id = ${id}
   `
   return row && eventFromRow(row.event)
 }
@@ -85,7 +84,7 @@ export async function listEvents(
   { type, paymentId }: EventFilters,
   request: PageRequest,
 ): Promise<Page<Event> | undefined> {
-  const entries = sql`from events where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}`
+  const entries = sql`from events where tenant_id = ${tenantId}`
   const filters = sql`
       ${type === undefined ? sql`` : sql`and type = ${type}`}
       ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
@@ -93,7 +92,7 @@ export async function listEvents(
   const columns = sql`to_jsonb(events) as event`
   const ordered = { table: 'events', tenantId } as const
   const list = { columns, entries, filters, fromRow: eventFromColumn, ordered }
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
 function eventFromColumn({ event }: { event: EventRow }): Event {

@@ -10,10 +10,9 @@ import type { Refund } from '../../domain/payments/refund.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
-import { inService } from '../connection/transaction.ts'
+import { asService, asTenant, inService } from '../connection/transaction.ts'
 import { addJobs, providerEventJob, type EventOfJob } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
 
 /** An event in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
@@ -100,12 +99,12 @@ export async function findProviderEvent(
   sql: Sql,
   { provider, id }: ProviderEventRef,
 ): Promise<StoredProviderEvent | undefined> {
-  const [row] = await sql<ProviderEventRow[]>`
+  const [row] = await asService(sql)<ProviderEventRow[]>`
     select
       provider, id, type, about, object_id, provider_payment_id, tenant_id, payment_id, status,
       occurred_at, extract(epoch from now() - received_at)::float8 as age_seconds
     from provider_events
-    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id}
+    where provider = ${provider} and id = ${id}
   `
   return row && eventFromRow(row)
 }
@@ -116,9 +115,9 @@ export async function nameSubjectIfUnnamed(
   { provider, id }: ProviderEventRef,
   { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
 ): Promise<void> {
-  await sql`
+  await asService(sql)`
     update provider_events set tenant_id = ${tenantId}, payment_id = ${paymentId}
-    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id} and payment_id is null
+    where provider = ${provider} and id = ${id} and payment_id is null
   `
 }
 
@@ -128,9 +127,9 @@ export async function closeProviderEventIfPending(
   { provider, id }: ProviderEventRef,
   status: Exclude<ProviderEventStatus, 'pending'>,
 ): Promise<void> {
-  await sql`
+  await asService(sql)`
     update provider_events set status = ${status}, settled_at = now()
-    where ${seesEveryTenant(sql)} and provider = ${provider} and id = ${id} and status = 'pending'
+    where provider = ${provider} and id = ${id} and status = 'pending'
   `
 }
 
@@ -142,10 +141,9 @@ export async function findProviderPaymentIds(
   sql: Sql,
   { tenantId, id, provider }: Pick<Payment, 'tenantId' | 'id' | 'provider'>,
 ): Promise<string[]> {
-  const rows = await sql<{ provider_payment_id: string }[]>`
+  const rows = await asTenant(sql, tenantId)<{ provider_payment_id: string }[]>`
     select provider_payment_id from provider_events
-    where ${seesTenant(sql, tenantId)}
-      and tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
+    where tenant_id = ${tenantId} and payment_id = ${id} and provider = ${provider}
       and provider_payment_id is not null
     group by provider_payment_id
     order by max(received_at) desc
@@ -162,10 +160,9 @@ export async function findRefundOfObject(
   { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
   objectId: string,
 ): Promise<Refund | undefined> {
-  const [row] = await sql<{ refund: RefundRow }[]>`
+  const [row] = await asTenant(sql, tenantId)<{ refund: RefundRow }[]>`
     select to_jsonb(refunds) as refund from refunds
-    where ${seesTenant(sql, tenantId)}
-      and tenant_id = ${tenantId} and payment_id = ${paymentId}
+    where tenant_id = ${tenantId} and payment_id = ${paymentId}
       and (
         provider_refund_id = ${objectId}
         or provider_refund_id is null and status in ('processing', 'unknown')

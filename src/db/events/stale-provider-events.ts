@@ -1,10 +1,9 @@
 // Finds provider events that were left behind: those whose job was lost, and those that match no
 // payment of ours.
 import type { Sql } from '../connection/client.ts'
-import { inService } from '../connection/transaction.ts'
+import { asService, inService } from '../connection/transaction.ts'
 import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
 
 const STALE_AFTER = '1 hour'
 
@@ -61,10 +60,9 @@ export async function listUnmatchedEvents(
 ): Promise<UnmatchedEvent[]> {
   const later =
     after === undefined ? sql`` : sql`and (received_at, id) > (${after.receivedAt}, ${after.id})`
-  const rows = await sql<UnmatchedRow[]>`
+  const rows = await asService(sql)<UnmatchedRow[]>`
     select provider_payment_id, received_at, id from provider_events
-    where ${seesEveryTenant(sql)}
-      and status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
+    where status = 'unmatched' and provider = ${provider} and provider_payment_id is not null
       and received_at >= ${from.toISOString()} and received_at < ${to.toISOString()} ${later}
     order by received_at, id
     limit ${BATCH}

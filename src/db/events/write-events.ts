@@ -6,13 +6,14 @@ import { isInternalKey } from '../../domain/events/provider-event.ts'
 import { EVERY_EVENT } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Transaction } from '../connection/client.ts'
 import { nextId } from '../connection/ids.ts'
+import { rowsOf, type NewRow } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 
 export type ResourceKind = 'payment' | 'refund' | 'dispute'
 
-/** A payment, a refund or a dispute as `to_jsonb` renders its row. */
+/** The row of a payment, a refund or a dispute, whose moments are text. */
 export interface ResourceRow {
   readonly id: string
   /** Of a refund or a dispute. */
@@ -57,6 +58,8 @@ async function insertEvents(
   events: readonly NewEvent[],
 ): Promise<WrittenEvent[]> {
   const rows = events.map(({ type, kind, row, key }) => ({
+    tenant_id: tenantId,
+    id: nextId(tx, 'events', tx`${tenantId}::uuid`),
     type,
     payment_id: kind === 'payment' ? row.id : row.payment_id,
     refund_id: kind === 'refund' ? row.id : null,
@@ -65,17 +68,12 @@ async function insertEvents(
     // An internal key is not shown.
     idempotency_key: key === undefined || isInternalKey(key) ? null : key,
   }))
+  return await insertRows(tx, rows)
+}
+
+async function insertRows(tx: Transaction, rows: readonly NewRow[]): Promise<WrittenEvent[]> {
   return await tx<WrittenEvent[]>`
-    insert into events (
-      tenant_id, id, type, payment_id, refund_id, dispute_id, object, idempotency_key
-    )
-    select
-      ${tenantId}::uuid, ${nextId(tx, 'events', tx`${tenantId}::uuid`)}, type, payment_id,
-      refund_id, dispute_id, object, idempotency_key
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as event (
-      type text, payment_id uuid, refund_id uuid, dispute_id uuid, object jsonb,
-      idempotency_key text
-    )
+    insert into events ${rowsOf(tx, rows)}
     returning id, type
   `
 }
@@ -134,12 +132,8 @@ async function insertDeliveries(
   tx: Transaction,
   deliveries: readonly NewDelivery[],
 ): Promise<void> {
-  await tx`
-    insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, next_attempt_at)
-    select tenant_id, id, event_id, endpoint_id, now()
-    from jsonb_to_recordset(${JSON.stringify(deliveries)}::jsonb)
-      as delivery (tenant_id uuid, id uuid, event_id uuid, endpoint_id uuid)
-  `
+  const rows = deliveries.map((delivery) => ({ ...delivery, next_attempt_at: tx`now()` }))
+  await tx`insert into webhook_deliveries ${rowsOf(tx, rows)}`
 }
 
 /** Writes an event of this type about each of the payments, as they are by now. */
@@ -163,12 +157,12 @@ export async function findPaymentEvents(
   type: AnnouncedEvent,
   key?: string,
 ): Promise<NewEvent[]> {
-  const payments = await tx<{ payment: ResourceRow }[]>`
-    select to_jsonb(payments) as payment from payments
+  const payments = await tx<ResourceRow[]>`
+    select * from payments
     where tenant_id = ${tenantId} and id = any(${[...paymentIds]}::uuid[])
     for share
   `
-  return payments.map(({ payment: row }) => ({ type, kind: 'payment', row, key }))
+  return payments.map((row) => ({ type, kind: 'payment', row, key }))
 }
 
 /** Writes an event about an endpoint. */
@@ -177,20 +171,16 @@ export async function insertEndpointEvent(
   { tenantId, id: endpointId }: { readonly tenantId: string; readonly id: string },
   type: string,
 ): Promise<WrittenEvent> {
-  const [event] = await tx<WrittenEvent[]>`
-    insert into events (tenant_id, id, type, endpoint_id, object)
-    select
-      tenant_id, ${nextId(tx, 'events', tx`tenant_id`)}, ${type}::text, id,
-      jsonb_build_object(
-        'id', id, 'description', description, 'status', status,
-        'disabled_reason', disabled_reason, 'failing_since', failing_since
-      )
-    from webhook_endpoints
+  const [object] = await tx`
+    select id, description, status, disabled_reason, failing_since from webhook_endpoints
     where tenant_id = ${tenantId} and id = ${endpointId}
-    returning id, type
   `
-  if (event === undefined) throw new Error('an event about an endpoint that is not there')
-  return event
+  if (object === undefined) throw new Error('an event about an endpoint that is not there')
+  const id = nextId(tx, 'events', tx`${tenantId}::uuid`)
+  const row = { tenant_id: tenantId, id, type, endpoint_id: endpointId, object }
+  const [event] = await insertRows(tx, [row])
+  // The insert of one row returns the row or throws.
+  return event as WrittenEvent
 }
 
 /** Writes the deliveries of an event to each enabled endpoint that subscribed to it. */

@@ -12,7 +12,7 @@ import type {
   StoredResponse,
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
 import { completedWith, isWithoutEffect } from './completion.ts'
@@ -74,10 +74,9 @@ export async function findCancellation(
   sql: Sql,
   { tenantId, id }: OperationRef,
 ): Promise<CanceledOperation | undefined> {
-  const [row] = await sql<CanceledOperation[]>`
+  const [row] = await asTenant(sql, tenantId)<CanceledOperation[]>`
     select operation, status, response_status as "responseStatus" from idempotency_keys
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
-      and cancellation = 'in_progress'
+    where tenant_id = ${tenantId} and id = ${id} and cancellation = 'in_progress'
   `
   return row
 }
@@ -88,9 +87,8 @@ export async function endCancellation(
   { tenantId, id }: OperationRef,
   cancellation: Exclude<CancellationStatus, 'in_progress'>,
 ): Promise<void> {
-  await sql`
+  await asTenant(sql, tenantId)`
     update idempotency_keys set cancellation = ${cancellation}
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
-      and cancellation = 'in_progress'
+    where tenant_id = ${tenantId} and id = ${id} and cancellation = 'in_progress'
   `
 }

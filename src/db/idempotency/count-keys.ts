@@ -1,14 +1,13 @@
 // Counts a tenant's idempotency keys, for the limits on them.
 import type { Sql } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
-import { inTenant } from '../connection/transaction.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 
 /**
  * The number of the tenant's operations that are pending, processing or unknown, counted up to
  * `most`.
  */
 export async function countActiveKeys(sql: Sql, tenantId: string, most: number): Promise<number> {
-  const [row] = await sql<{ active: number }[]>`
+  const [row] = await asTenant(sql, tenantId)<{ active: number }[]>`
     select count(*)::int as active from (
       (
         select from idempotency_keys
@@ -21,7 +20,6 @@ export async function countActiveKeys(sql: Sql, tenantId: string, most: number):
         limit ${most}
       )
     ) as active
-    where ${seesTenant(sql, tenantId)}
   `
   return row?.active ?? 0
 }

@@ -52,7 +52,8 @@ export interface KeyRow {
   status: OperationStatus
   recovery_point: string
   attempts: number
-  due_in_seconds: number | null
+  /** Absent for a row that was changed: see `idleKeyColumns`. */
+  due_in_seconds?: number | null
   created_at: string
   expires_at: string
   earlier: TombstoneRow | null
@@ -79,7 +80,7 @@ export function keyFromRow(row: KeyRow): IdempotencyKey {
     status: row.status,
     recoveryPoint: row.recovery_point,
     attempts: row.attempts,
-    dueInSeconds: row.due_in_seconds,
+    dueInSeconds: row.due_in_seconds ?? null,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
     earlier: row.earlier && tombstoneFromRow(row.earlier),
@@ -105,11 +106,16 @@ function responseFromRow(row: KeyRow): StoredResponse | null {
   }
 }
 
-/** The columns of `KeyRow`. */
-export const keyColumns = (sql: Sql | Transaction) => sql`
+/** The columns of `KeyRow` of an operation that is not in progress. */
+export const idleKeyColumns = (sql: Sql | Transaction) => sql`
   tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
   payment_id, refund_id, status, recovery_point, attempts, created_at, expires_at, earlier,
-  cancellation, response_version, response_status, response_headers, response_body,
+  cancellation, response_version, response_status, response_headers, response_body
+`
+
+/** The columns of `KeyRow`. */
+export const keyColumns = (sql: Sql | Transaction) => sql`
+  ${idleKeyColumns(sql)},
   -- An operation has one of the two at most.
   extract(epoch from coalesce(lease_expires_at, next_check_at) - now())::float8 as due_in_seconds
 `

@@ -1,13 +1,13 @@
 // Finds and reopens idempotency keys for clients.
+import { randomUUID } from 'node:crypto'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { expectOwn } from '../connection/pool/own-answers.ts'
 import { isOfTenant } from '../operations/fence.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
 import { FirstSentRefusedError } from './first-sent.ts'
 import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstone, KeyExpiredError } from './key-tombstones.ts'
-import { seesTenant, seesTenants } from '../connection/row-security.ts'
+import { asTenant, asTenants } from '../connection/transaction.ts'
 
 /**
  * Finds the key that prevented a reservation and was not in its result: a concurrent reservation
@@ -51,8 +51,6 @@ export async function findEach(
 ): Promise<(IdempotencyKey | undefined)[]> {
   const [{ tenantId } = { tenantId: '' }] = names
   const rows = await findKeyRows(sql, tenantId, names)
-  const asked = new Set(names.map(({ key }) => key))
-  expectOwn(sql, rows, (row) => row.tenant_id === tenantId && asked.has(row.key))
   const found = new Map(rows.map((row) => [row.key, keyFromRow(row)]))
   return names.map(({ key }) => found.get(key))
 }
@@ -65,7 +63,7 @@ export async function findKeyRows(
 ): Promise<KeyRow[]> {
   if (names.length === 0) return []
   const keys = names.map(({ key }) => key)
-  return await sql<KeyRow[]>`
+  return await asTenant(sql, tenantId)<KeyRow[]>`
     select found.* from unnest(
       -- In a subselect, because otherwise Postgres plans again for each number of elements.
       (select ${keys}::text[])
@@ -76,25 +74,18 @@ export async function findKeyRows(
       where ${isOfTenant(sql, tenantId)} and stored.key = wanted.key
       limit 1
     ) as found
-    where ${seesTenant(sql, tenantId)}
   `
 }
 
-const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
-
 /** The idle ones among the given operations: completed, failed or unknown. */
 export async function findIdle(sql: Sql, refs: readonly OperationRef[]): Promise<IdempotencyKey[]> {
-  const rows = await sql<KeyRow[]>`
+  const rows = await asTenants(sql, refs)<KeyRow[]>`
     select ${keyColumns(sql)} from idempotency_keys
-    where ${seesTenants(sql, refs)}
-      and tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
+    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
       and id = any(${refs.map(({ id }) => id)}::uuid[])
       and status not in ('pending', 'processing')
   `
-  const asked = new Set(refs.map(nameOf))
-  const keys = rows.map(keyFromRow)
-  expectOwn(sql, keys, (key) => asked.has(nameOf(key)))
-  return keys
+  return rows.map(keyFromRow)
 }
 
 /**
@@ -110,7 +101,7 @@ export async function reopenIfFailed(
 ): Promise<boolean> {
   const reopened = await tx<QueuedOperation[]>`
     update idempotency_keys
-    set status = 'pending', attempts = 0, last_error = null, job_id = gen_random_uuid(),
+    set status = 'pending', attempts = 0, last_error = null, job_id = ${randomUUID()},
       in_doubt = (phase_began_at is not null)
     where tenant_id = ${ref.tenantId} and id = ${ref.id} and status = 'failed_retryable'
       and cancellation is null

@@ -1,6 +1,5 @@
 // Writes intents: one transaction reserves the keys of several requests and writes what they are for.
 import type { Sql, Transaction } from '../connection/client.ts'
-import { expectOwn } from '../connection/pool/own-answers.ts'
 import { inTenant, together } from '../connection/transaction.ts'
 import {
   eventsOfChange,
@@ -88,13 +87,9 @@ export async function reserveEach(
   // A row is changed once, and both would find it changed.
   const payments = new Set(intents.map(({ paymentId }) => paymentId))
   if (payments.size < intents.length) throw new Error('two intents are about one payment')
-  const { reserved, holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
+  const { holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
     writeIntents(tx, tenantId, intents, write),
   )
-  const names = new Map(intents.map(({ id, key }) => [id, key]))
-  expectOwn(sql, reserved, (row) => row.tenant_id === tenantId && names.get(row.id) === row.key)
-  const keys = new Set(names.values())
-  expectOwn(sql, holders, (row) => row.tenant_id === tenantId && keys.has(row.key))
   const used = new Map(holders.map((row) => [row.key, keyFromRow(row)]))
   return intents.map(({ id, key }) => {
     const holder = used.get(key)
@@ -103,7 +98,6 @@ export async function reserveEach(
 }
 
 interface WrittenIntents {
-  readonly reserved: readonly ReservedRow[]
   /** The rows of the keys that were used already. */
   readonly holders: readonly KeyRow[]
   /** Of the intents whose key was free, by their ids. */
@@ -145,7 +139,7 @@ async function writeIntents(
   if (others.some((other) => !used.has(other.key) && isShared(other))) {
     throw new Error('the key of an intent is free again')
   }
-  return { reserved, holders, outcomes }
+  return { holders, outcomes }
 }
 
 const NOTHING: ReadonlyMap<string, WrittenResource> = new Map()

@@ -11,10 +11,9 @@ import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
-import { inService, together } from '../connection/transaction.ts'
+import { asService, inService, together } from '../connection/transaction.ts'
 import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
-import { findTombstones, keyHash } from './key-tombstones.ts'
+import { findTombstones } from './key-tombstones.ts'
 
 /** A position in the order in which keys expire. */
 export interface ExpiryCursor {
@@ -29,12 +28,6 @@ const FIRST_CURSOR: ExpiryCursor = {
   tenantId: '00000000-0000-0000-0000-000000000000',
   id: '00000000-0000-0000-0000-000000000000',
 }
-
-/** A lookup for each key: the limit keeps Postgres from reading all tombstones for one batch. */
-const tombstoneOfExpired = (sql: Sql): Fragment => sql`(
-  select buried_at from key_tombstones
-  where tenant_id = expired.tenant_id and key_hash = ${keyHash(sql, sql`expired.key`)} limit 1
-) as tombstone`
 
 export interface TombstoneBatch {
   /** The number of tombstones written. */
@@ -52,18 +45,7 @@ export async function insertTombstones(
   { limit, after = FIRST_CURSOR }: { limit: number; after?: ExpiryCursor | undefined },
 ): Promise<TombstoneBatch> {
   return await inService(sql, async (tx) => {
-    const expired = await tx<ExpiredKey[]>`
-      select
-        tenant_id, id, key, payment_id, refund_id, response_headers ->> 'location' as location,
-        expires_at::text as expired_at,
-        extract(epoch from expires_at - now())::float8 as expires_in_seconds
-      from idempotency_keys
-      where status = 'completed' and expires_at < now()
-        and (expires_at, tenant_id, id)
-          > (${after.expiresAt}::timestamptz, ${after.tenantId}::uuid, ${after.id}::uuid)
-      order by expires_at, tenant_id, id
-      limit ${limit}
-    `
+    const expired = await findExpired(tx, limit, after)
     const last = expired.length < limit ? undefined : expired.at(-1)
     const next = last && { expiresAt: last.expired_at, tenantId: last.tenant_id, id: last.id }
     return { inserted: await insertUnlessBuried(tx, expired), next }
@@ -82,14 +64,31 @@ interface ExpiredKey {
   readonly expires_in_seconds: number
 }
 
+async function findExpired(
+  tx: Transaction,
+  limit: number,
+  after: ExpiryCursor,
+): Promise<ExpiredKey[]> {
+  return await tx<ExpiredKey[]>`
+    select
+      tenant_id, id, key, payment_id, refund_id, response_headers ->> 'location' as location,
+      expires_at::text as expired_at,
+      extract(epoch from expires_at - now())::float8 as expires_in_seconds
+    from idempotency_keys
+    where status = 'completed' and expires_at < now()
+      and (expires_at, tenant_id, id)
+        > (${after.expiresAt}::timestamptz, ${after.tenantId}::uuid, ${after.id}::uuid)
+    order by expires_at, tenant_id, id
+    limit ${limit}
+  `
+}
+
 /** The conflict clause would skip existing tombstones too, but lock each of them. */
 async function insertUnlessBuried(
   tx: Transaction,
   expired: readonly ExpiredKey[],
 ): Promise<number> {
-  const ofTenants = [...Map.groupBy(expired, (row) => row.tenant_id)]
-  const found = await together(ofTenants.map(([tenantId, rows]) => findBuried(tx, tenantId, rows)))
-  const buried = new Set(found.flat())
+  const buried = new Set((await findBuried(tx, expired)).map(({ id }) => id))
   const tombstones = expired
     .filter(({ id }) => !buried.has(id))
     .map((row) => ({
@@ -108,25 +107,40 @@ async function insertUnlessBuried(
       refund_id = excluded.refund_id,
       location = excluded.location,
       expired_at = excluded.expired_at,
-      buried_at = now()
+      buried_at = excluded.buried_at
     where key_tombstones.buried_at < excluded.expired_at
   `
   return count
 }
 
-/** The ids of those that have a tombstone of their own. */
-async function findBuried(
+type BuriedKey = ExpiredKey & { readonly buried_in_seconds: number }
+
+/** Those that have a tombstone of their own, and not of an earlier operation of the key. */
+async function findBuried(tx: Transaction, expired: readonly ExpiredKey[]): Promise<BuriedKey[]> {
+  const found = await together(
+    ofTenants(expired).map(([tenantId, rows]) => findBuriedOf(tx, tenantId, rows)),
+  )
+  return found.flat()
+}
+
+async function findBuriedOf(
   tx: Transaction,
   tenantId: string,
   expired: readonly ExpiredKey[],
-): Promise<string[]> {
+): Promise<BuriedKey[]> {
   const keys = expired.map(({ key }) => key)
   const tombstones = await findTombstones(tx, tenantId, keys)
-  const buriedAt = new Map(tombstones.map((one) => [one.key, one.buried_in_seconds]))
+  const buriedIn = new Map(tombstones.map((one) => [one.key, one.buried_in_seconds]))
   return expired
-    .filter((row) => (buriedAt.get(row.key) ?? -Infinity) >= row.expires_in_seconds)
-    .map(({ id }) => id)
+    .map((row) => ({ ...row, buried_in_seconds: buriedIn.get(row.key) ?? -Infinity }))
+    .filter((row) => row.buried_in_seconds >= row.expires_in_seconds)
 }
+
+/** In one order for all processes, so that they do not deadlock. */
+const ofTenants = <Row extends ExpiredKey>(rows: readonly Row[]): [string, Row[]][] =>
+  [...Map.groupBy(rows, (row) => row.tenant_id)].toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
 
 /**
  * Deletes expired completed keys whose own tombstone is old enough: looks at the `limit` that
@@ -138,27 +152,25 @@ export async function deleteIfTombstoned(
   sql: Sql,
   { limit, statementTimeoutMs }: { limit: number; statementTimeoutMs: number },
 ): Promise<number> {
-  const { count } = await sql`
-    with expired as materialized (
-      select tenant_id, id, key, expires_at
-      from idempotency_keys
-      where status = 'completed' and expires_at < now()
-      order by expires_at
-      limit ${limit}
-    ),
-    tombstoned as materialized (
-      select expired.tenant_id, expired.id
-      from expired cross join lateral ${tombstoneOfExpired(sql)}
-      -- Only a tombstone of this operation of the key, not of an earlier one.
-      where tombstone.buried_at >= expired.expires_at
-        and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'
-      order by expired.tenant_id, expired.id
+  return await inService(sql, async (tx) => {
+    const buried = await findBuried(tx, await findExpired(tx, limit, FIRST_CURSOR))
+    const old = buried.filter((row) => row.buried_in_seconds < (-2 * statementTimeoutMs) / 1_000)
+    const counts = await together(
+      ofTenants(old).map(([tenantId, rows]) => deleteIfExpired(tx, tenantId, rows)),
     )
+    return counts.reduce((sum, count) => sum + count, 0)
+  })
+}
+
+async function deleteIfExpired(
+  tx: Transaction,
+  tenantId: string,
+  keys: readonly ExpiredKey[],
+): Promise<number> {
+  const { count } = await tx`
     delete from idempotency_keys
-    using tombstoned
-    where ${seesEveryTenant(sql)}
-      and idempotency_keys.tenant_id = tombstoned.tenant_id and idempotency_keys.id = tombstoned.id
-      and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
+    where tenant_id = ${tenantId} and id = any(${keys.map(({ id }) => id)}::uuid[])
+      and status = 'completed' and expires_at < now()
   `
   return count
 }
@@ -183,9 +195,9 @@ export async function timeOutIfAbandoned(
   response: StoredResponse,
   { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<number> {
-  const { count } = await sql`
+  const { count } = await asService(sql)`
     update idempotency_keys set ${completedWith(sql, response, retention)}
-    where ${seesEveryTenant(sql)} and (tenant_id, id) in (
+    where (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where ${hasNoEffect(sql)}
       order by expires_at
@@ -205,9 +217,9 @@ export async function completeIfOvertaken(
   response: StoredResponse,
   { limit, retention }: { limit: number; retention: KeyRetention },
 ): Promise<number> {
-  const { count } = await sql`
+  const { count } = await asService(sql)`
     update idempotency_keys set ${completedWith(sql, response, retention)}
-    where ${seesEveryTenant(sql)} and (tenant_id, id) in (
+    where (tenant_id, id) in (
       select tenant_id, id from idempotency_keys
       where ${isPartlyExecuted(sql)} and ${isOvertaken(sql)}
       order by expires_at

@@ -1,9 +1,9 @@
 // Counts the requests that used an idempotency key again, for operators. The counts are added in
 // batches, and are deleted with their key.
 import type { OperationRef } from '../../domain/operations/operation.ts'
-import type { Sql } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
-import { inService } from '../connection/transaction.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
+import { ofEachTenant, rowsOf } from '../connection/rows.ts'
+import { asTenant, inTenants, together } from '../connection/transaction.ts'
 
 /** What a request got that used a key again: the stored response, a 409 or a 422. */
 export type KeyReuse = 'replays' | 'conflicts' | 'mismatches'
@@ -19,33 +19,44 @@ export interface ReplayCount extends OperationRef, Readonly<Record<KeyReuse, num
  * connection of its own, so that no other statement waits for it.
  */
 export async function addReplays(sql: Sql, counts: readonly ReplayCount[]): Promise<void> {
-  const added = counts.map(({ tenantId, id, firstAt, lastAt, ...numbers }) => ({
-    tenant_id: tenantId,
-    operation_id: id,
-    ...numbers,
-    first_at: firstAt,
-    last_at: lastAt,
-  }))
-  await inService(sql, async (tx) => {
-    await tx`
-      insert into key_replays (
-        tenant_id, operation_id, replays, conflicts, mismatches, first_at, last_at
-      )
-      select added.* from jsonb_to_recordset(${JSON.stringify(added)}::jsonb) as added (
-        tenant_id uuid, operation_id uuid, replays bigint, conflicts bigint, mismatches bigint,
-        first_at timestamptz, last_at timestamptz
-      )
-      join idempotency_keys as stored
-        on stored.tenant_id = added.tenant_id and stored.id = added.operation_id
-      order by added.tenant_id, added.operation_id
-      on conflict (tenant_id, operation_id) do update set
-        replays = key_replays.replays + excluded.replays,
-        conflicts = key_replays.conflicts + excluded.conflicts,
-        mismatches = key_replays.mismatches + excluded.mismatches,
-        first_at = least(key_replays.first_at, excluded.first_at),
-        last_at = greatest(key_replays.last_at, excluded.last_at)
-    `
+  await inTenants(sql, counts, async (tx) => {
+    await together(ofEachTenant(counts).map(([tenantId, own]) => addReplaysOf(tx, tenantId, own)))
   })
+}
+
+async function addReplaysOf(
+  tx: Transaction,
+  tenantId: string,
+  counts: readonly ReplayCount[],
+): Promise<void> {
+  const stored = await tx<{ id: string }[]>`
+    select id from idempotency_keys
+    where tenant_id = ${tenantId} and id = any(${counts.map(({ id }) => id)}::uuid[])
+    for key share
+  `
+  const ids = new Set(stored.map(({ id }) => id))
+  const rows = counts
+    .filter(({ id }) => ids.has(id))
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    .map(({ id, firstAt, lastAt, replays, conflicts, mismatches }) => ({
+      tenant_id: tenantId,
+      operation_id: id,
+      replays,
+      conflicts,
+      mismatches,
+      first_at: firstAt,
+      last_at: lastAt,
+    }))
+  if (rows.length === 0) return
+  await tx`
+    insert into key_replays ${rowsOf(tx, rows)}
+    on conflict (tenant_id, operation_id) do update set
+      replays = key_replays.replays + excluded.replays,
+      conflicts = key_replays.conflicts + excluded.conflicts,
+      mismatches = key_replays.mismatches + excluded.mismatches,
+      first_at = least(key_replays.first_at, excluded.first_at),
+      last_at = greatest(key_replays.last_at, excluded.last_at)
+  `
 }
 
 interface CountRow extends Record<KeyReuse, string> {
@@ -60,10 +71,9 @@ export async function listReplays(
   tenantId: string,
   operationIds: readonly string[],
 ): Promise<ReplayCount[]> {
-  const rows = await sql<CountRow[]>`
+  const rows = await asTenant(sql, tenantId)<CountRow[]>`
     select operation_id, replays, conflicts, mismatches, first_at, last_at from key_replays
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
-      and operation_id = any(${[...operationIds]}::uuid[])
+    where tenant_id = ${tenantId} and operation_id = any(${[...operationIds]}::uuid[])
   `
   return rows.map((row) => ({
     tenantId,

@@ -2,9 +2,9 @@
 // retry.
 import { hash } from 'node:crypto'
 import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
 import { asBytea } from '../connection/rows.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { asService, asTenant } from '../connection/transaction.ts'
 
 /** What a retry with an expired key gets: a new operation, or an error. */
 export type ExpiredKeys = 'new' | 'gone'
@@ -37,10 +37,6 @@ export function tombstoneFromRow(row: TombstoneRow): Tombstone {
   }
 }
 
-/** The hash of a key in its tombstone; `key` is an expression of type text. */
-export const keyHash = (sql: Sql | Transaction, key: Fragment): Fragment =>
-  sql`sha256(convert_to(${key}, 'UTF8'))`
-
 /** The tombstone of a key; undefined when the key was never used, or its tombstone is deleted. */
 export async function findTombstone(
   sql: Sql,
@@ -64,13 +60,13 @@ export async function findTombstones(
   keys: readonly string[],
 ): Promise<FoundTombstone[]> {
   const keyOf = new Map(keys.map((key) => [asBytea(hash('sha256', key, 'buffer')), key]))
-  const rows = await sql<(Omit<FoundTombstone, 'key'> & { readonly key_hash: Buffer })[]>`
+  type Row = Omit<FoundTombstone, 'key'> & { readonly key_hash: Buffer }
+  const rows = await asTenant(sql, tenantId)<Row[]>`
     select
       key_hash, payment_id, refund_id, location, expired_at,
       extract(epoch from buried_at - now())::float8 as buried_in_seconds
     from key_tombstones
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
-      and key_hash = any(${[...keyOf.keys()]}::bytea[])
+    where tenant_id = ${tenantId} and key_hash = any(${[...keyOf.keys()]}::bytea[])
   `
   return rows.map(({ key_hash: hashed, ...row }) => ({
     ...row,
@@ -85,8 +81,8 @@ export async function deleteOldTombstones(
   sql: Sql,
   { retentionSeconds, limit }: { retentionSeconds: number; limit: number },
 ): Promise<number> {
-  const { count } = await sql`
-    delete from key_tombstones where ${seesEveryTenant(sql)} and (tenant_id, key_hash) in (
+  const { count } = await asService(sql)`
+    delete from key_tombstones where (tenant_id, key_hash) in (
       select tenant_id, key_hash from key_tombstones
       where buried_at < now() - ${retentionSeconds} * interval '1 second'
       order by buried_at

@@ -8,10 +8,14 @@ import type {
 } from '../../domain/operations/operation.ts'
 import { RESPONSE_VERSION } from '../../domain/operations/stored-response.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { expectOwn } from '../connection/pool/own-answers.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
 import { findReservedKey } from './idempotency-keys.ts'
-import { keyColumns, keyFromRow, type IdempotencyKey, type KeyRow } from './idempotency-key-rows.ts'
+import {
+  idleKeyColumns,
+  keyFromRow,
+  type IdempotencyKey,
+  type KeyRow,
+} from './idempotency-key-rows.ts'
 import { reserveKeys, type KeyRequest } from './reserve-keys.ts'
 import { inTenant } from '../connection/transaction.ts'
 
@@ -40,10 +44,7 @@ export async function doOnce(
     if (reserved === undefined) return undefined
     return await complete(tx, reservation, await work(tx))
   })
-  if (row === undefined) return await findReservedKey(sql, reservation)
-  const { tenantId, key } = reservation
-  expectOwn(sql, [row], (own) => own.tenant_id === tenantId && own.key === key)
-  return keyFromRow(row)
+  return row === undefined ? await findReservedKey(sql, reservation) : keyFromRow(row)
 }
 
 async function complete(
@@ -61,7 +62,7 @@ async function complete(
       response_body = ${responseBody.encrypt({ tenantId, id }, response.body)},
       finished_at = now()
     where tenant_id = ${tenantId} and id = ${id}
-    returning ${keyColumns(tx)}
+    returning ${idleKeyColumns(tx)}
   `
   return row
 }

@@ -5,9 +5,9 @@ import type { ValidatedFingerprint } from '../../domain/idempotency/fingerprint.
 import { CLOCK_SKEW_SECONDS } from '../../domain/idempotency/repeatability.ts'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Transaction } from '../connection/client.ts'
-import { asBytea } from '../connection/rows.ts'
+import { rowsOf } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
-import { keyColumns, type KeyRow } from './idempotency-key-rows.ts'
+import { idleKeyColumns, type KeyRow } from './idempotency-key-rows.ts'
 import { findTombstones, type ExpiredKeys, type TombstoneRow } from './key-tombstones.ts'
 
 /** A request for a key. */
@@ -43,9 +43,10 @@ export async function reserveKeys(
   requests: readonly KeyRequest[],
 ): Promise<ReservedRow[]> {
   // All processes lock in the same order, so that they do not deadlock.
-  const rows = requests.toSorted((one, other) => (one.key < other.key ? -1 : 1)).map(rowOf)
+  const inOrder = requests.toSorted((one, other) => (one.key < other.key ? -1 : 1))
+  const rows = inOrder.map((request) => rowOf(tx, tenantId, request))
   const [reserved, buried, nowMs] = await together([
-    insertKeys(tx, tenantId, rows),
+    insertKeys(tx, rows),
     // Sent behind the insert: a key that was free because it was deleted has its tombstone by now.
     findTombstones(
       tx,
@@ -84,43 +85,31 @@ export async function reserveKeys(
 /** Inserts the keys that are free. */
 async function insertKeys(
   tx: Transaction,
-  tenantId: string,
   rows: readonly ReturnType<typeof rowOf>[],
 ): Promise<ReservedRow[]> {
   return await tx<ReservedRow[]>`
-    insert into idempotency_keys (
-      tenant_id, id, key, fingerprint, fingerprint_version, validated_fingerprint, operation,
-      payment_id, refund_id, dispute_id, parameters, job_id, expires_at
-    )
-    select
-      ${tenantId}::uuid, id, key, fingerprint, fingerprint_version, validated_fingerprint,
-      operation, payment_id, refund_id, dispute_id, parameters, job_id,
-      now() + retention_seconds * interval '1 second'
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as request (
-      id uuid, key text, fingerprint bytea, fingerprint_version smallint,
-      validated_fingerprint bytea, operation text, payment_id uuid, refund_id uuid,
-      dispute_id uuid, parameters jsonb, job_id uuid, retention_seconds float8
-    )
+    insert into idempotency_keys ${rowsOf(tx, rows)}
     on conflict (tenant_id, key) do nothing
-    returning job_id, ${keyColumns(tx)}
+    returning job_id, ${idleKeyColumns(tx)}
   `
 }
 
-function rowOf(request: KeyRequest) {
+function rowOf(tx: Transaction, tenantId: string, request: KeyRequest) {
   const { validated, parameters = {} } = request
   return {
+    tenant_id: tenantId,
     id: request.id,
     key: request.key,
-    fingerprint: asBytea(request.fingerprint),
+    fingerprint: request.fingerprint,
     fingerprint_version: validated?.version ?? 1,
-    validated_fingerprint: validated && asBytea(validated.fingerprint),
+    validated_fingerprint: validated?.fingerprint,
     operation: request.operation,
     payment_id: request.paymentId,
     refund_id: request.refundId,
     dispute_id: request.disputeId,
     parameters,
     job_id: randomUUID(),
-    retention_seconds: request.retentionSeconds,
+    expires_at: tx`now() + ${request.retentionSeconds} * interval '1 second'`,
   }
 }
 

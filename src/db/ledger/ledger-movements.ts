@@ -1,7 +1,7 @@
 // Finds the ledger movements of given captures, refunds and disputes.
 import type { MovementKind } from '../../domain/ledger/ledger.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
-import { seesTenants } from '../connection/row-security.ts'
+import { asTenants } from '../connection/transaction.ts'
 
 /** The posted amount of a capture, a refund or a dispute; 0 when nothing is posted. */
 export interface LedgerMovement {
@@ -55,7 +55,7 @@ export async function findLedgerCaptures(
   sql: Sql,
   payments: readonly OurRef[],
 ): Promise<LedgerMovement[]> {
-  const rows = await sql<MovementRow[]>`
+  const rows = await asTenants(sql, payments)<MovementRow[]>`
     select
       payments.provider_payment_id as object_id, payments.tenant_id, payments.id as payment_id,
       null::uuid as refund_id, null::uuid as dispute_id, payments.status, posted.amount_minor, posted.currencies
@@ -69,7 +69,6 @@ export async function findLedgerCaptures(
       where tenant_id = payments.tenant_id and payment_id = payments.id
         and kind = 'capture' and debit = 'provider_receivable'
     ) as posted
-    where ${seesTenants(sql, payments)}
   `
   return rows.map((row) => movementFromRow(row, 'capture'))
 }
@@ -80,7 +79,7 @@ export async function findLedgerRefunds(
   refunds: readonly OurRef[],
   kind: 'refund' | 'refund_failure',
 ): Promise<LedgerMovement[]> {
-  const rows = await sql<MovementRow[]>`
+  const rows = await asTenants(sql, refunds)<MovementRow[]>`
     select
       refunds.provider_refund_id as object_id, refunds.tenant_id, refunds.payment_id,
       refunds.id as refund_id, null::uuid as dispute_id, refunds.status, posted.amount_minor, posted.currencies
@@ -94,7 +93,6 @@ export async function findLedgerRefunds(
       where tenant_id = refunds.tenant_id and payment_id = refunds.payment_id
         and refund_id = refunds.id and kind = ${kind}
     ) as posted
-    where ${seesTenants(sql, refunds)}
   `
   return rows.map((row) => movementFromRow(row, kind))
 }
@@ -104,7 +102,7 @@ export async function findLedgerDisputes(
   sql: Sql,
   disputes: readonly OurRef[],
 ): Promise<LedgerMovement[]> {
-  const rows = await sql<(MovementRow & Pick<LedgerMovement, 'kind'>)[]>`
+  const rows = await asTenants(sql, disputes)<(MovementRow & Pick<LedgerMovement, 'kind'>)[]>`
     select
       disputes.provider_dispute_id as object_id, disputes.tenant_id, disputes.payment_id,
       null::uuid as refund_id, disputes.id as dispute_id, disputes.status, posted.kind,
@@ -120,7 +118,6 @@ export async function findLedgerDisputes(
         and dispute_id = disputes.id and kind in ('dispute', 'dispute_reversal')
       group by kind
     ) as posted
-    where ${seesTenants(sql, disputes)}
   `
   return rows.map((row) => movementFromRow(row, row.kind))
 }

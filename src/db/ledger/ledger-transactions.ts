@@ -4,7 +4,7 @@ import type { LedgerAccount, LedgerKind, Posting } from '../../domain/ledger/led
 import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
 import type { Fragment, Sql } from '../connection/client.ts'
 import { readPage, type List, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 
 interface TransactionRow {
   id: string
@@ -66,7 +66,7 @@ function transactionsWhere(
         where tenant_id = ${tenantId}
         group by transaction_id, kind, payment_id, refund_id, dispute_id, currency, created_at
       ) as ledger_transactions
-      where ${seesTenant(sql, tenantId)}
+      where true
     `,
     filters,
     fromRow: transactionFromRow,
@@ -80,7 +80,7 @@ export async function findLedgerTransaction(
   id: string,
 ): Promise<LedgerTransaction | undefined> {
   const list = transactionsWhere(sql, tenantId, sql`and id = ${id}`)
-  const page = await readPage(sql, list, { limit: 1 })
+  const page = await inTenant(sql, tenantId, (tx) => readPage(tx, list, { limit: 1 }))
   return page?.items[0]
 }
 
@@ -99,12 +99,15 @@ export async function listLedgerTransactions(
     ${createdBefore === undefined ? sql`` : sql`and created_at < ${createdBefore}`}
   `
   const ordered = { table: 'ledger_postings', column: 'transaction_id', tenantId } as const
-  return await readPage(sql, { ...transactionsWhere(sql, tenantId, filters), ordered }, request)
+  const list = { ...transactionsWhere(sql, tenantId, filters), ordered }
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
 /** The balance of each account of a tenant in each currency: debits minus credits. */
 export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<LedgerBalance[]> {
-  const rows = await sql<{ account: LedgerAccount; currency: string; amount_minor: string }[]>`
+  const rows = await asTenant(sql, tenantId)<
+    { account: LedgerAccount; currency: string; amount_minor: string }[]
+  >`
     select account, currency, sum(amount_minor) as amount_minor
     from (
       select debit as account, currency, amount_minor
@@ -113,7 +116,6 @@ export async function readLedgerBalances(sql: Sql, tenantId: string): Promise<Le
       select credit, currency, -amount_minor
       from ledger_postings where tenant_id = ${tenantId}
     ) as entries
-    where ${seesTenant(sql, tenantId)}
     group by account, currency
     order by currency, account
   `

@@ -2,9 +2,10 @@
 // posted the movement, so that the constraint `ledger_postings_once` lets it be posted once.
 import { randomUUIDv7 } from 'node:crypto'
 import type { MovementKind, Posting } from '../../domain/ledger/ledger.ts'
-import type { Sql } from '../connection/client.ts'
+import type { Sql, Transaction } from '../connection/client.ts'
 import { nextId } from '../connection/ids.ts'
-import { seesTenants } from '../connection/row-security.ts'
+import { ofEachTenant, rowsOf } from '../connection/rows.ts'
+import { inTenants, together } from '../connection/transaction.ts'
 
 /** The fee for a movement in the ledger. */
 export interface NewProviderFee {
@@ -21,46 +22,59 @@ export async function insertProviderFeesIfNew(
   sql: Sql,
   fees: readonly NewProviderFee[],
 ): Promise<number> {
-  if (fees.length === 0) return 0
-  const rows = fees.map(({ of, tenantId, paymentId, refundId, currency, posting }) => ({
-    id: randomUUIDv7(),
-    tenant_id: tenantId,
-    payment_id: paymentId,
-    refund_id: refundId,
-    of,
-    debit: posting.debit,
-    credit: posting.credit,
-    amount_minor: posting.amountMinor,
-    currency,
-  }))
-  const { count } = await sql`
-    with charged as (
-      select
-        fee.tenant_id, fee.id, fee.payment_id, fee.refund_id, movement.operation_id, fee.debit,
-        fee.credit, fee.amount_minor, fee.currency
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as fee (
-        id uuid, tenant_id uuid, payment_id uuid, refund_id uuid, "of" text, debit text, credit text,
-        amount_minor bigint, currency text
-      )
-      cross join lateral (
-        select operation_id from ledger_postings as posted
-        where posted.tenant_id = fee.tenant_id and posted.payment_id = fee.payment_id
-          and posted.refund_id is not distinct from fee.refund_id and posted.kind = fee."of"
-        limit 1
-      ) as movement
+  return await inTenants(sql, fees, async (tx) => {
+    const counts = await together(
+      ofEachTenant(fees).map(([id, own]) => insertFeesOfTenant(tx, id, own)),
     )
-    insert into ledger_postings (
-      tenant_id, id, transaction_id, kind, payment_id, refund_id, operation_id, debit, credit,
-      amount_minor, currency
+    return counts.reduce((sum, count) => sum + count, 0)
+  })
+}
+
+async function insertFeesOfTenant(
+  tx: Transaction,
+  tenantId: string,
+  fees: readonly NewProviderFee[],
+): Promise<number> {
+  const movements = await tx<Movement[]>`
+    select operation_id, payment_id, refund_id, kind from ledger_postings
+    where tenant_id = ${tenantId} and payment_id = any(${fees.map(({ paymentId }) => paymentId)}::uuid[])
+      and kind <> 'provider_fee'
+  `
+  const operationOf = new Map(movements.map((row) => [nameOf(row), row.operation_id]))
+  const rows = fees.flatMap(({ of, paymentId, refundId, currency, posting }) => {
+    const operationId = operationOf.get(
+      nameOf({ kind: of, payment_id: paymentId, refund_id: refundId }),
     )
-    select
-      tenant_id, id, ${nextId(sql, 'ledger', sql`tenant_id`)}, 'provider_fee', payment_id, refund_id,
-      operation_id, debit, credit, amount_minor, currency
-    from charged
-    where ${seesTenants(sql, fees)}
-    -- The same order for all runs, so that they do not deadlock.
-    order by tenant_id, operation_id
-    on conflict do nothing
+    if (operationId === undefined) return []
+    return {
+      tenant_id: tenantId,
+      id: randomUUIDv7(),
+      transaction_id: nextId(tx, 'ledger', tx`${tenantId}::uuid`),
+      kind: 'provider_fee',
+      payment_id: paymentId,
+      refund_id: refundId,
+      operation_id: operationId,
+      debit: posting.debit,
+      credit: posting.credit,
+      amount_minor: posting.amountMinor,
+      currency,
+    }
+  })
+  if (rows.length === 0) return 0
+  // The same order for all runs, so that they do not deadlock.
+  const inOrder = rows.toSorted((one, other) => (one.operation_id < other.operation_id ? -1 : 1))
+  const { count } = await tx`
+    insert into ledger_postings ${rowsOf(tx, inOrder)} on conflict do nothing
   `
   return count
 }
+
+interface Movement {
+  readonly kind: string
+  readonly payment_id: string
+  readonly refund_id: string | null
+  readonly operation_id: string
+}
+
+const nameOf = (movement: Omit<Movement, 'operation_id'>): string =>
+  `${movement.kind} ${movement.payment_id} ${movement.refund_id}`

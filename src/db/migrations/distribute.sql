@@ -7,7 +7,8 @@
 create table if not exists drizzle.distributed_tables (name text primary key);
 
 -- Stays empty. A transaction that changes it commits in two phases: rows of tenants on their node, and
--- jobs here, are committed together or not at all. Without it, Citus would commit the node first.
+-- rows of the coordinator, such as jobs, are committed together or not at all. Without it, Citus would
+-- commit the node first. So each change of a table of the coordinator changes it: see below.
 create table if not exists drizzle.two_phases (id integer primary key);
 
 do $$
@@ -92,20 +93,51 @@ select create_distributed_table('webhook_deliveries', 'tenant_id', colocate_with
 select create_distributed_table('webhook_attempts', 'tenant_id', colocate_with => 'payments')
   where pg_temp.is_new('webhook_attempts');
 
--- The parts of a statement are statements of their own, in any order: a key names a payment that the
--- next part inserts. So foreign keys of tenants' rows are checked when the transaction commits.
 do $$
 declare
   kept record;
 begin
   for kept in select * from kept_foreign_keys loop
     execute format(
-      'alter table %s add constraint %I %s%s',
-      kept.of, kept.name, replace(kept.definition, ' NOT VALID', ''),
-      case
-        when kept.of::text in ('api_keys', 'provider_customers') then ''
-        when kept.definition like '%DEFERRABLE%' then ''
-        else ' deferrable initially deferred' end
+      'alter table %s add constraint %I %s',
+      kept.of, kept.name, replace(kept.definition, ' NOT VALID', '')
+    );
+  end loop;
+end $$;
+
+-- Citus passes what a transaction sets by `set local` on to the other nodes: the tenants that it sees.
+do $$
+begin
+  execute format(
+    'alter database %I set citus.propagate_set_commands = ''local''', current_database()
+  );
+end $$;
+
+create or replace function drizzle.commit_in_two_phases() returns trigger language plpgsql as $$
+begin
+  update drizzle.two_phases set id = 0 where id = 0;
+  return null;
+end $$;
+
+do $$
+declare
+  own record;
+begin
+  for own in
+    select relation.oid::regclass as name
+    from pg_class as relation join pg_namespace as schema on schema.oid = relation.relnamespace
+    where relation.relkind in ('r', 'p') and not relation.relispartition
+      and (
+        schema.nspname = 'atomic_jobs' and relation.relname = 'job'
+        or schema.nspname = 'public'
+          and relation.relname not in (select name from drizzle.distributed_tables)
+          and to_regclass('public.' || relation.relname) not in (select logicalrelid from pg_dist_partition)
+      )
+  loop
+    execute format(
+      'create or replace trigger commit_in_two_phases after insert or update or delete on %s
+        for each statement execute function drizzle.commit_in_two_phases()',
+      own.name
     );
   end loop;
 end $$;

@@ -1,4 +1,4 @@
-// Distributes the tables over the nodes of Citus: what a statement in parts needs is in
+// Distributes the tables over the nodes of Citus: see
 // distribute.sql. Grants the rights that Citus does not pass on.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'

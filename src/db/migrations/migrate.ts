@@ -8,11 +8,11 @@ import { readConfig, SERVICE_ROLE } from '../../config.ts'
 import { migrationsFolder, refuseDevelopmentDatabase } from './applied-migrations.ts'
 import { openStore, type Sql } from '../connection/client.ts'
 import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
-import { isDistributed } from '../distributed/tables.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues, jobBackend } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
 import { storeRetention } from '../retention/stored-retention.ts'
+import { isDistributed } from './distributed.ts'
 import { distributeTables, grantRightsOnNodes } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
@@ -56,25 +56,35 @@ export async function migrateDatabase(
   const store = openStore({
     url,
     applicationName: 'atomic-payments migrate',
-    // One connection, because the advisory lock belongs to the session that runs the migrations.
-    poolSize: 1,
+    // One holds the lock.
+    poolSize: 2,
     timeoutMs: MIGRATION_TIMEOUT_MS,
   })
   try {
     await requireOwnerRights(store.sql, role)
-    await store.sql`select pg_advisory_lock(${MIGRATION_LOCK})`
-    await refuseDevelopmentDatabase(store.sql, folder)
-    await applyMigrations(store.sql, folder)
-    await migrateJobs(url, await jobBackend(store.sql))
-    await whenUnlocked(() => indexJobs(store.sql))
-    const distribute = citus || (await isDistributed(store.sql))
-    if (distribute) await distributeTables(store.sql)
-    await grantServiceRights(store.sql, role)
-    await storeRetention(store.sql, readConfig())
-    if (distribute) await grantRightsOnNodes(store.sql, role)
+    await store.sql.begin(async (tx) => {
+      // For as long as this transaction: behind a pooler, a session is not its client's own.
+      await tx`select pg_advisory_xact_lock(${MIGRATION_LOCK})`
+      await migrate(store.sql, { url, role, folder, citus })
+    })
   } finally {
     await store.close()
   }
+}
+
+async function migrate(
+  sql: Sql,
+  { url, role, folder, citus }: Required<MigrateOptions> & { readonly url: string },
+): Promise<void> {
+  await refuseDevelopmentDatabase(sql, folder)
+  await applyMigrations(sql, folder)
+  await migrateJobs(url, await jobBackend(sql))
+  await whenUnlocked(() => indexJobs(sql))
+  const distribute = citus || (await isDistributed(sql))
+  if (distribute) await distributeTables(sql)
+  await grantServiceRights(sql, role)
+  await storeRetention(sql, readConfig())
+  if (distribute) await grantRightsOnNodes(sql, role)
 }
 
 /**

@@ -1,12 +1,19 @@
 // Claims, renews and gives back operations for workers. Every write is fenced by lease epoch and
 // recovery point, and leases expire by the database's clock.
+import { randomUUID } from 'node:crypto'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
-import { inService } from '../connection/transaction.ts'
+import { ofEachTenant } from '../connection/rows.ts'
+import { asTenant, inTenants, together } from '../connection/transaction.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
 import { isOwner, type Fence } from './fence.ts'
-import { operationFromRow, readOperationRows, type OperationRow } from './operation-rows.ts'
+import {
+  joinResources,
+  operationColumns,
+  operationFromRow,
+  type OperationColumns,
+  type OperationRow,
+} from './operation-rows.ts'
 
 /** An operation that a worker owns, with the lease epoch that fences its writes. */
 export type Claim = OperationRow
@@ -22,28 +29,11 @@ export async function claimEachIfUnowned(
   refs: readonly OperationRef[],
   leaseMs: number,
 ): Promise<(Claim | undefined)[]> {
-  const tenantIds = refs.map(({ tenantId }) => tenantId)
-  const ids = refs.map(({ id }) => id)
-  const rows = await inService(sql, async (tx) => {
-    const claimed = await tx<OperationRef[]>`
-      update idempotency_keys set
-        status = 'processing',
-        lease_epoch = lease_epoch + 1,
-        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
-        attempts = attempts + 1,
-        in_doubt = in_doubt or status = 'processing',
-        phase_began_at = coalesce(phase_began_at, now()),
-        -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
-        -- then.
-        unknown_at = null,
-        evidence = null
-      where tenant_id = any(${tenantIds}::uuid[]) and id = any(${ids}::uuid[])
-        -- The coalesce keeps Postgres from using a partial index: a plan made while few operations
-        -- were unfinished would scan all of them when there are many.
-        and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)
-      returning tenant_id as "tenantId", id
-    `
-    return await readOperationRows(tx, claimed)
+  const rows = await inTenants(sql, refs, async (tx) => {
+    const claimed = await together(
+      ofEachTenant(refs).map(([tenantId, own]) => claimOfTenant(tx, tenantId, own, leaseMs)),
+    )
+    return await joinResources(tx, claimed.flat())
   })
   const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
   return refs.map((ref) => {
@@ -53,23 +43,70 @@ export async function claimEachIfUnowned(
   })
 }
 
+async function claimOfTenant(
+  tx: Transaction,
+  tenantId: string,
+  refs: readonly OperationRef[],
+  leaseMs: number,
+): Promise<OperationColumns[]> {
+  return await tx<OperationColumns[]>`
+      update idempotency_keys set
+        status = 'processing',
+        lease_epoch = lease_epoch + 1,
+        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+        attempts = attempts + 1,
+        in_doubt = in_doubt or status = 'processing',
+        phase_began_at = least(phase_began_at, now()),
+        -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
+        -- then.
+        unknown_at = null,
+        evidence = null
+      where tenant_id = any(${refs.map(() => tenantId)}::uuid[])
+        and id = any(${refs.map(({ id }) => id)}::uuid[])
+        -- This form keeps Postgres from using a partial index: a plan made while few operations were
+        -- unfinished would scan all of them when there are many.
+        and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
+        is not distinct from true
+      returning ${operationColumns(tx)}
+    `
+}
+
 const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
 
-/** When an unknown outcome is looked up next, by a schedule in seconds since it became unknown. */
-export function nextCheckAt(sql: Sql | Transaction, delaysSeconds: readonly number[]): Fragment {
-  return sql`(
-    select min(coalesce(unknown_at, now()) + delay * interval '1 second')
-    from unnest(${[...delaysSeconds]}::float8[]) as delay
-    where coalesce(unknown_at, now()) + delay * interval '1 second' > now()
-  )`
+/**
+ * When an unknown outcome is looked up next, by a schedule in seconds since it became unknown; null after
+ * the last time.
+ *
+ * @param unknownForSeconds by the clock of the database.
+ */
+export function nextCheckAt(
+  tx: Transaction,
+  delaysSeconds: readonly number[],
+  unknownForSeconds: number,
+): Fragment {
+  const later = delaysSeconds.filter((delay) => delay > unknownForSeconds)
+  if (later.length === 0) return tx`null`
+  return tx`now() + ${Math.min(...later) - unknownForSeconds} * interval '1 second'`
+}
+
+/** For how long the outcome of an operation has been unknown: 0 if it is not yet. */
+export async function readUnknownFor(
+  tx: Transaction,
+  { tenantId, id }: OperationRef,
+): Promise<number> {
+  const [row] = await tx<{ unknown_for_seconds: number | null }[]>`
+    select extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
+    from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+  `
+  return row?.unknown_for_seconds ?? 0
 }
 
 /** Renews the lease before a provider call that could outlast it. */
 export async function renewIfOwner(sql: Sql, fence: Fence, leaseMs: number): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, fence.tenantId)`
     update idempotency_keys
     set lease_expires_at = now() + ${leaseMs} * interval '1 millisecond'
-    where ${seesTenant(sql, fence.tenantId)} and ${isOwner(sql, fence)}
+    where ${isOwner(sql, fence)}
   `
   return count === 1
 }
@@ -95,7 +132,10 @@ export async function giveBackIfOwner(
     checkDelaysSeconds: readonly number[]
   },
 ): Promise<boolean> {
-  const { retentionSeconds } = to
+  const { retentionSeconds, status } = to
+  const isUnknown = status === 'unknown'
+  const unknownFor = isUnknown ? await readUnknownFor(tx, fence) : 0
+  const unknownAt = isUnknown ? tx`least(unknown_at, now())` : tx`unknown_at`
   const expiry =
     retentionSeconds === undefined
       ? tx``
@@ -103,13 +143,10 @@ export async function giveBackIfOwner(
   const { count } = await tx`
     update idempotency_keys set
       ${expiry}
-      status = ${to.status},
-      unknown_at = case
-        when ${to.status} = 'unknown' then coalesce(unknown_at, now())
-        when ${to.status} = 'pending' then unknown_at end,
-      evidence = case when ${to.status} <> 'failed_retryable' then evidence end,
-      next_check_at = case when ${to.status} = 'unknown'
-        then ${nextCheckAt(tx, to.checkDelaysSeconds)} end,
+      status = ${status},
+      unknown_at = ${status === 'failed_retryable' ? tx`null` : unknownAt},
+      evidence = ${status === 'failed_retryable' ? tx`null` : tx`evidence`},
+      next_check_at = ${isUnknown ? nextCheckAt(tx, to.checkDelaysSeconds, unknownFor) : tx`null`},
       lease_expires_at = null,
       attempts = coalesce(${to.attempts ?? null}::integer, attempts),
       in_doubt = ${to.inDoubt},
@@ -130,7 +167,7 @@ export async function giveBackIfOwner(
  */
 export async function enqueueRetry(tx: Transaction, { tenantId, id }: OperationRef): Promise<void> {
   const queued = await tx<QueuedOperation[]>`
-    update idempotency_keys set job_id = gen_random_uuid()
+    update idempotency_keys set job_id = ${randomUUID()}
     where tenant_id = ${tenantId} and id = ${id}
       and status = 'pending'
     returning ${queuedColumns(tx)}
@@ -149,12 +186,12 @@ export async function recordKeptFailureIfOwner(
   fence: Fence,
   isCertain: boolean,
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, fence.tenantId)`
     update idempotency_keys set
       in_doubt = true,
       failure_kept = true,
       failure_certain = ${isCertain} or (failure_kept and failure_certain)
-    where ${seesTenant(sql, fence.tenantId)} and ${isOwner(sql, fence)}
+    where ${isOwner(sql, fence)}
   `
   return count === 1
 }
@@ -173,7 +210,7 @@ export async function handOverIfOwner(
     update idempotency_keys set
       status = 'pending',
       lease_expires_at = null,
-      job_id = gen_random_uuid(),
+      job_id = ${randomUUID()},
       in_doubt = ${inDoubt},
       phase_began_at = case when ${inDoubt} then phase_began_at end,
       last_error = 'its worker was stopped'

@@ -6,11 +6,10 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { together } from '../connection/transaction.ts'
+import { asTenant, together } from '../connection/transaction.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { seesTenant } from '../connection/row-security.ts'
 import type { Evidence } from './evidence.ts'
 import { isOperation } from './fence.ts'
 
@@ -44,7 +43,7 @@ export interface OperationRow extends OperationRef {
 }
 
 /** The columns of an operation's row that are read. */
-interface KeyColumns {
+export interface OperationColumns {
   tenant_id: string
   id: string
   operation: string
@@ -57,18 +56,22 @@ interface KeyColumns {
   lease_epoch: number
   attempts: number
   in_doubt: boolean
-  phase_age_ms: number
-  age_ms: number
   key_generation: number
   created_at: string
   unknown_at: string | null
-  unknown_for_seconds: number | null
   failure_kept: boolean
   evidence: Evidence | null
 }
 
+/** By the clock of the database. */
+interface Ages {
+  phase_age_ms: number
+  age_ms: number
+  unknown_for_seconds: number | null
+}
+
 /** An operation's row with those of its resources. */
-export interface JoinedRow extends KeyColumns {
+export interface JoinedRow extends OperationColumns, Ages {
   payment: PaymentRow
   refund: RefundRow | null
   dispute: DisputeRow | null
@@ -76,31 +79,24 @@ export interface JoinedRow extends KeyColumns {
   fee_fixed_minor: string
 }
 
-const keyColumns = (tx: Transaction): Fragment => tx`
+/** The select list of an operation. */
+export const operationColumns = (tx: Transaction): Fragment => tx`
   tenant_id, id, operation, key, parameters, payment_id, refund_id, dispute_id, recovery_point,
-  lease_epoch, attempts, in_doubt, key_generation, created_at, unknown_at, failure_kept, evidence,
-  (extract(epoch from now() - phase_began_at) * 1000)::float8 as phase_age_ms,
-  (extract(epoch from now() - created_at) * 1000)::float8 as age_ms,
-  extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
+  lease_epoch, attempts, in_doubt, key_generation, created_at, unknown_at, failure_kept, evidence
 `
 
-/** Reads operations with their resources. */
-export async function readOperationRows(
+/** Reads the resources of operations, and how old they are. */
+export async function joinResources(
   tx: Transaction,
-  refs: readonly OperationRef[],
+  rows: readonly OperationColumns[],
 ): Promise<JoinedRow[]> {
-  if (refs.length === 0) return []
-  const rows = await tx<KeyColumns[]>`
-    select ${keyColumns(tx)} from idempotency_keys
-    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
-      and id = any(${refs.map(({ id }) => id)}::uuid[])
-  `
+  if (rows.length === 0) return []
   const tenantIds = [...new Set(rows.map((row) => row.tenant_id))]
   const find = <Row extends ResourceOfTenant>(
     table: 'payments' | 'refunds' | 'disputes',
     ids: readonly (string | null)[],
   ) => findRows<Row>(tx, table, tenantIds, ids)
-  const [payments, refunds, disputes, tenants] = await together([
+  const [payments, refunds, disputes, tenants, ages] = await together([
     find<PaymentRow>(
       'payments',
       rows.map((row) => row.payment_id),
@@ -114,6 +110,7 @@ export async function readOperationRows(
       rows.map((row) => row.dispute_id),
     ),
     findFees(tx, tenantIds),
+    findAges(tx, tenantIds, rows),
   ])
   return rows.flatMap((row) => {
     const { tenant_id: tenantId } = row
@@ -121,8 +118,9 @@ export async function readOperationRows(
     const refund = refunds.get(nameOf(tenantId, row.refund_id)) ?? null
     const dispute = disputes.get(nameOf(tenantId, row.dispute_id)) ?? null
     const fees = tenants.get(tenantId)
-    if (payment === undefined || fees === undefined) return []
-    return [{ ...row, ...fees, payment, refund, dispute }]
+    const age = ages.get(nameOf(tenantId, row.id))
+    if (payment === undefined || fees === undefined || age === undefined) return []
+    return [{ ...row, ...age, ...fees, payment, refund, dispute }]
   })
 }
 
@@ -140,14 +138,33 @@ async function findRows<Row extends ResourceOfTenant>(
 ): Promise<ReadonlyMap<string, Row>> {
   const named = ids.filter((id) => id !== null)
   if (named.length === 0) return new Map()
-  const found = await tx<{ row: Row }[]>`
-    select to_jsonb(resource) as row from ${tx(table)} as resource
+  const found = await tx<Row[]>`
+    select * from ${tx(table)}
     where tenant_id = any(${[...tenantIds]}::uuid[]) and id = any(${named}::uuid[])
   `
-  return new Map(found.map(({ row }) => [nameOf(row.tenant_id, row.id), row]))
+  return new Map(found.map((row) => [nameOf(row.tenant_id, row.id), row]))
 }
 
 const nameOf = (tenantId: string, id: string | null): string => `${tenantId} ${id}`
+
+/** Not by the statement that changes them: on Citus, that may return no function of the time. */
+async function findAges(
+  tx: Transaction,
+  tenantIds: readonly string[],
+  rows: readonly OperationColumns[],
+): Promise<ReadonlyMap<string, Ages>> {
+  const found = await tx<(Ages & ResourceOfTenant)[]>`
+    select
+      tenant_id, id,
+      (extract(epoch from now() - phase_began_at) * 1000)::float8 as phase_age_ms,
+      (extract(epoch from now() - created_at) * 1000)::float8 as age_ms,
+      extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
+    from idempotency_keys
+    where tenant_id = any(${[...tenantIds]}::uuid[])
+      and id = any(${rows.map(({ id }) => id)}::uuid[])
+  `
+  return new Map(found.map(({ tenant_id: tenantId, id, ...ages }) => [nameOf(tenantId, id), ages]))
+}
 
 interface FeeColumns {
   readonly fee_basis_points: number
@@ -192,7 +209,11 @@ export async function readOperation(
   tx: Transaction,
   ref: OperationRef,
 ): Promise<OperationRow | undefined> {
-  const [row] = await readOperationRows(tx, [ref])
+  const rows = await tx<OperationColumns[]>`
+    select ${operationColumns(tx)} from idempotency_keys
+    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+  `
+  const [row] = await joinResources(tx, rows)
   return row && operationFromRow(row)
 }
 
@@ -208,10 +229,10 @@ export async function readOperationState(
   sql: Sql,
   ref: OperationRef,
 ): Promise<OperationState | undefined> {
-  const [row] = await sql<OperationState[]>`
+  const [row] = await asTenant(sql, ref.tenantId)<OperationState[]>`
     select status, recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
     from idempotency_keys
-    where ${seesTenant(sql, ref.tenantId)} and ${isOperation(sql, ref)}
+    where ${isOperation(sql, ref)}
   `
   return row
 }

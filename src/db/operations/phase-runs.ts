@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Store, Transaction } from '../connection/client.ts'
 import { rowsOf, type NewRow } from '../connection/rows.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant } from '../connection/transaction.ts'
 
 /** One try of a phase, from the engine. */
 export interface PhaseRun {
@@ -115,12 +115,12 @@ export async function listPhaseRuns(
 ): Promise<PhaseRunRecord[]> {
   // Sorts by the database's clock first: several processes generate the ids, each with its own
   // clock.
-  const rows = await sql`
+  const rows = await asTenant(sql, tenantId)`
     select
       operation_id, operation, phase, reached, attempt, lease_epoch, outcome, asked, answered,
       started_at, ended_at, recorded_at
     from phase_runs
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and payment_id = ${paymentId}
+    where tenant_id = ${tenantId} and payment_id = ${paymentId}
     order by recorded_at, started_at, id
     limit ${limit}
   `

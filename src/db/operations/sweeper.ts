@@ -1,14 +1,14 @@
 // Finds operations and jobs that were left behind, for the sweeper. Each write repeats its
 // condition, so that several sweepers may run at once. Each statement scans only unfinished
 // operations.
+import { randomUUID } from 'node:crypto'
 import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { inService, together } from '../connection/transaction.ts'
+import { asService, inService, together } from '../connection/transaction.ts'
 import { addJobs, addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
-import { nextCheckAt } from './leases.ts'
+import { nextCheckAt, readUnknownFor } from './leases.ts'
 import { readOperation, type OperationRow } from './operation-rows.ts'
 import { JOB_SCHEMA, OPERATIONS_DEAD_LETTERS, OPERATIONS_QUEUE } from '../queue/queues.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
 
 /** A recovery point from which no provider call is made. */
 export interface LocalPhase {
@@ -57,11 +57,10 @@ export async function resumeIfExpired(
   return resumed
 }
 
-/** A statement for each operation: with Citus, one for several would give all of them one id of a job. */
 async function resume(tx: Transaction, { tenantId, id }: OperationRef): Promise<QueuedOperation[]> {
   return await tx<QueuedOperation[]>`
     update idempotency_keys set
-      status = 'pending', lease_expires_at = null, in_doubt = true, job_id = gen_random_uuid(),
+      status = 'pending', lease_expires_at = null, in_doubt = true, job_id = ${randomUUID()},
       last_error = 'the lease ran out'
     where tenant_id = ${tenantId} and id = ${id}
       and status = 'processing' and lease_expires_at < now()
@@ -104,10 +103,9 @@ export async function findUnrepeatable(
   rule: RepeatRule,
   limit: number,
 ): Promise<OperationRef[]> {
-  return await sql<OperationRef[]>`
+  return await asService(sql)<OperationRef[]>`
     select tenant_id as "tenantId", id from idempotency_keys
-    where ${seesEveryTenant(sql)}
-      and status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
+    where status = 'processing' and lease_expires_at < now() and not (${mayRepeat(sql, rule)})
     order by created_at
     limit ${limit}
   `
@@ -122,11 +120,12 @@ export async function parkIfExpired(
   ref: OperationRef,
   checkDelaysSeconds: readonly number[],
 ): Promise<OperationRow | undefined> {
+  const unknownFor = await readUnknownFor(tx, ref)
   const { count } = await tx`
     update idempotency_keys set
       status = 'unknown', lease_expires_at = null, in_doubt = true,
-      unknown_at = coalesce(unknown_at, now()),
-      next_check_at = ${nextCheckAt(tx, checkDelaysSeconds)},
+      unknown_at = least(unknown_at, now()),
+      next_check_at = ${nextCheckAt(tx, checkDelaysSeconds, unknownFor)},
       last_error = 'the lease ran out, too late or too often for the call to be made again'
     where tenant_id = ${ref.tenantId} and id = ${ref.id}
       and status = 'processing' and lease_expires_at < now()
@@ -168,7 +167,7 @@ async function requeue(
   { tenantId, id, jobId }: QueuedOperation,
 ): Promise<QueuedOperation[]> {
   return await tx<QueuedOperation[]>`
-    update idempotency_keys set job_id = gen_random_uuid()
+    update idempotency_keys set job_id = ${randomUUID()}
     where tenant_id = ${tenantId} and id = ${id} and status = 'pending'
       and job_id is not distinct from ${jobId}::uuid
     returning ${queuedColumns(tx)}
@@ -177,31 +176,42 @@ async function requeue(
 
 /** Deletes dead letters of operations that have completed since. Returns their number. */
 export async function deleteObsoleteDeadLetters(sql: Sql): Promise<number> {
-  const { count } = await sql`
-    with letters as materialized (
-      select
-        id,
-        case when data ->> 'tenantId' ~ ${UUID} then (data ->> 'tenantId')::uuid end as tenant_id,
-        case when data ->> 'operationId' ~ ${UUID}
-          then (data ->> 'operationId')::uuid end as operation_id
-      from ${sql(JOB_SCHEMA)}.job
+  return await inService(sql, async (tx) => {
+    const letters = await tx<WaitingJob[]>`
+      select id, data ->> 'tenantId' as "tenantId", data ->> 'operationId' as "operationId"
+      from ${tx(JOB_SCHEMA)}.job
       where name = ${OPERATIONS_DEAD_LETTERS} and state < 'active' and not blocked
       order by priority desc, created_on
       limit ${SCAN_LIMIT}
-    ),
-    obsolete as (
-      select letters.id from letters
-      join idempotency_keys
-        on idempotency_keys.tenant_id = letters.tenant_id
-        and idempotency_keys.id = letters.operation_id
-      where idempotency_keys.status = 'completed'
-    )
-    delete from ${sql(JOB_SCHEMA)}.job
-    using obsolete
-    where ${seesEveryTenant(sql)} and job.name = ${OPERATIONS_DEAD_LETTERS} and job.id = obsolete.id
-  `
-  return count
+    `
+    if (letters.length === 0) return 0
+    const completed = await findOperations(tx, letters, tx`and status = 'completed'`)
+    const obsolete = letters.filter((letter) => completed.has(nameOf(letter)))
+    const { count } = await tx`
+      delete from ${tx(JOB_SCHEMA)}.job
+      where name = ${OPERATIONS_DEAD_LETTERS} and id = any(${obsolete.map(({ id }) => id)}::uuid[])
+    `
+    return count
+  })
 }
+
+/** The names of the operations of jobs that exist and meet the condition. */
+async function findOperations(
+  tx: Transaction,
+  jobs: readonly WaitingJob[],
+  condition: Fragment,
+): Promise<ReadonlySet<string>> {
+  const refs = jobs.filter(({ tenantId, operationId }) => isUuid(tenantId) && isUuid(operationId))
+  const rows = await tx<Pick<WaitingJob, 'tenantId' | 'operationId'>[]>`
+    select tenant_id as "tenantId", id as "operationId" from idempotency_keys
+    where tenant_id = any(${refs.map(({ tenantId }) => tenantId)}::uuid[])
+      and id = any(${refs.map(({ operationId }) => operationId)}::uuid[]) ${condition}
+  `
+  return new Set(rows.map(nameOf))
+}
+
+const nameOf = ({ tenantId, operationId }: Pick<WaitingJob, 'tenantId' | 'operationId'>): string =>
+  `${tenantId} ${operationId}`
 
 /** With distributed tables, a job may be visible before its operation, for as long as a commit takes. */
 const VISIBLE_AFTER_SECONDS = 60
@@ -218,18 +228,8 @@ export async function deadLetterOrphanedJobs(sql: Sql): Promise<number> {
       limit ${SCAN_LIMIT}
     `
     if (waiting.length === 0) return 0
-    const refs = waiting.flatMap(({ tenantId, operationId }) =>
-      isUuid(tenantId) && isUuid(operationId) ? [{ tenantId, id: operationId }] : [],
-    )
-    const operations = await tx<OperationRef[]>`
-      select tenant_id as "tenantId", id from idempotency_keys
-      where tenant_id = any(${refs.map((ref) => ref.tenantId)}::uuid[])
-        and id = any(${refs.map((ref) => ref.id)}::uuid[])
-    `
-    const existing = new Set(operations.map(({ tenantId, id }) => `${tenantId} ${id}`))
-    const orphans = waiting.filter(
-      ({ tenantId, operationId }) => !existing.has(`${tenantId} ${operationId}`),
-    )
+    const existing = await findOperations(tx, waiting, tx``)
+    const orphans = waiting.filter((job) => !existing.has(nameOf(job)))
     if (orphans.length === 0) return 0
     const orphaned = await tx<{ data: object }[]>`
       delete from ${tx(JOB_SCHEMA)}.job

@@ -3,7 +3,7 @@
 import { showId } from '../../domain/resource-id.ts'
 import type { Sql } from '../connection/client.ts'
 import { openFindings, SERVICE_ACTOR, type NewFinding } from '../reconciliation/findings.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService, inService } from '../connection/transaction.ts'
 
 /** A recovery point of an operation. */
 export interface PhaseName {
@@ -44,7 +44,7 @@ export async function openFindingsOfStuck(
     afterMs: number
   },
 ): Promise<number> {
-  const rows = await sql<StuckRow[]>`
+  const rows = await asService(sql)<StuckRow[]>`
     with stuck as (
       select operation.*, payments.provider, limits.settle_seconds, limits.key_window_seconds
       from idempotency_keys as operation
@@ -75,8 +75,7 @@ export async function openFindingsOfStuck(
         ) then coalesce(stuck.settle_seconds, ${lastDelaySeconds}::float8)
         else ${lastDelaySeconds}::float8 end as at
     ) as last_check
-    where ${seesEveryTenant(sql)}
-      and last_check.at < now() - ${afterMs} * interval '1 millisecond'
+    where last_check.at < now() - ${afterMs} * interval '1 millisecond'
       -- The last check was made, or never will be: the schedule had ended when the outcome became
       -- unknown again.
       and (
@@ -128,23 +127,33 @@ function findingOf(row: StuckRow): NewFinding {
 
 /** Closes the findings about operations whose outcome is known now. Returns their number. */
 export async function closeFindingsOfIdle(sql: Sql): Promise<number> {
-  const { count } = await sql`
-    with known as (
-      select finding.id, operation.status
-      from reconciliation_findings as finding
-      join idempotency_keys as operation
-        on operation.tenant_id = finding.tenant_id and operation.id = finding.operation_id
-      where finding.status = 'open' and finding.kind in ('outcome_unknown', 'operation_abandoned')
-        and (
-          operation.status = 'completed'
-          or (finding.kind = 'outcome_unknown' and operation.status = 'failed_retryable')
-        )
-    )
-    update reconciliation_findings as finding set
-      status = 'resolved', resolved_at = now(), resolved_by = ${SERVICE_ACTOR},
-      note = 'the operation is ' || known.status
-    from known
-    where ${seesEveryTenant(sql)} and finding.id = known.id and finding.status = 'open'
-  `
-  return count
+  return await inService(sql, async (tx) => {
+    const open = await tx<{ id: string; kind: string; tenant: string; operation: string }[]>`
+      select id, kind, tenant_id as tenant, operation_id as operation from reconciliation_findings
+      where status = 'open' and kind in ('outcome_unknown', 'operation_abandoned')
+        and operation_id is not null
+    `
+    if (open.length === 0) return 0
+    const idle = await tx<{ id: string; status: string }[]>`
+      select id, status from idempotency_keys
+      where tenant_id = any(${[...new Set(open.map(({ tenant }) => tenant))]}::uuid[])
+        and id = any(${open.map(({ operation }) => operation)}::uuid[])
+        and status in ('completed', 'failed_retryable')
+    `
+    const statusOf = new Map(idle.map(({ id, status }) => [id, status]))
+    const closing = open.flatMap(({ id, kind, operation }) => {
+      const status = statusOf.get(operation)
+      const isKnown = status === 'completed' || (status !== undefined && kind === 'outcome_unknown')
+      return isKnown ? [{ id, status }] : []
+    })
+    if (closing.length === 0) return 0
+    const { count } = await tx`
+      update reconciliation_findings as finding set
+        status = 'resolved', resolved_at = now(), resolved_by = ${SERVICE_ACTOR},
+        note = 'the operation is ' || known.status
+      from jsonb_to_recordset(${JSON.stringify(closing)}::jsonb) as known (id uuid, status text)
+      where finding.id = known.id and finding.status = 'open'
+    `
+    return count
+  })
 }

@@ -4,13 +4,14 @@ import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { isOwner, type Fence } from './fence.ts'
 import { nextCheckAt, type Claim } from './leases.ts'
-import { seesTenant } from '../connection/row-security.ts'
-import { inService } from '../connection/transaction.ts'
+import { asTenant, inService, together } from '../connection/transaction.ts'
 import type { Evidence } from './evidence.ts'
 import {
   operationFromRow,
+  joinResources,
+  operationColumns,
   readOperation,
-  readOperationRows,
+  type OperationColumns,
   type JoinedRow,
   type OperationRow,
 } from './operation-rows.ts'
@@ -42,25 +43,35 @@ export async function claimDueChecks(
   limit: number,
 ): Promise<DueCheck[]> {
   const rows = await inService(sql, async (tx) => {
-    const due = await tx<OperationRef[]>`
-      select tenant_id as "tenantId", id from idempotency_keys
+    const due = await tx<DueRow[]>`
+      select
+        tenant_id as "tenantId", id,
+        extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
+      from idempotency_keys
       where status = 'unknown' and next_check_at <= now()
       order by next_check_at
       limit ${limit}
     `
-    if (due.length === 0) return []
-    const claimed = await tx<OperationRef[]>`
-      update idempotency_keys set
-        checked_at = now(),
-        next_check_at = ${nextCheckAt(tx, delaysSeconds)}
-      where tenant_id = any(${due.map(({ tenantId }) => tenantId)}::uuid[])
-        and id = any(${due.map(({ id }) => id)}::uuid[])
-        and status = 'unknown' and next_check_at <= now()
-      returning tenant_id as "tenantId", id
-    `
-    return await readOperationRows(tx, claimed)
+    const claimed = await together(due.map((row) => claimIfDue(tx, delaysSeconds, row)))
+    return await joinResources(tx, claimed.flat())
   })
   return rows.map(dueFromRow)
+}
+
+type DueRow = OperationRef & { readonly unknown_for_seconds: number }
+
+async function claimIfDue(
+  tx: Transaction,
+  delaysSeconds: readonly number[],
+  { tenantId, id, unknown_for_seconds: unknownFor }: DueRow,
+): Promise<OperationColumns[]> {
+  return await tx<OperationColumns[]>`
+    update idempotency_keys set
+      checked_at = now(),
+      next_check_at = ${nextCheckAt(tx, delaysSeconds, unknownFor)}
+    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown' and next_check_at <= now()
+    returning ${operationColumns(tx)}
+  `
 }
 
 /**
@@ -72,10 +83,10 @@ export async function postponeCheckIfUnknown(
   { tenantId, id, leaseEpoch }: Pick<UnknownRef, 'tenantId' | 'id' | 'leaseEpoch'>,
   delaySeconds: number,
 ): Promise<void> {
-  await sql`
+  await asTenant(sql, tenantId)`
     update idempotency_keys set
       checked_at = null, next_check_at = now() + ${delaySeconds} * interval '1 second'
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
       and status = 'unknown' and lease_epoch = ${leaseEpoch}
   `
 }
@@ -112,10 +123,9 @@ export async function requestCheckOfPayment(
   { tenantId, paymentId }: { tenantId: string; paymentId: string },
   { seconds, mostSeconds }: CheckInterval,
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, tenantId)`
     update idempotency_keys set next_check_at = now()
-    where ${seesTenant(sql, tenantId)}
-      and tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
+    where tenant_id = ${tenantId} and payment_id = ${paymentId} and status = 'unknown'
       and (next_check_at is null or next_check_at > now())
       and (
         checked_at is null or now() - checked_at > greatest(
@@ -136,11 +146,11 @@ export async function requestCheckIfUnknown(
   { tenantId, id }: OperationRef,
   evidence: Evidence | null = null,
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, tenantId)`
     update idempotency_keys set
       next_check_at = now(),
       evidence = coalesce(${evidence === null ? null : JSON.stringify(evidence)}::jsonb, evidence)
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
+    where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
   `
   return count === 1
 }

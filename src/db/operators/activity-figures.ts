@@ -2,16 +2,13 @@
 // take, and whose operations wait. Each statement reads a bounded number of rows by an index.
 import type { Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt } from '../connection/ids.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService } from '../connection/transaction.ts'
 
 /** The time over which the rates are counted. */
 export const RATE_WINDOW_SECONDS = 10
 
 /** For clocks that differ: the ids are of the clocks of processes, the times of the database's. */
 const CLOCKS_DIFFER_MS = 10_000
-
-/** Per tenant. More than one database completes in the time of the rates. */
-const LINES_READ_MAX = 20_000
 
 /** Operations that call the provider; others are completed by the request itself. */
 export interface OperationCounts {
@@ -28,23 +25,13 @@ export async function countRecentOperations(
   now: Date,
 ): Promise<OperationCounts> {
   const oldest = firstIdAt(now.getTime() - RATE_WINDOW_SECONDS * 1_000 - CLOCKS_DIFFER_MS)
-  const [counts] = await sql<OperationCounts[]>`
-    with tenant (owner) as (select id from tenants),
-    line as (
-      select recent.phase, recent.reached
-      from tenant cross join lateral (
-        select phase, reached from phase_runs
-        where tenant_id = owner and id >= ${oldest}
-          and recorded_at > now() - ${RATE_WINDOW_SECONDS} * interval '1 second'
-        order by id desc
-        limit ${LINES_READ_MAX}
-      ) as recent
-    )
+  const [counts] = await asService(sql)<OperationCounts[]>`
     select
-      (count(*) filter (where phase is null))::integer as accepted,
-      (count(*) filter (where reached = 'finished'))::integer as completed
-    from line
-    where ${seesEveryTenant(sql)}
+      (count(*) filter (where line.phase is null))::integer as accepted,
+      (count(*) filter (where line.reached = 'finished'))::integer as completed
+    from tenants
+    join phase_runs as line on line.tenant_id = tenants.id and line.id >= ${oldest}
+    where line.recorded_at > now() - ${RATE_WINDOW_SECONDS} * interval '1 second'
   `
   return counts ?? { accepted: 0, completed: 0 }
 }
@@ -63,29 +50,44 @@ const LATER_LINES_MAX = 500
  */
 export async function listTakeovers(sql: Sql | Transaction, now: Date): Promise<number[]> {
   const oldest = firstIdAt(now.getTime() - TAKEOVER_WINDOW_SECONDS * 1_000)
-  const rows = await sql<{ seconds: number }[]>`
-    with later as (
+  const began = await asService(sql)<BegunEpoch[]>`
+    select tenant_id, payment_id, operation_id, lease_epoch, min(recorded_at) as at
+    from (
       select tenant_id, payment_id, operation_id, lease_epoch, recorded_at from phase_runs
       where lease_epoch > 1 and id >= ${oldest}
       order by id desc
       limit ${LATER_LINES_MAX}
-    ),
-    began as (
-      select tenant_id, payment_id, operation_id, lease_epoch, min(recorded_at) as at
-      from later
-      group by tenant_id, payment_id, operation_id, lease_epoch
-    )
-    select greatest(extract(epoch from began.at - before.recorded_at), 0)::float8 as seconds
-    from began cross join lateral (
-      select run.reached, run.recorded_at from phase_runs as run
-      where run.tenant_id = began.tenant_id and run.payment_id = began.payment_id
-        and run.operation_id = began.operation_id and run.lease_epoch < began.lease_epoch
-      order by run.recorded_at desc, run.started_at desc, run.id desc
-      limit 1
-    ) as before
-    where ${seesEveryTenant(sql)} and before.reached is not null
+    ) as later
+    group by tenant_id, payment_id, operation_id, lease_epoch
   `
-  return rows.map(({ seconds }) => seconds)
+  const before = await listLinesBefore(sql, began)
+  return before.flatMap(({ reached, seconds }) => (reached === null ? [] : [Math.max(seconds, 0)]))
+}
+
+interface BegunEpoch {
+  readonly tenant_id: string
+  readonly payment_id: string
+  readonly operation_id: string
+  readonly lease_epoch: number
+  /** As PostgreSQL shows it, in microseconds. */
+  readonly at: string
+}
+
+/** The last line before each of the epochs, and how long before it was recorded. */
+async function listLinesBefore(sql: Sql | Transaction, began: readonly BegunEpoch[]) {
+  if (began.length === 0) return []
+  return await asService(sql)<{ reached: string | null; seconds: number }[]>`
+    select distinct on (run.tenant_id, run.operation_id, began.lease_epoch)
+      run.reached, extract(epoch from began.at - run.recorded_at)::float8 as seconds
+    from jsonb_to_recordset(${JSON.stringify(began)}::jsonb) as began (
+      tenant_id uuid, payment_id uuid, operation_id uuid, lease_epoch integer, at timestamptz
+    )
+    join phase_runs as run
+      on run.tenant_id = began.tenant_id and run.payment_id = began.payment_id
+      and run.operation_id = began.operation_id and run.lease_epoch < began.lease_epoch
+    order by run.tenant_id, run.operation_id, began.lease_epoch,
+      run.recorded_at desc, run.started_at desc, run.id desc
+  `
 }
 
 /** A tenant with operations that are not completed. */
@@ -99,7 +101,7 @@ const TENANTS_SHOWN_MAX = 10
 
 /** The tenants with the most unfinished operations, among the 10000 oldest. */
 export async function listWaitingTenants(sql: Sql | Transaction): Promise<WaitingTenant[]> {
-  const rows = await sql<WaitingTenant[]>`
+  const rows = await asService(sql)<WaitingTenant[]>`
     with unfinished as (
       select tenant_id from idempotency_keys
       where status in ('pending', 'processing')
@@ -115,7 +117,6 @@ export async function listWaitingTenants(sql: Sql | Transaction): Promise<Waitin
     )
     select tenants.id as "tenantId", tenants.name, waiting.operations
     from waiting join tenants on tenants.id = waiting.tenant_id
-    where ${seesEveryTenant(sql)}
   `
   return rows.toSorted((one, other) => other.operations - one.operations)
 }

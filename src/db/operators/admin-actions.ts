@@ -4,6 +4,7 @@ import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { inService } from '../connection/transaction.ts'
 
 export interface NewAdminAction {
   /** From `makeActionId` in the same transaction, when something else names the entry. */
@@ -69,11 +70,8 @@ export async function listAdminActions(
   `
   const columns: Fragment = sql`id, actor, action, subject, details, happened_at`
   const ordered = { table: 'admin_actions' } as const
-  return await readPage(
-    sql,
-    { columns, entries, filters, fromRow: actionFromRow, ordered },
-    request,
-  )
+  const list = { columns, entries, filters, fromRow: actionFromRow, ordered }
+  return await inService(sql, (tx) => readPage(tx, list, request))
 }
 
 function actionFromRow(row: ActionRow): AdminAction {

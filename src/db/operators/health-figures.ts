@@ -1,10 +1,9 @@
 // Reads the health figures, which show whether something is stuck: how much work waits, and for how
-// long. One statement reads a few rows of partial indexes, however many completed keys exist.
-import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+// long. They are a few rows of partial indexes, however many completed keys exist.
+import type { Sql, Transaction } from '../connection/client.ts'
 import { withinMs } from '../connection/deadline.ts'
 import { JOB_SCHEMA } from '../queue/queues.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
-import { inService } from '../connection/transaction.ts'
+import { inService, together } from '../connection/transaction.ts'
 
 export interface HealthFigures {
   readonly findingsOpen: number
@@ -27,19 +26,6 @@ export interface HealthFigures {
   /** The webhook endpoints whose circuit is not closed, and the disabled ones. */
   readonly pausedEndpoints: number
   readonly disabledEndpoints: number
-}
-
-interface FiguresRow {
-  findings_open: number
-  pending: number
-  processing: number
-  unknown: number
-  oldest_unfinished_seconds: number
-  oldest_unknown_seconds: number
-  queues: { name: string; holds_dead_letters: boolean; jobs: number }[]
-  disputes: Record<string, number>
-  paused_endpoints: number
-  disabled_endpoints: number
 }
 
 /** Monitoring must not add load: a slower statement is cancelled. */
@@ -76,106 +62,127 @@ export async function readHealthFigures(sql: Sql): Promise<HealthFigures> {
   return await readWithinLimits(sql, selectHealthFigures)
 }
 
-/** Reads the figures in a transaction with limits. */
+/**
+ * Reads the figures in a transaction with limits. Each count stops at 10000: beyond that, the age is
+ * the useful figure. Each statement reads the end of its index that holds the oldest rows.
+ */
 export async function selectHealthFigures(tx: Transaction): Promise<HealthFigures> {
-  const [row] = await tx<FiguresRow[]>`${healthFigures(tx)}`
-  if (row === undefined) throw new Error('a select without a table returned no row')
+  const [findingsOpen, unfinished, unknown, queues, disputes, endpoints] = await together([
+    countOpenFindings(tx),
+    readUnfinished(tx),
+    readUnknown(tx),
+    readQueues(tx),
+    readDisputes(tx),
+    readEndpoints(tx),
+  ])
   const countJobs = (deadLetters: boolean) =>
     Object.fromEntries(
-      row.queues
+      queues
         .filter((queue) => queue.holds_dead_letters === deadLetters)
         .map(({ name, jobs }) => [name, jobs]),
     )
   return {
-    findingsOpen: row.findings_open,
-    pending: row.pending,
-    processing: row.processing,
-    unknown: row.unknown,
-    oldestUnfinishedSeconds: row.oldest_unfinished_seconds,
-    oldestUnknownSeconds: row.oldest_unknown_seconds,
+    findingsOpen,
+    pending: unfinished?.pending ?? 0,
+    processing: unfinished?.processing ?? 0,
+    unknown: unknown?.counted ?? 0,
+    oldestUnfinishedSeconds: Math.max(unfinished?.seconds ?? 0, 0),
+    oldestUnknownSeconds: Math.max(unknown?.seconds ?? 0, 0),
     queues: countJobs(false),
     deadLetters: countJobs(true),
-    disputes: row.disputes,
-    pausedEndpoints: row.paused_endpoints,
-    disabledEndpoints: row.disabled_endpoints,
+    disputes: Object.fromEntries(disputes.map(({ status, counted }) => [status, counted])),
+    pausedEndpoints: endpoints?.paused ?? 0,
+    disabledEndpoints: endpoints?.disabled ?? 0,
   }
 }
 
-/** The statement. Each count stops at 10000: beyond that, the age is the useful figure. */
-export function healthFigures(sql: Sql | Transaction): Fragment {
-  // Each subquery reads the end of its index that holds the oldest rows. Unknown operations without
-  // a next check, which only a person can resolve, are older than the others.
-  return sql`
-    with unfinished as (
+async function countOpenFindings(tx: Transaction): Promise<number> {
+  const [row] = await tx<{ counted: number }[]>`
+    select count(*)::integer as counted
+    from (select from reconciliation_findings where status = 'open' limit 10000) as finding
+  `
+  return row?.counted ?? 0
+}
+
+async function readUnfinished(tx: Transaction) {
+  const [row] = await tx<{ pending: number; processing: number; seconds: number | null }[]>`
+    select
+      (count(*) filter (where status = 'pending'))::integer as pending,
+      (count(*) filter (where status = 'processing'))::integer as processing,
+      extract(epoch from now() - min(created_at))::float8 as seconds
+    from (
       select status, created_at from idempotency_keys
       where status in ('pending', 'processing')
       order by created_at
       limit 10000
-    ),
-    unknown as (
+    ) as unfinished
+  `
+  return row
+}
+
+/** Without a next check, which only a person can resolve, they are older than the others. */
+async function readUnknown(tx: Transaction) {
+  const [row] = await tx<{ counted: number; seconds: number | null }[]>`
+    select count(*)::integer as counted, extract(epoch from now() - min(unknown_at))::float8 as seconds
+    from (
       select unknown_at from idempotency_keys
       where status = 'unknown'
       order by next_check_at desc
       limit 10000
-    ),
-    dispute as (
+    ) as unknown
+  `
+  return row
+}
+
+/** The disputes that are not closed, by status. */
+async function readDisputes(tx: Transaction) {
+  return await tx<{ status: string; counted: number }[]>`
+    select status, count(*)::integer as counted
+    from (
       select status from disputes
       where status not in ('warning_closed', 'won', 'lost', 'prevented')
       limit 10000
-    ),
-    endpoint as (
-      select status from webhook_endpoints
-      where status = 'disabled' or (status = 'enabled' and paused_until is not null)
-      limit 10000
-    ),
-    finding as (
-      select from reconciliation_findings where status = 'open' limit 10000
-    )
-    select
-      (select count(*)::integer from finding) as findings_open,
-      (select count(*)::integer from unfinished where status = 'pending') as pending,
-      (select count(*)::integer from unfinished where status = 'processing') as processing,
-      (select count(*)::integer from unknown) as unknown,
-      (select count(*)::integer from endpoint where status = 'enabled') as paused_endpoints,
-      (select count(*)::integer from endpoint where status = 'disabled') as disabled_endpoints,
-      ${secondsSince(sql, sql`select min(created_at) from unfinished`)} as oldest_unfinished_seconds,
-      ${secondsSince(sql, sql`select min(unknown_at) from unknown`)} as oldest_unknown_seconds,
-      (${queueSizes(sql)}) as queues,
-      (
-        select coalesce(jsonb_object_agg(status, counted), '{}')
-        from (select status, count(*) as counted from dispute group by status) as by_status
-      ) as disputes
-    where ${seesEveryTenant(sql)}
+    ) as dispute
+    group by status
   `
 }
 
-function secondsSince(sql: Sql | Transaction, moment: Fragment): Fragment {
-  return sql`greatest(coalesce(extract(epoch from now() - (${moment})), 0), 0)::float8`
+/** The endpoints that get no webhooks now. */
+async function readEndpoints(tx: Transaction) {
+  const [row] = await tx<{ paused: number; disabled: number }[]>`
+    select
+      (count(*) filter (where status = 'enabled'))::integer as paused,
+      (count(*) filter (where status = 'disabled'))::integer as disabled
+    from (
+      select status from webhook_endpoints
+      where status = 'disabled' or (status = 'enabled' and paused_until is not null)
+      limit 10000
+    ) as endpoint
+  `
+  return row
 }
 
 /**
  * The due jobs of each queue, by the index from which workers fetch. Active jobs are left out:
  * there are only as many as the workers' concurrency, and no index covers them.
  */
-function queueSizes(sql: Sql | Transaction): Fragment {
-  return sql`
-    select coalesce(jsonb_agg(sized), '[]') from (
-      select
-        queue.name,
-        exists (
-          select from ${sql(JOB_SCHEMA)}.queue as source where source.dead_letter = queue.name
-        ) as holds_dead_letters,
-        (
-          select count(*) from (
-            select from ${sql(JOB_SCHEMA)}.job
-            where job.name = queue.name and job.state < 'active' and not job.blocked
-            and job.start_after <= now()
-            limit 10000
-          ) as waiting
-        ) as jobs
-      from ${sql(JOB_SCHEMA)}.queue
-      -- The internal queues of pg-boss.
-      where not starts_with(queue.name, '__pgboss')
-    ) as sized
+async function readQueues(tx: Transaction) {
+  return await tx<{ name: string; holds_dead_letters: boolean; jobs: number }[]>`
+    select
+      queue.name,
+      exists (
+        select from ${tx(JOB_SCHEMA)}.queue as source where source.dead_letter = queue.name
+      ) as holds_dead_letters,
+      (
+        select count(*) from (
+          select from ${tx(JOB_SCHEMA)}.job
+          where job.name = queue.name and job.state < 'active' and not job.blocked
+          and job.start_after <= now()
+          limit 10000
+        ) as waiting
+      )::integer as jobs
+    from ${tx(JOB_SCHEMA)}.queue
+    -- The internal queues of pg-boss.
+    where not starts_with(queue.name, '__pgboss')
   `
 }

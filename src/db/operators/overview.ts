@@ -1,6 +1,7 @@
 // Reads the overview of operators: the figures of the alerts, what the service does now, and which
 // processes run. All viewers of a process share one reading.
 import type { Sql } from '../connection/client.ts'
+import { together } from '../connection/transaction.ts'
 import {
   countRecentOperations,
   listTakeovers,
@@ -49,7 +50,7 @@ async function readOverview(sql: Sql): Promise<Overview> {
   return await readWithinLimits(sql, async (tx) => {
     const [row] = await tx<{ now: string }[]>`select now()`
     const at = new Date(row?.now ?? 0)
-    const [health, recent, takeovers, waiting, proposals, processes] = await Promise.all([
+    const [health, recent, takeovers, waiting, proposals, processes] = await together([
       selectHealthFigures(tx),
       countRecentOperations(tx, at),
       listTakeovers(tx, at),

@@ -2,7 +2,7 @@
 // what is stuck stays in sight. The statement reads a few rows of partial indexes.
 import type { OperationRef, OperationStatus } from '../../domain/operations/operation.ts'
 import type { Sql } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService } from '../connection/transaction.ts'
 
 /** Where an operation is now. */
 export interface UnfinishedOperation extends OperationRef {
@@ -20,7 +20,7 @@ export async function listUnfinishedOperations(
   sql: Sql,
   limit: number,
 ): Promise<UnfinishedOperation[]> {
-  return await sql<UnfinishedOperation[]>`
+  return await asService(sql)<UnfinishedOperation[]>`
     with unfinished as (
       select tenant_id, id, operation, payment_id, status, recovery_point, lease_epoch, created_at
       from idempotency_keys
@@ -39,7 +39,6 @@ export async function listUnfinishedOperations(
       tenant_id as "tenantId", id, operation, payment_id as "paymentId", status,
       recovery_point as "recoveryPoint", lease_epoch as "leaseEpoch"
     from (select * from unfinished union all select * from unknown) as watched
-    where ${seesEveryTenant(sql)}
     order by status = 'unknown', created_at, id
   `
 }

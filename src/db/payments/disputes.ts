@@ -9,15 +9,14 @@ import {
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { rowsOf } from '../connection/rows.ts'
-import { inTenant } from '../connection/transaction.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 import type { NewEvent } from '../events/write-events.ts'
 import type { Intent } from '../idempotency/intent.ts'
 import { byIntent, unchanged, type WriteResources } from '../idempotency/resources.ts'
 import { StaleResourceError } from './stale-resource.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesTenant } from '../connection/row-security.ts'
 
-/** A row of `disputes` as `to_jsonb` renders it. */
+/** A row of `disputes`, whose moments are text. */
 export interface DisputeRow {
   tenant_id: string
   id: string
@@ -84,12 +83,12 @@ export function insertDispute({
       evidence_due_at: standing.evidenceDueAt,
       opened_at: openedAt,
     }))
-    const inserted = await tx<{ dispute: DisputeRow }[]>`
+    const inserted = await tx<DisputeRow[]>`
       insert into disputes ${rowsOf(tx, disputes)}
       on conflict (tenant_id, provider_dispute_id) do nothing
-      returning to_jsonb(disputes) as dispute
+      returning *
     `
-    return byIntent(intents, inserted.map(disputeOf), disputeIdOf)
+    return byIntent(intents, inserted, disputeIdOf)
   }
 }
 
@@ -98,8 +97,8 @@ export function insertDispute({
  * provider tells of one change by several events.
  */
 export const selectDispute: WriteResources = async (tx, tenantId, intents) => {
-  const found = await tx<{ dispute: DisputeRow }[]>`
-    select to_jsonb(disputes) as dispute from disputes
+  const found = await tx<DisputeRow[]>`
+    select * from disputes
     where tenant_id = ${tenantId} and id = any(${intents.map(disputeIdOf)}::uuid[])
       and not exists (
         select from idempotency_keys as other
@@ -108,10 +107,9 @@ export const selectDispute: WriteResources = async (tx, tenantId, intents) => {
           and other.status in ('pending', 'processing')
       )
   `
-  return byIntent(intents, found.map(disputeOf).map(unchanged), disputeIdOf)
+  return byIntent(intents, found.map(unchanged), disputeIdOf)
 }
 
-const disputeOf = ({ dispute }: { readonly dispute: DisputeRow }): DisputeRow => dispute
 const disputeIdOf = ({ disputeId = null }: Intent): string | null => disputeId
 
 /** Those of the payments that the provider does not refund, because of a dispute. */
@@ -144,11 +142,11 @@ export async function findDispute(
   tenantId: string,
   id: string,
 ): Promise<Dispute | undefined> {
-  const [row] = await sql<{ dispute: DisputeRow }[]>`
-    select to_jsonb(disputes) as dispute from disputes
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  const [row] = await asTenant(sql, tenantId)<DisputeRow[]>`
+    select * from disputes
+    where tenant_id = ${tenantId} and id = ${id}
   `
-  return row && disputeFromRow(row.dispute)
+  return row && disputeFromRow(row)
 }
 
 /** Finds the dispute of a tenant that the provider knows by this id. */
@@ -157,12 +155,11 @@ export async function findDisputeOfObject(
   tenantId: string,
   providerDisputeId: string,
 ): Promise<Dispute | undefined> {
-  const [row] = await sql<{ dispute: DisputeRow }[]>`
-    select to_jsonb(disputes) as dispute from disputes
-    where ${seesTenant(sql, tenantId)}
-      and tenant_id = ${tenantId} and provider_dispute_id = ${providerDisputeId}
+  const [row] = await asTenant(sql, tenantId)<DisputeRow[]>`
+    select * from disputes
+    where tenant_id = ${tenantId} and provider_dispute_id = ${providerDisputeId}
   `
-  return row && disputeFromRow(row.dispute)
+  return row && disputeFromRow(row)
 }
 
 /** An absent filter matches every dispute. */
@@ -179,18 +176,15 @@ export async function listDisputes(
   request: PageRequest,
 ): Promise<Page<Dispute> | undefined> {
   const list = {
-    columns: sql`to_jsonb(disputes) as dispute`,
-    entries: sql`
-      from disputes
-      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
-    `,
+    columns: sql`*`,
+    entries: sql`from disputes where tenant_id = ${tenantId}`,
     filters: sql`
         ${paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`}
         ${status === undefined ? sql`` : sql`and status = ${status}`}
     `,
-    fromRow: ({ dispute }: { dispute: DisputeRow }) => disputeFromRow(dispute),
+    fromRow: disputeFromRow,
   }
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
 /**
@@ -204,7 +198,7 @@ export async function updateDispute(
   { dispute, before, events }: ChangedDispute,
 ): Promise<NewEvent[]> {
   const { tenantId, id } = dispute
-  const [changed] = await tx<{ dispute: DisputeRow }[]>`
+  const [changed] = await tx<DisputeRow[]>`
     update disputes set
       amount_minor = ${dispute.amountMinor},
       currency = ${dispute.currency},
@@ -225,8 +219,8 @@ export async function updateDispute(
       and withdrawn_minor = ${before.withdrawnMinor}
       and reinstated_minor = ${before.reinstatedMinor}
       and fee_minor = ${before.feeMinor}
-    returning to_jsonb(disputes) as dispute
+    returning *
   `
   if (changed === undefined) throw new StaleResourceError(`dispute ${id}`, before.status)
-  return events.map((type) => ({ type, kind: 'dispute', row: changed.dispute }))
+  return events.map((type) => ({ type, kind: 'dispute', row: changed }))
 }

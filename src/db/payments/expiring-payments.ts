@@ -3,12 +3,14 @@
 // several workers may run it at once, and each hold is announced once. The steps are literals
 // because the index names them.
 import { AUTHORIZATION_EXPIRING } from '../../domain/events/event-types.ts'
-import { EXPIRY } from '../../domain/events/provider-event.ts'
-import type { Fragment, Sql } from '../connection/client.ts'
+import { expiryOf } from '../../domain/events/provider-event.ts'
+import type { Payment } from '../../domain/payments/payment.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { inService } from '../connection/transaction.ts'
+import { addProviderEvents } from '../events/provider-events.ts'
 import { writePaymentEvents } from '../events/write-events.ts'
-import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { REMINDERS_QUEUE } from '../queue/queues.ts'
+import { paymentFromRow, type PaymentRow } from './payments.ts'
 
 /** An operation that works on the payment may end the hold itself. */
 const isAtRest = (sql: Sql): Fragment => sql`status not in ('processing', 'unknown')`
@@ -28,27 +30,16 @@ export async function announceIfExpiring(
       and capture_before < now() + ${noticeSeconds} * interval '1 second'
   `
   return await inService(sql, async (tx) => {
-    const changed = await tx<(Hold & { isHeld: boolean })[]>`
-      update payments set expiry_step = 'look'
-      where (tenant_id, id) in (
-        select tenant_id, id from payments where ${isDue} order by capture_before limit ${limit}
-      )
-      and ${isDue}
-      returning
-        tenant_id as "tenantId", id, status = 'requires_capture' and capture_before > now() as "isHeld"
-    `
-    const expiring = changed.filter(({ isHeld }) => isHeld)
+    const { now, payments } = await takeStep(tx, 'look', isDue, limit)
+    const expiring = payments.filter(
+      ({ status, captureBefore }) => status === 'requires_capture' && (captureBefore ?? now) > now,
+    )
     for (const [tenantId, holds] of Map.groupBy(expiring, (hold) => hold.tenantId)) {
       const ids = holds.map(({ id }) => id)
       await writePaymentEvents(tx, tenantId, ids, AUTHORIZATION_EXPIRING)
     }
-    return { count: changed.length, events: expiring.length }
+    return { count: payments.length, events: expiring.length }
   })
-}
-
-interface Hold {
-  readonly tenantId: string
-  readonly id: string
 }
 
 /**
@@ -60,32 +51,30 @@ interface Hold {
 export async function lookIfExpired(sql: Sql, { limit }: { limit: number }): Promise<number> {
   const isDue = sql`expiry_step = 'look' and ${isAtRest(sql)} and capture_before < now()`
   return await inService(sql, async (tx) => {
-    const changed = await tx<(Hold & { isHeld: boolean })[]>`
-      update payments set expiry_step = 'done'
-      where (tenant_id, id) in (
-        select tenant_id, id from payments where ${isDue} order by capture_before limit ${limit}
-      )
-      and ${isDue}
-      returning tenant_id as "tenantId", id, status = 'requires_capture' as "isHeld"
-    `
-    const held = changed.filter(({ isHeld }) => isHeld)
-    for (const [tenantId, holds] of Map.groupBy(held, (hold) => hold.tenantId)) {
-      const stored = await tx<{ provider: string; id: string }[]>`
-        insert into provider_events (
-          provider, id, type, object_id, provider_payment_id, tenant_id, payment_id, occurred_at
-        )
-        select
-          provider, ${EXPIRY}::text || '_' || id || '_' || extract(epoch from capture_before)::bigint,
-          ${EXPIRY}::text, provider_payment_id, provider_payment_id, tenant_id, id, capture_before
-        from payments
-        where tenant_id = ${tenantId}
-          and id = any(${holds.map(({ id }) => id)}::uuid[])
-        on conflict (provider, id) do nothing
-        returning provider, id
-      `
-      const jobs = stored.map((event) => ({ data: providerEventJob({ ...event, tenantId }) }))
-      await addJobs(tx, REMINDERS_QUEUE, jobs)
-    }
-    return changed.length
+    const { now, payments } = await takeStep(tx, 'done', isDue, limit)
+    const held = payments.filter(({ status }) => status === 'requires_capture')
+    const events = held.map((payment) => expiryOf(payment, payment.captureBefore ?? now))
+    await addProviderEvents(tx, events, REMINDERS_QUEUE)
+    return payments.length
   })
+}
+
+/** Takes the next step of payments that are due. Returns them, and the time of the transaction. */
+async function takeStep(
+  tx: Transaction,
+  step: 'look' | 'done',
+  isDue: Fragment,
+  limit: number,
+): Promise<{ readonly now: Date; readonly payments: readonly Payment[] }> {
+  const due = await tx<{ tenant_id: string; id: string; now: string }[]>`
+    select tenant_id, id, now() from payments where ${isDue} order by capture_before limit ${limit}
+  `
+  const changed = await tx<PaymentRow[]>`
+    update payments set expiry_step = ${step}
+    where tenant_id = any(${due.map((row) => row.tenant_id)}::uuid[])
+      and id = any(${due.map((row) => row.id)}::uuid[])
+      and ${isDue}
+    returning *
+  `
+  return { now: new Date(due[0]?.now ?? 0), payments: changed.map(paymentFromRow) }
 }

@@ -44,7 +44,7 @@ export async function updatePayment(
   const { tenantId, id, previousStatus } = payment
   const { status, failure, captureBefore, provider, ...others } = changedValues(payment)
   const isHeld = status === 'requires_capture' && captureBefore !== null
-  const [changed] = await tx<{ payment: PaymentRow }[]>`
+  const [changed] = await tx<PaymentRow[]>`
     update payments set
       status = ${status},
       previous_status = status,
@@ -70,10 +70,10 @@ export async function updatePayment(
       provider = ${provider},
       updated_at = now()
     where tenant_id = ${tenantId} and id = ${id} and status = ${previousStatus}
-    returning to_jsonb(payments) as payment
+    returning *
   `
   if (changed === undefined) throw new StaleResourceError(`payment ${id}`, previousStatus)
-  return eventsOfChange('payment', changed.payment, idempotencyKey)
+  return eventsOfChange('payment', changed, idempotencyKey)
 }
 
 /** Each member that a change can have, as its column takes it: what an answer says, the row says too. */
@@ -128,13 +128,13 @@ export async function resumePayment(
     order by id desc
     limit 1
   `
-  const [row] = await tx<{ payment: PaymentRow }[]>`
+  const [row] = await tx<PaymentRow[]>`
     update payments set
       status = 'processing', previous_status = ${waited?.status ?? 'unknown'}, updated_at = now()
     where tenant_id = ${tenantId} and id = ${id} and status = 'unknown'
-    returning to_jsonb(payments) as payment
+    returning *
   `
   if (row === undefined) throw new StaleResourceError(`payment ${id}`, 'unknown')
-  await writeEvents(tx, tenantId, eventsOfChange('payment', row.payment, idempotencyKey))
-  return paymentFromRow(row.payment)
+  await writeEvents(tx, tenantId, eventsOfChange('payment', row, idempotencyKey))
+  return paymentFromRow(row)
 }

@@ -21,9 +21,9 @@ import {
   type WriteResources,
 } from '../idempotency/resources.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 
-/** A row of `payments` as `to_jsonb` renders it. */
+/** A row of `payments`, whose moments are text. */
 export interface PaymentRow {
   tenant_id: string
   id: string
@@ -124,12 +124,12 @@ export const insertPayments: WriteResources = async (tx, tenantId, intents) => {
     id: paymentId,
     ...details,
   }))
-  const inserted = await tx<{ payment: PaymentRow }[]>`
+  const inserted = await tx<PaymentRow[]>`
     insert into payments ${rowsOf(tx, inOrderOfReference(payments))}
     on conflict do nothing
-    returning to_jsonb(payments) as payment
+    returning *
   `
-  return unlessDuplicate(intents, inserted.map(paymentOf), paymentIdOf)
+  return unlessDuplicate(intents, inserted, paymentIdOf)
 }
 
 /** All transactions lock references in one order, after the keys, so that they do not deadlock. */
@@ -156,12 +156,12 @@ export function markProcessingIfIn(
     const payments = await lockPayments(tx, tenantId, intents)
     const allowed = allowedIntents(intents, payments, statuses, condition)
     if (allowed.length === 0) return new Map()
-    const marked = await tx<{ payment: PaymentRow }[]>`
+    const marked = await tx<PaymentRow[]>`
       update payments set status = 'processing', previous_status = status, updated_at = now()
       where tenant_id = ${tenantId} and id = any(${allowed.map(paymentIdOf)}::uuid[])
-      returning to_jsonb(payments) as payment
+      returning *
     `
-    return byIntent(allowed, marked.map(paymentOf), paymentIdOf)
+    return byIntent(allowed, marked, paymentIdOf)
   }
 }
 
@@ -171,13 +171,12 @@ export async function lockPayments(
   tenantId: string,
   intents: readonly Intent[],
 ): Promise<PaymentRow[]> {
-  const locked = await tx<{ payment: PaymentRow }[]>`
-    select to_jsonb(payments) as payment from payments
+  return await tx<PaymentRow[]>`
+    select * from payments
     where tenant_id = ${tenantId} and id = any(${intents.map(paymentIdOf)}::uuid[])
     order by id
     for no key update
   `
-  return locked.map(paymentOf)
 }
 
 /** Finds the payments of intents if they are in one of the statuses, and leaves them as they are. */
@@ -186,11 +185,10 @@ export function selectPaymentIfIn(
   condition: PaymentCondition = () => true,
 ): WriteResources {
   return async (tx, tenantId, intents) => {
-    const found = await tx<{ payment: PaymentRow }[]>`
-      select to_jsonb(payments) as payment from payments
+    const payments = await tx<PaymentRow[]>`
+      select * from payments
       where tenant_id = ${tenantId} and id = any(${intents.map(paymentIdOf)}::uuid[])
     `
-    const payments = found.map(paymentOf)
     const allowed = allowedIntents(intents, payments, statuses, condition)
     return byIntent(allowed, payments.map(unchanged), paymentIdOf)
   }
@@ -222,7 +220,6 @@ function allowedIntents(
   })
 }
 
-const paymentOf = ({ payment }: { readonly payment: PaymentRow }): PaymentRow => payment
 const paymentIdOf = ({ paymentId }: Intent): string => paymentId
 
 /** Finds a payment of a tenant. */
@@ -231,12 +228,11 @@ export async function findPayment(
   tenantId: string,
   id: string,
 ): Promise<Payment | undefined> {
-  const [row] = await sql<{ payment: PaymentRow }[]>`
-    select to_jsonb(payments) as payment
-    from payments
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  const [row] = await asTenant(sql, tenantId)<PaymentRow[]>`
+    select * from payments
+    where tenant_id = ${tenantId} and id = ${id}
   `
-  return row && paymentFromRow(row.payment)
+  return row && paymentFromRow(row)
 }
 
 /**
@@ -251,11 +247,9 @@ export async function listPayments(
 ): Promise<Page<Payment> | undefined> {
   const withReference = reference === undefined ? sql`` : sql`and reference = ${reference}`
   const list = {
-    columns: sql`to_jsonb(payments) as payment`,
-    entries: sql`
-      from payments where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} ${withReference}
-    `,
-    fromRow: ({ payment }: { payment: PaymentRow }) => paymentFromRow(payment),
+    columns: sql`*`,
+    entries: sql`from payments where tenant_id = ${tenantId} ${withReference}`,
+    fromRow: paymentFromRow,
   }
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }

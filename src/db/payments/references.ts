@@ -1,6 +1,6 @@
 // Finds the payment or refund of a tenant that uses a reference. Unique indexes decide that one does.
 import type { Sql } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant } from '../connection/transaction.ts'
 
 /** A reference, of a payment or of a refund: the two do not share theirs. */
 export interface ReferenceName {
@@ -17,9 +17,9 @@ export async function findUserOfReference(
   sql: Sql,
   { tenantId, kind, reference }: ReferenceName,
 ): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`
+  const [row] = await asTenant(sql, tenantId)<{ id: string }[]>`
     select id from ${sql(`${kind}s`)}
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and reference = ${reference}
+    where tenant_id = ${tenantId} and reference = ${reference}
       and status not in ('declined', 'canceled', 'failed')
   `
   return row?.id

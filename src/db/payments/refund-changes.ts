@@ -45,7 +45,7 @@ export async function updateRefund(
   const { tenantId, id, paymentId, status, previousStatus, failure, amountMinor } = refund
   const reservedMinor = (reservedBy(status) - reservedBy(previousStatus)) * amountMinor
   const refundedMinor = (givenBy(status) - givenBy(previousStatus)) * amountMinor
-  const [changed] = await tx<{ refund: RefundRow }[]>`
+  const [changed] = await tx<RefundRow[]>`
     update refunds set
       status = ${status},
       previous_status = status,
@@ -56,7 +56,7 @@ export async function updateRefund(
       moved = ${refund.moved},
       updated_at = now()
     where tenant_id = ${tenantId} and id = ${id} and status = ${previousStatus}
-    returning to_jsonb(refunds) as refund
+    returning *
   `
   if (changed === undefined) throw new StaleResourceError(`refund ${id}`, previousStatus)
   const { count } = await tx`
@@ -69,7 +69,7 @@ export async function updateRefund(
         <= amount_captured_minor - amount_refunded_minor - ${refundedMinor}
   `
   if (count === 0) throw new StaleResourceError(`refund ${id}`, previousStatus)
-  return eventsOfChange('refund', changed.refund, idempotencyKey)
+  return eventsOfChange('refund', changed, idempotencyKey)
 }
 
 /** 1 when a refund in this status reserves its amount, else 0. */

@@ -14,10 +14,9 @@ import {
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { findDisputed } from './disputes.ts'
 import { failureFromRow, inOrderOfReference, lockPayments } from './payments.ts'
-import { seesTenant } from '../connection/row-security.ts'
-import { together } from '../connection/transaction.ts'
+import { asTenant, inTenant, together } from '../connection/transaction.ts'
 
-/** A row of `refunds` as `to_jsonb` renders it. */
+/** A row of `refunds`, whose moments are text. */
 export interface RefundRow {
   tenant_id: string
   id: string
@@ -101,13 +100,13 @@ export const insertRefunds: WriteResources = async (tx, tenantId, intents) => {
     })
   }
   if (allowed.length === 0) return new Map()
-  const inserted = await tx<{ refund: RefundRow }[]>`
+  const inserted = await tx<RefundRow[]>`
     insert into refunds ${rowsOf(tx, inOrderOfReference(refunds))}
     on conflict do nothing
-    returning to_jsonb(refunds) as refund
+    returning *
   `
-  await together(inserted.map(({ refund }) => reserveAmount(tx, refund)))
-  return unlessDuplicate(allowed, inserted.map(refundOf), refundIdOf)
+  await together(inserted.map((refund) => reserveAmount(tx, refund)))
+  return unlessDuplicate(allowed, inserted, refundIdOf)
 }
 
 async function reserveAmount(
@@ -124,18 +123,17 @@ async function reserveAmount(
 /** Finds the refunds of intents if they are in one of the statuses, and leaves them as they are. */
 export function lockRefundIfIn(statuses: readonly RefundStatus[]): WriteResources {
   return async (tx, tenantId, intents) => {
-    const found = await tx<{ refund: RefundRow }[]>`
-      select to_jsonb(refunds) as refund from refunds
+    const found = await tx<RefundRow[]>`
+      select * from refunds
       where tenant_id = ${tenantId} and id = any(${intents.map(refundIdOf)}::uuid[])
       order by id
       for no key update
     `
-    const allowed = found.map(refundOf).filter(({ status }) => statuses.includes(status))
+    const allowed = found.filter(({ status }) => statuses.includes(status))
     return byIntent(intents, allowed.map(unchanged), refundIdOf)
   }
 }
 
-const refundOf = ({ refund }: { readonly refund: RefundRow }): RefundRow => refund
 const refundIdOf = ({ refundId }: Intent): string | null => refundId
 
 /** Finds a refund of a tenant. */
@@ -144,11 +142,11 @@ export async function findRefund(
   tenantId: string,
   id: string,
 ): Promise<Refund | undefined> {
-  const [row] = await sql<{ refund: RefundRow }[]>`
-    select to_jsonb(refunds) as refund from refunds
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  const [row] = await asTenant(sql, tenantId)<RefundRow[]>`
+    select * from refunds
+    where tenant_id = ${tenantId} and id = ${id}
   `
-  return row && refundFromRow(row.refund)
+  return row && refundFromRow(row)
 }
 
 /** What is captured of a payment and not returned. */
@@ -164,7 +162,7 @@ export async function findUnreturned(
   sql: Sql,
   { tenantId, id }: Pick<Payment, 'tenantId' | 'id'>,
 ): Promise<Unreturned> {
-  const [row] = await sql<Unreturned[]>`
+  const [row] = await asTenant(sql, tenantId)<Unreturned[]>`
     select
       (amount_captured_minor - amount_refunded_minor - amount_refunding_minor)::float8 as "leftMinor",
       exists (
@@ -173,7 +171,7 @@ export async function findUnreturned(
           and refunds.status in ('processing', 'unknown')
       ) as "isRefunding"
     from payments
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
   `
   if (row === undefined) throw new Error(`payment ${id} is gone`)
   return row
@@ -195,12 +193,11 @@ export async function listRefunds(
   const ofPayment = paymentId === undefined ? sql`` : sql`and payment_id = ${paymentId}`
   const withReference = reference === undefined ? sql`` : sql`and reference = ${reference}`
   const list = {
-    columns: sql`to_jsonb(refunds) as refund`,
+    columns: sql`*`,
     entries: sql`
-      from refunds
-      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} ${ofPayment} ${withReference}
+      from refunds where tenant_id = ${tenantId} ${ofPayment} ${withReference}
     `,
-    fromRow: ({ refund }: { refund: RefundRow }) => refundFromRow(refund),
+    fromRow: refundFromRow,
   }
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }

@@ -74,17 +74,20 @@ export function openJobStore({
   const connect = () => new Session(database, driver, settings)
   const limitMs = STATEMENT_LIMIT_FACTOR * timeoutMs
   const { sql } = openPool({ size: POOL_SIZE, connect, limitMs, database, failed })
-  const scripts = new Scripts(connect, limitMs)
-  const listener = new Listener(database, { connection: driver.connection })
+  const unnotified = Promise.withResolvers<never>()
+  unnotified.promise.catch(() => {})
+  const listener = new Listener(database, { connection: driver.connection }, () =>
+    unnotified.reject(new Error('a pooler passes no notifications on')),
+  )
   return {
     sql,
     async executeSql(text, values = []) {
       const isScript = values.length === 0 && SEVERAL_STATEMENTS.test(text)
-      if (isScript) return { rows: await scripts.execute(text) }
-      return { rows: [...(await sql.unsafe(text, values as never[], { prepare: true }))] }
+      const answer = await sql.unsafe(text, values as never[], { prepare: !isScript })
+      return { rows: answer.flat() }
     },
     async listen(channel, onNotify, onListening) {
-      await new Promise<void>((resolve) =>
+      const listening = new Promise<void>((resolve) =>
         listener.listen(channel, {
           onNotify,
           onListening(isListening) {
@@ -94,49 +97,12 @@ export function openJobStore({
           },
         }),
       )
+      // pg-boss polls then.
+      await Promise.race([listening, unnotified.promise])
       return { close: () => listener.close() }
     },
     async close() {
-      await Promise.all([listener.close(), scripts.close(), sql.end({ timeout: CLOSE_SECONDS })])
+      await Promise.all([listener.close(), sql.end({ timeout: CLOSE_SECONDS })])
     },
-  }
-}
-
-/**
- * Executes texts of several statements, which may contain a transaction, each on an exclusive
- * connection. A connection is reused only after success: after an error it may be in a failed
- * transaction. The driver (postgres 3.4.9) also does not recover from a connection lost in the
- * middle: its next statement ends the process, or gets the rows of the script before its own.
- */
-class Scripts {
-  readonly #connect: () => Session
-  readonly #limitMs: number
-  #idle: Session | undefined
-  #isClosed = false
-
-  constructor(connect: () => Session, limitMs: number) {
-    this.#connect = connect
-    this.#limitMs = limitMs
-  }
-
-  async execute(text: string): Promise<unknown[]> {
-    const session = this.#idle?.isOver === false ? this.#idle : this.#connect()
-    this.#idle = undefined
-    const end = () => session.sql.end({ timeout: 0 })
-    const limit = setTimeout(() => void end(), this.#limitMs).unref()
-    try {
-      await session.prove()
-      const rows = (await session.sql.unsafe(text).simple()).flat()
-      if (!this.#isClosed) this.#idle ??= session
-      return rows
-    } finally {
-      clearTimeout(limit)
-      if (this.#idle !== session) await end()
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#idle?.sql.end({ timeout: 0 })
   }
 }

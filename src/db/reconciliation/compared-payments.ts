@@ -8,7 +8,7 @@ import type { Sql } from '../connection/client.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService } from '../connection/transaction.ts'
 
 /** A record of the provider, and the resource that its metadata names. */
 export interface ComparedId {
@@ -22,7 +22,7 @@ export async function findPaymentsOf(
   provider: string,
   wanted: readonly ComparedId[],
 ): Promise<Payment[]> {
-  const rows = await sql<{ payment: PaymentRow }[]>`
+  const rows = await asService(sql)<PaymentRow[]>`
     with ${comparedRows(sql, wanted)},
     found as (
       select payments.tenant_id, payments.id
@@ -34,12 +34,12 @@ export async function findPaymentsOf(
       join payments on payments.tenant_id = candidates.tenant_id
         and payments.provider_payment_id = candidates.object_id and payments.provider = ${provider}
     )
-    select to_jsonb(payments) as payment
+    select payments.*
     from found
     join payments on payments.tenant_id = found.tenant_id and payments.id = found.id
-    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
+    where payments.provider = ${provider}
   `
-  return rows.map(({ payment }) => paymentFromRow(payment))
+  return rows.map(paymentFromRow)
 }
 
 /** The refunds that name one of these records, or that one of these records names. */
@@ -48,7 +48,7 @@ export async function findRefundsOf(
   provider: string,
   wanted: readonly ComparedId[],
 ): Promise<Refund[]> {
-  const rows = await sql<{ refund: RefundRow }[]>`
+  const rows = await asService(sql)<RefundRow[]>`
     with ${comparedRows(sql, wanted)},
     found as (
       select refunds.tenant_id, refunds.id
@@ -60,13 +60,13 @@ export async function findRefundsOf(
       join refunds on refunds.tenant_id = candidates.tenant_id
         and refunds.provider_refund_id = candidates.object_id
     )
-    select to_jsonb(refunds) as refund
+    select refunds.*
     from found
     join refunds on refunds.tenant_id = found.tenant_id and refunds.id = found.id
     join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
-    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
+    where payments.provider = ${provider}
   `
-  return rows.map(({ refund }) => refundFromRow(refund))
+  return rows.map(refundFromRow)
 }
 
 /** The disputes that name one of these records. */
@@ -76,16 +76,16 @@ export async function findDisputesOf(
   objectIds: readonly string[],
 ): Promise<Dispute[]> {
   const wanted = objectIds.map((objectId) => ({ objectId, named: null }))
-  const rows = await sql<{ dispute: DisputeRow }[]>`
+  const rows = await asService(sql)<DisputeRow[]>`
     with ${comparedRows(sql, wanted)}
-    select to_jsonb(disputes) as dispute
+    select disputes.*
     from candidates
     join disputes on disputes.tenant_id = candidates.tenant_id
       and disputes.provider_dispute_id = candidates.object_id
     join payments on payments.tenant_id = disputes.tenant_id and payments.id = disputes.payment_id
-    where ${seesEveryTenant(sql)} and payments.provider = ${provider}
+    where payments.provider = ${provider}
   `
-  return rows.map(({ dispute }) => disputeFromRow(dispute))
+  return rows.map(disputeFromRow)
 }
 
 /**
@@ -116,8 +116,8 @@ function comparedRows(sql: Sql, wanted: readonly ComparedId[]) {
 /** The ids that belong to tenants. */
 export async function findTenantsAmong(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
-  const rows = await sql<{ id: string }[]>`
-    select id from tenants where ${seesEveryTenant(sql)} and id = any(${[...ids]}::uuid[])
+  const rows = await asService(sql)<{ id: string }[]>`
+    select id from tenants where id = any(${[...ids]}::uuid[])
   `
   return new Set(rows.map(({ id }) => id))
 }

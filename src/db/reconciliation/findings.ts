@@ -3,7 +3,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { FindingKind, FindingStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService, inService } from '../connection/transaction.ts'
 
 /** The name under which the service itself closes findings and writes verdicts. */
 export const SERVICE_ACTOR = 'reconciler'
@@ -53,7 +53,7 @@ export async function openFindings(
     ours: finding.ours,
     theirs: finding.theirs,
   }))
-  const { count } = await sql`
+  const { count } = await asService(sql)`
     insert into reconciliation_findings (
       id, provider, kind, object_id, run_id, tenant_id, payment_id, refund_id, operation_id, ours,
       theirs
@@ -62,7 +62,6 @@ export async function openFindings(
       id uuid, provider text, kind text, object_id text, run_id uuid, tenant_id uuid,
       payment_id uuid, refund_id uuid, operation_id uuid, ours jsonb, theirs jsonb
     )
-    where ${seesEveryTenant(sql)}
     -- The same order for all runs, so that they do not deadlock.
     order by provider, kind, object_id
     on conflict (provider, kind, object_id) do update set
@@ -139,9 +138,8 @@ export async function findFinding(
   sql: Sql | Transaction,
   id: string,
 ): Promise<Finding | undefined> {
-  const [row] = await sql<{ finding: FindingRow }[]>`
-    select to_jsonb(finding) as finding from reconciliation_findings as finding
-    where ${seesEveryTenant(sql)} and id = ${id}
+  const [row] = await asService(sql)<{ finding: FindingRow }[]>`
+    select to_jsonb(finding) as finding from reconciliation_findings as finding where id = ${id}
   `
   return row && findingFromRow(row.finding)
 }
@@ -162,23 +160,23 @@ export async function listFindings(
   const ofRun = runId === undefined ? sql`` : sql`and run_id = ${runId}`
   const list = {
     columns: sql`to_jsonb(finding) as finding`,
-    entries: sql`from reconciliation_findings as finding where ${seesEveryTenant(sql)}`,
+    entries: sql`from reconciliation_findings as finding where true`,
     filters: sql`${inStatus} ${ofRun}`,
     fromRow: ({ finding }: { finding: FindingRow }) => findingFromRow(finding),
   }
-  return await readPage(sql, list, request)
+  return await inService(sql, (tx) => readPage(tx, list, request))
 }
 
 /** Closes a finding if it is open. */
 export async function resolveFindingByIdIfOpen(
-  sql: Sql | Transaction,
+  tx: Transaction,
   id: string,
   { by, note }: { by: string; note: string },
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await tx`
     update reconciliation_findings
     set status = 'resolved', resolved_at = now(), resolved_by = ${by}, note = ${note}
-    where ${seesEveryTenant(sql)} and id = ${id} and status = 'open'
+    where id = ${id} and status = 'open'
   `
   return count === 1
 }

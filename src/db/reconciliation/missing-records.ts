@@ -10,7 +10,7 @@ import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { isNotCompared } from './reconciliation-progress.ts'
 import type { Run } from './reconciliation-runs.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { asService, asTenant } from '../connection/transaction.ts'
 
 /** The run whose window is searched for records that the provider lacks. */
 export type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
@@ -155,7 +155,7 @@ async function* walk<Row, Item>(
   for await (const tenantId of tenantIds(sql)) {
     let after: string | null = firstIdAt(run.from.getTime() - CLOCK_SKEW_MS)
     while (after !== null) {
-      const [page]: { last_id: string | null; unseen: Row[] }[] = await sql`
+      const [page]: { last_id: string | null; unseen: Row[] }[] = await asTenant(sql, tenantId)`
         with page as (
           select entry.* ${more?.columns ?? sql``}
           from ${sql(table)} as entry ${more?.joins ?? sql``}
@@ -171,7 +171,6 @@ async function* walk<Row, Item>(
         select
           (select id from page order by id desc limit 1) as last_id,
           coalesce((select jsonb_agg(to_jsonb(unseen)) from unseen), '[]') as unseen
-        where ${seesTenant(sql, tenantId)}
       `
       after = page?.last_id ?? null
       if (page !== undefined && page.unseen.length > 0) yield page.unseen.map(fromRow)
@@ -183,9 +182,8 @@ async function* walk<Row, Item>(
 export async function* tenantIds(sql: Sql): AsyncGenerator<string> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
-    const rows = await sql<{ id: string }[]>`
-      select id from tenants where ${seesEveryTenant(sql)} and id > ${after}
-      order by id limit ${PAGE_ROWS}
+    const rows = await asService(sql)<{ id: string }[]>`
+      select id from tenants where id > ${after} order by id limit ${PAGE_ROWS}
     `
     for (const { id } of rows) yield id
     const last = rows.at(-1)

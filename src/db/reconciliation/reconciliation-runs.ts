@@ -4,6 +4,7 @@ import type { RunStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { inService } from '../connection/transaction.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
 
 /** The window to compare: its start is inclusive, its end exclusive. */
@@ -131,7 +132,7 @@ export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run
     entries: sql`from reconciliation_runs as run where true`,
     fromRow: ({ run }: { run: RunRow }) => runFromRow(run),
   }
-  return await readPage(sql, list, request)
+  return await inService(sql, (tx) => readPage(tx, list, request))
 }
 
 /**

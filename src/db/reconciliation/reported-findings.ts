@@ -1,7 +1,7 @@
 // Finds which differences of a reconciliation are already reported as findings.
 import { explainingKinds } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { seesEveryTenant } from '../connection/row-security.ts'
+import { asService } from '../connection/transaction.ts'
 import { findingFromRow, type Finding, type FindingRow, type NewFinding } from './findings.ts'
 import { seenReport } from './reconciliation-progress.ts'
 
@@ -11,7 +11,7 @@ export async function findOpenAmong(
   differences: readonly Pick<NewFinding, 'provider' | 'kind' | 'objectId'>[],
 ): Promise<Finding[]> {
   if (differences.length === 0) return []
-  const rows = await sql<{ finding: FindingRow }[]>`
+  const rows = await asService(sql)<{ finding: FindingRow }[]>`
     select to_jsonb(finding) as finding
     from jsonb_to_recordset(${JSON.stringify(differences)}::jsonb) as difference (
       provider text, kind text, "objectId" text
@@ -19,7 +19,7 @@ export async function findOpenAmong(
     join reconciliation_findings as finding
       on finding.provider = difference.provider and finding.kind = difference.kind
       and finding.object_id = difference."objectId"
-    where ${seesEveryTenant(sql)} and finding.status = 'open'
+    where finding.status = 'open'
     order by finding.id
   `
   return rows.map(({ finding }) => findingFromRow(finding))
@@ -36,10 +36,9 @@ export async function findReported(
 ): Promise<Set<string>> {
   if (objectIds.length === 0) return new Set()
   const names = objectIds.map((objectId) => ({ object_id: objectId, name: seenReport(objectId) }))
-  const rows = await sql<{ object_id: string }[]>`
+  const rows = await asService(sql)<{ object_id: string }[]>`
     select object_id from reconciliation_findings
-    where ${seesEveryTenant(sql)} and provider = ${provider}
-      and object_id = any(${[...objectIds]}::text[])
+    where provider = ${provider} and object_id = any(${[...objectIds]}::text[])
       and kind = any(${explainingKinds}::text[]) and status = 'open'
     union
     select reported.object_id

@@ -4,7 +4,7 @@ import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Sql } from '../connection/client.ts'
 import { firstIdAt } from '../connection/ids.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant } from '../connection/transaction.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { PAGE_ROWS, tenantIds, type RunWindow } from './missing-records.ts'
@@ -15,17 +15,17 @@ export function walkWaitingRefunds(
   run: Pick<RunWindow, 'provider' | 'from'>,
 ): AsyncGenerator<Refund[]> {
   return walkTenants(sql, async (tenantId, after) => {
-    const rows = await sql<{ refund: RefundRow }[]>`
-      select to_jsonb(refunds) as refund
+    const rows = await asTenant(sql, tenantId)<RefundRow[]>`
+      select refunds.*
       from refunds
       join payments on payments.tenant_id = refunds.tenant_id and payments.id = refunds.payment_id
-      where ${seesTenant(sql, tenantId)} and refunds.tenant_id = ${tenantId}
+      where refunds.tenant_id = ${tenantId}
         and refunds.status in ('pending', 'requires_action') and refunds.id > ${after}
         and refunds.created_at < ${run.from.toISOString()} and payments.provider = ${run.provider}
       order by refunds.id
       limit ${PAGE_ROWS}
     `
-    return rows.map(({ refund }) => refundFromRow(refund))
+    return rows.map(refundFromRow)
   })
 }
 
@@ -35,18 +35,18 @@ export function walkOpenDisputes(
   { provider }: Pick<RunWindow, 'provider'>,
 ): AsyncGenerator<Dispute[]> {
   return walkTenants(sql, async (tenantId, after) => {
-    const rows = await sql<{ dispute: DisputeRow }[]>`
-      select to_jsonb(disputes) as dispute
+    const rows = await asTenant(sql, tenantId)<DisputeRow[]>`
+      select disputes.*
       from disputes
       join payments
         on payments.tenant_id = disputes.tenant_id and payments.id = disputes.payment_id
-      where ${seesTenant(sql, tenantId)} and disputes.tenant_id = ${tenantId}
+      where disputes.tenant_id = ${tenantId}
         and disputes.status not in ('warning_closed', 'won', 'lost', 'prevented')
         and disputes.id > ${after} and payments.provider = ${provider}
       order by disputes.id
       limit ${PAGE_ROWS}
     `
-    return rows.map(({ dispute }) => disputeFromRow(dispute))
+    return rows.map(disputeFromRow)
   })
 }
 

@@ -43,6 +43,8 @@ export const webhookDeliveries = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     unique('webhook_deliveries_once').on(table.tenantId, table.eventId, table.endpointId),
+    // For the lists of all tenants.
+    index('webhook_deliveries_by_id').on(table.id),
     index('webhook_deliveries_by_endpoint').on(table.tenantId, table.endpointId, table.id),
     foreignKey({
       name: 'webhook_deliveries_event',

@@ -57,6 +57,8 @@ export const webhookEndpoints = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
+    // For the lists of all tenants.
+    index('webhook_endpoints_by_id').on(table.id),
     // Every transaction that writes an event reads this index: one lookup for a tenant without
     // endpoints.
     index('webhook_endpoints_enabled')

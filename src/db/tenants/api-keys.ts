@@ -17,7 +17,7 @@ import type { TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
+import { asService, inTenant } from '../connection/transaction.ts'
 import { ownLimits } from './tenant-limits.ts'
 
 /** The tenant of a request with its limits, its API key and the scopes of the key. */
@@ -94,15 +94,14 @@ export async function authenticateKey(
 }
 
 function findActiveKey(sql: Sql, prefix: string) {
-  return sql<CandidateRow[]>`
+  return asService(sql)<CandidateRow[]>`
     select
       key.tenant_id, key.id, key.scopes, key.secret_hash, ${ownLimits(sql)} as limits,
       tenants.requires_reference, tenants.providers,
       extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id
-    where ${seesEveryTenant(sql)} and key.prefix = ${prefix}
-      and key.revoked_at is null
+    where key.prefix = ${prefix} and key.revoked_at is null
       and (key.expires_at is null or key.expires_at > now())
       and tenants.disabled_at is null
   `
@@ -173,8 +172,8 @@ export async function insertApiKey(
 
 /** Finds an API key of any tenant. */
 export async function findApiKey(sql: Sql | Transaction, id: string): Promise<ApiKey | undefined> {
-  const [row] = await sql<KeyRow[]>`
-    select ${shownColumns(sql)} from api_keys where ${seesEveryTenant(sql)} and id = ${id}
+  const [row] = await asService(sql)<KeyRow[]>`
+    select ${shownColumns(sql)} from api_keys where id = ${id}
   `
   return row && keyFromRow(row)
 }
@@ -188,10 +187,9 @@ export async function listApiKeys(
   tenantId: string,
   request: PageRequest,
 ): Promise<Page<ApiKey> | undefined> {
-  const entries = sql`
-    from api_keys where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
-  `
-  return await readPage(sql, { columns: shownColumns(sql), entries, fromRow: keyFromRow }, request)
+  const entries = sql`from api_keys where tenant_id = ${tenantId}`
+  const list = { columns: shownColumns(sql), entries, fromRow: keyFromRow }
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
 /**

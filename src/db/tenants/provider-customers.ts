@@ -3,7 +3,8 @@
 import type { Customer } from '../../domain/tenants/customer.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { rowsOf } from '../connection/rows.ts'
+import { inTenant } from '../connection/transaction.ts'
 
 export interface Assignment {
   readonly tenantId: string
@@ -36,12 +37,12 @@ export async function assignCustomers(
   tx: Transaction,
   { tenantId, provider, customers, from = tenantId }: Assignment,
 ): Promise<void> {
+  // Two operators lock the same rows in the same order.
+  const ids = [...new Set(customers)].toSorted()
+  if (ids.length === 0) return
+  const rows = ids.map((id) => ({ tenant_id: tenantId, provider, id }))
   await tx`
-    insert into provider_customers (tenant_id, provider, id)
-    select ${tenantId}::uuid, ${provider}::text, given.id
-    from (select distinct id from unnest(${[...customers]}::text[]) as named (id)) as given
-    -- Two operators lock the same rows in the same order.
-    order by given.id
+    insert into provider_customers ${rowsOf(tx, rows)}
     on conflict (provider, id) do update
     set tenant_id = excluded.tenant_id, assigned_at = excluded.assigned_at
     where provider_customers.tenant_id = ${from}::uuid
@@ -69,8 +70,7 @@ export async function listCustomers(
   const list = {
     columns: sql`id, tenant_id, assigned_at`,
     entries: sql`
-      from provider_customers
-      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and provider = ${provider}
+      from provider_customers where tenant_id = ${tenantId} and provider = ${provider}
     `,
     fromRow: (row: { id: string; tenant_id: string; assigned_at: string }) => ({
       id: row.id,
@@ -78,5 +78,5 @@ export async function listCustomers(
       assignedAt: new Date(row.assigned_at),
     }),
   }
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }

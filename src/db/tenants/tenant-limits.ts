@@ -1,7 +1,7 @@
 // Reads and sets the limits that a tenant has of its own.
 import type { LimitName, TenantLimits } from '../../domain/tenants/tenant-limits.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant } from '../connection/transaction.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 
 /** A number, or null to reset a limit to the setting. The others stay as they are. */
@@ -21,9 +21,8 @@ export async function findTenantLimits(
   sql: Sql,
   tenantId: string,
 ): Promise<TenantLimits | undefined> {
-  const [row] = await sql<{ limits: TenantLimits }[]>`
-    select ${ownLimits(sql)} as limits from tenants
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  const [row] = await asTenant(sql, tenantId)<{ limits: TenantLimits }[]>`
+    select ${ownLimits(sql)} as limits from tenants where id = ${tenantId}
   `
   return row?.limits
 }
@@ -38,21 +37,15 @@ export async function changeTenantLimits(
   change: LimitsChange,
 ): Promise<TenantLimits | undefined> {
   const columns = Object.entries(change).map(([name, value]) => [name.toLowerCase(), value])
-  const [row] = await sql<{ limits: TenantLimits }[]>`
-    update tenants
-    set (
-      rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
-    ) = (
-      select
-        rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
-      -- The columns that the change names; the others are those of the row.
-      from jsonb_populate_record(tenants, ${JSON.stringify(Object.fromEntries(columns))}::jsonb)
-    )
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
-    returning ${ownLimits(sql)} as limits
+  const [row] = await asTenant(sql, tenantId)<Record<string, number | null>[]>`
+    update tenants set ${sql(Object.fromEntries(columns))}
+    where id = ${tenantId}
+    returning rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min
   `
-  if (row !== undefined) await announceEndedKeys(sql)
-  return row?.limits
+  if (row === undefined) return undefined
+  await announceEndedKeys(sql)
+  const own = Object.entries(row).filter(([, value]) => value !== null)
+  return Object.fromEntries(own.map(([column, value]) => [column.toUpperCase(), value]))
 }
 
 /**
@@ -64,9 +57,8 @@ export async function setKeyLengthMin(
   tenantId: string,
   length: number | null,
 ): Promise<boolean> {
-  const { count } = await sql`
-    update tenants set key_length_min = ${length}
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  const { count } = await asTenant(sql, tenantId)`
+    update tenants set key_length_min = ${length} where id = ${tenantId}
   `
   if (count === 1) await announceEndedKeys(sql)
   return count === 1

@@ -7,8 +7,7 @@ import { insertApiKey } from './api-keys.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../connection/row-security.ts'
-import { inService } from '../connection/transaction.ts'
+import { asTenant, inService } from '../connection/transaction.ts'
 
 interface TenantRow {
   id: string
@@ -68,8 +67,8 @@ export async function createTenant(
 
 /** Finds a tenant. */
 export async function findTenant(sql: Sql | Transaction, id: string): Promise<Tenant | undefined> {
-  const [row] = await sql<TenantRow[]>`
-    select ${columns(sql)} from tenants where ${seesTenant(sql, id)} and id = ${id}
+  const [row] = await asTenant(sql, id)<TenantRow[]>`
+    select ${columns(sql)} from tenants where id = ${id}
   `
   return row && tenantFromRow(row)
 }
@@ -79,8 +78,9 @@ export async function listTenants(
   sql: Sql,
   request: PageRequest,
 ): Promise<Page<Tenant> | undefined> {
-  const entries = sql`from tenants where ${seesEveryTenant(sql)}`
-  return await readPage(sql, { columns: columns(sql), entries, fromRow: tenantFromRow }, request)
+  const entries = sql`from tenants where true`
+  const list = { columns: columns(sql), entries, fromRow: tenantFromRow }
+  return await inService(sql, (tx) => readPage(tx, list, request))
 }
 
 /**
@@ -93,9 +93,9 @@ export async function setTenantFees(
   tenantId: string,
   { basisPoints, fixedMinor }: FeeSchedule,
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, tenantId)`
     update tenants set fee_basis_points = ${basisPoints}, fee_fixed_minor = ${fixedMinor}
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    where id = ${tenantId}
   `
   return count === 1
 }
@@ -109,9 +109,8 @@ export async function setRequiresReference(
   tenantId: string,
   requiresReference: boolean,
 ): Promise<boolean> {
-  const { count } = await sql`
-    update tenants set requires_reference = ${requiresReference}
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  const { count } = await asTenant(sql, tenantId)`
+    update tenants set requires_reference = ${requiresReference} where id = ${tenantId}
   `
   if (count === 1) await announceEndedKeys(sql)
   return count === 1
@@ -127,10 +126,10 @@ export async function setProviders(
   tenantId: string,
   providers: readonly Route[] | null,
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, tenantId)`
     update tenants
     set providers = ${providers === null ? null : JSON.stringify(providers)}::jsonb
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+    where id = ${tenantId}
   `
   if (count === 1) await announceEndedKeys(sql)
   return count === 1
@@ -145,9 +144,9 @@ export async function setTenantDisabled(
   tenantId: string,
   disabled: boolean,
 ): Promise<Tenant | undefined> {
-  const [row] = await sql<TenantRow[]>`
-    update tenants set disabled_at = case when ${disabled} then coalesce(disabled_at, now()) end
-    where ${seesTenant(sql, tenantId)} and id = ${tenantId}
+  const [row] = await asTenant(sql, tenantId)<TenantRow[]>`
+    update tenants set disabled_at = ${disabled ? sql`least(disabled_at, now())` : null}
+    where id = ${tenantId}
     returning ${columns(sql)}
   `
   if (row === undefined) return undefined

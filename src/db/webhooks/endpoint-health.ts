@@ -13,7 +13,7 @@ import type {
   WebhookEndpoint,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant } from '../connection/transaction.ts'
 import { deliverToSubscribers, insertEndpointEvent } from '../events/write-events.ts'
 import type { WebhookJob } from '../queue/queues.ts'
 
@@ -48,48 +48,46 @@ export async function judgeEndpoint(
     `
     return
   }
-  const gone: DisabledReason = 'gone'
-  const failing: DisabledReason = 'failing'
-  const patience = tx`${disableAfterSeconds}::int * interval '1 second'`
-  const reason = tx`
-    case when ${verdict === 'gone'} then ${gone}::text
-      when failing_since < now() - ${patience} then ${failing}::text end
-  `
-  const counts = tx`
-    (consecutive_failures < ${FAILURES_TO_OPEN} or consecutive_failures = ${failuresBefore}::int)
-  `
-  const [judged] = await tx<{ status: EndpointStatus }[]>`
-    update webhook_endpoints set
-      failing_since = coalesce(failing_since, now()),
-      consecutive_failures = consecutive_failures + case when ${counts} then 1 else 0 end,
-      paused_until = case
-        when ${reason} is not null then null
-        when ${counts} and consecutive_failures + 1 >= ${FAILURES_TO_OPEN}
-        then ${pauseEnd(tx, tx`consecutive_failures + 1`)}
-        else paused_until end,
-      disabled_reason = ${reason},
-      status = case when ${reason} is null then status else 'disabled' end
+  const [before] = await tx<{ failures: number; isFailing: boolean | null }[]>`
+    select
+      consecutive_failures as failures,
+      failing_since < now() - ${disableAfterSeconds}::int * interval '1 second' as "isFailing"
+    from webhook_endpoints
     where tenant_id = ${tenantId} and id = ${id}
       and status = 'enabled'
-    returning status
+    for no key update
   `
-  if (judged?.status !== 'disabled') return
+  if (before === undefined) return
+  const counts = before.failures < FAILURES_TO_OPEN || before.failures === failuresBefore
+  const failures = before.failures + (counts ? 1 : 0)
+  const reason = reasonToDisable(verdict, before.isFailing === true)
+  const opens = counts && failures >= FAILURES_TO_OPEN
+  const pausedUntil = opens ? pauseEnd(tx, failures) : tx`paused_until`
+  await tx`
+    update webhook_endpoints set
+      failing_since = least(failing_since, now()),
+      consecutive_failures = ${failures},
+      paused_until = ${reason === null ? pausedUntil : null},
+      disabled_reason = ${reason},
+      status = ${(reason === null ? 'enabled' : 'disabled') satisfies EndpointStatus}
+    where tenant_id = ${tenantId} and id = ${id}
+      and status = 'enabled'
+  `
+  if (reason === null) return
   const event = await insertEndpointEvent(tx, endpoint, ENDPOINT_DISABLED)
   await deliverToSubscribers(tx, tenantId, event)
 }
 
-/**
- * When the pause after so many failures ends. The exponent is limited, because the power could
- * overflow. It adds seconds: Citus refuses to add an interval to a time in a case of a change.
- */
-const pauseEnd = (sql: Transaction, failures: Fragment): Fragment => sql`
-  to_timestamp(
-    extract(epoch from now())::float8 + least(
-      ${FIRST_PAUSE_SECONDS} * 2 ^ least(${failures} - ${FAILURES_TO_OPEN}, 10),
-      ${LONGEST_PAUSE_SECONDS}
-    )
-  )
-`
+function reasonToDisable(verdict: Verdict, isFailing: boolean): DisabledReason | null {
+  if (verdict === 'gone') return 'gone'
+  return isFailing ? 'failing' : null
+}
+
+/** When the pause after so many failures ends. */
+function pauseEnd(sql: Transaction, failures: number): Fragment {
+  const seconds = FIRST_PAUSE_SECONDS * 2 ** (failures - FAILURES_TO_OPEN)
+  return sql`now() + ${Math.min(seconds, LONGEST_PAUSE_SECONDS)}::float8 * interval '1 second'`
+}
 
 /**
  * Lets the caller alone test an endpoint whose pause is over. For the others, the pause goes on for
@@ -101,10 +99,9 @@ export async function claimTestIfHalfOpen(
   endpointId: string,
   seconds: number,
 ): Promise<boolean> {
-  const { count } = await sql`
+  const { count } = await asTenant(sql, tenantId)`
     update webhook_endpoints set paused_until = now() + ${seconds}::float8 * interval '1 second'
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${endpointId}
-      and paused_until <= now()
+    where tenant_id = ${tenantId} and id = ${endpointId} and paused_until <= now()
   `
   return count === 1
 }

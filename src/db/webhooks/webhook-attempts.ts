@@ -5,12 +5,12 @@ import type { Reply, Verdict } from '../../domain/webhooks/webhook-delivery.ts'
 import type { CircuitState } from '../../domain/webhooks/endpoint-circuit.ts'
 import type { EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { inTenant } from '../connection/transaction.ts'
+import { rowsOf } from '../connection/rows.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { eventFromRow, type EventRow } from '../events/events.ts'
-import { seesTenant } from '../connection/row-security.ts'
 import { judgeEndpoint, type JudgedAttempt } from './endpoint-health.ts'
 
 /** A delivery whose next attempt is due. */
@@ -42,7 +42,7 @@ interface DueRow {
 
 /** Undefined when the attempt was already made, or the delivery has ended. */
 export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDelivery | undefined> {
-  const [row] = await sql<DueRow[]>`
+  const [row] = await asTenant(sql, job.tenantId)<DueRow[]>`
     select
       to_jsonb(events) as event, endpoint.id as endpoint_id, endpoint.url, endpoint.status,
       endpoint.consecutive_failures, delivery.schedule_step,
@@ -63,7 +63,7 @@ export async function findDueDelivery(sql: Sql, job: WebhookJob): Promise<DueDel
     join webhook_endpoints as endpoint
       on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
     join events on events.tenant_id = delivery.tenant_id and events.id = delivery.event_id
-    where ${seesTenant(sql, job.tenantId)} and ${isDue(sql, job)}
+    where ${isDue(sql, job)}
   `
   return row && dueFromRow(row, job)
 }
@@ -124,16 +124,17 @@ export async function recordAttemptIfDue(
     `
     if (delivery === undefined) return false
     const { endpointId, nextAttemptAt } = delivery
-    await tx`
-      insert into webhook_attempts (
-        tenant_id, id, delivery_id, number, started_at, latency_ms, http_status, error
-      )
-      select
-        ${tenantId}::uuid, ${attempt.id}::uuid, ${deliveryId}::uuid, ${job.attempt}::int,
-        ${attempt.startedAt.toISOString()}::timestamptz, ${attempt.latencyMs}::int,
-        ${'httpStatus' in reply ? reply.httpStatus : null}::smallint,
-        ${'error' in reply ? reply.error : null}::text
-    `
+    const row = {
+      tenant_id: tenantId,
+      id: attempt.id,
+      delivery_id: deliveryId,
+      number: job.attempt,
+      started_at: attempt.startedAt,
+      latency_ms: attempt.latencyMs,
+      http_status: 'httpStatus' in reply ? reply.httpStatus : null,
+      error: 'error' in reply ? reply.error : null,
+    }
+    await tx`insert into webhook_attempts ${rowsOf(tx, [row])}`
     await judgeEndpoint(tx, { tenantId, id: endpointId }, attempt)
     const next = { ...job, endpointId, attempt: job.attempt + 1 }
     if (nextAttemptAt !== null) await addAttempt(tx, next, nextAttemptAt)
@@ -158,25 +159,28 @@ function endOf(verdict: Verdict): 'succeeded' | 'failed' {
 export async function postponeIfDue(sql: Sql, job: WebhookJob, seconds: number): Promise<void> {
   const { tenantId } = job
   await inTenant(sql, tenantId, async (tx) => {
-    const [delivery] = await tx<{ endpointId: string; nextAttemptAt: string }[]>`
-      update webhook_deliveries as delivery
-      set next_attempt_at =
-        greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second'
-      from webhook_endpoints as endpoint
+    const [next] = await tx<{ endpointId: string; at: string }[]>`
+      select
+        endpoint.id as "endpointId",
+        greatest(endpoint.paused_until, now()) + ${seconds}::float8 * interval '1 second' as at
+      from webhook_deliveries as delivery
+      join webhook_endpoints as endpoint
+        on endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
       where ${isDue(tx, job)} and delivery.next_attempt_at <= now()
-        and endpoint.tenant_id = delivery.tenant_id and endpoint.id = delivery.endpoint_id
-      returning endpoint.id as "endpointId", delivery.next_attempt_at as "nextAttemptAt"
     `
-    if (delivery === undefined) return
-    const { endpointId, nextAttemptAt } = delivery
-    await addAttempt(tx, { ...job, endpointId }, nextAttemptAt)
+    if (next === undefined) return
+    const { count } = await tx`
+      update webhook_deliveries as delivery set next_attempt_at = ${next.at}
+      where ${isDue(tx, job)} and delivery.next_attempt_at <= now()
+    `
+    if (count === 1) await addAttempt(tx, { ...job, endpointId: next.endpointId }, next.at)
   })
 }
 
 /** Fails a delivery whose endpoint is disabled or deleted, without an attempt. */
 export async function failIfDue(sql: Sql, job: WebhookJob): Promise<void> {
-  await sql`
+  await asTenant(sql, job.tenantId)`
     update webhook_deliveries as delivery set status = 'failed', next_attempt_at = null
-    where ${seesTenant(sql, job.tenantId)} and ${isDue(sql, job)}
+    where ${isDue(sql, job)}
   `
 }

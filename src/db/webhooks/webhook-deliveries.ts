@@ -10,7 +10,7 @@ import type { WebhookEndpoint } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt } from '../connection/ids.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { asTenant, inTenant } from '../connection/transaction.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { endPause } from './endpoint-health.ts'
@@ -88,9 +88,9 @@ export async function findDelivery(
   tenantId: string,
   id: string,
 ): Promise<WebhookDelivery | undefined> {
-  const [row] = await sql<DeliveryRow[]>`
+  const [row] = await asTenant(sql, tenantId)<DeliveryRow[]>`
     select ${deliveryColumns(sql)} from webhook_deliveries as entry
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+    where tenant_id = ${tenantId} and id = ${id}
   `
   return row && deliveryFromRow(row)
 }
@@ -101,9 +101,9 @@ export async function findDeliveries(
   tenantId: string,
   ids: readonly string[],
 ): Promise<WebhookDelivery[]> {
-  const rows = await sql<DeliveryRow[]>`
+  const rows = await asTenant(sql, tenantId)<DeliveryRow[]>`
     select ${deliveryColumns(sql)} from webhook_deliveries as entry
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])
+    where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])
   `
   return rows.map(deliveryFromRow)
 }
@@ -139,15 +139,12 @@ export async function listDeliveries(
 ): Promise<Page<WebhookDelivery> | undefined> {
   const list = {
     columns: deliveryColumns(sql),
-    entries: sql`
-      from webhook_deliveries as entry
-      where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
-    `,
+    entries: sql`from webhook_deliveries as entry where tenant_id = ${tenantId}`,
     filters: meetsDeliveryFilters(sql, filters),
     fromRow: deliveryFromRow,
     ordered: { table: 'webhook_deliveries', tenantId },
   } as const
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
 /**

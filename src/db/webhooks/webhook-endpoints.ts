@@ -11,8 +11,10 @@ import {
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { endpointSecret } from '../encryption/encrypted-values.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
-import { seesTenant } from '../connection/row-security.ts'
+import { rowsOf } from '../connection/rows.ts'
+import { asTenant, inTenant, together } from '../connection/transaction.ts'
 import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
+import { endPause } from './endpoint-health.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
 export interface EndpointRow {
@@ -73,15 +75,20 @@ export async function insertEndpoint(
       order by slot limit 1
     `
     if (free === undefined) return undefined
-    const [row] = await tx<EndpointRow[]>`
-      insert into webhook_endpoints (tenant_id, id, slot, url, description, event_types, secret)
-      select
-        ${tenantId}::uuid, ${id}::uuid, ${free.slot}::int, ${endpoint.url}::text,
-        ${endpoint.description}::text, ${[...endpoint.eventTypes]}::text[], ${secret}::text
+    const row = {
+      tenant_id: tenantId,
+      id,
+      slot: free.slot,
+      url: endpoint.url,
+      description: endpoint.description,
+      event_types: tx`${[...endpoint.eventTypes]}::text[]`,
+      secret,
+    }
+    const { count } = await tx`
+      insert into webhook_endpoints ${rowsOf(tx, [row])}
       on conflict (tenant_id, slot) do nothing
-      returning ${endpointColumns(tx)}
     `
-    if (row !== undefined) return endpointFromRow(row)
+    if (count === 1) return await findEndpoint(tx, tenantId, id)
     // A concurrent request took the slot; the next statement sees that.
   }
 }
@@ -92,9 +99,9 @@ export async function findEndpoint(
   tenantId: string,
   id: string,
 ): Promise<WebhookEndpoint | undefined> {
-  const [row] = await sql<EndpointRow[]>`
+  const [row] = await asTenant(sql, tenantId)<EndpointRow[]>`
     select ${endpointColumns(sql)} from webhook_endpoints
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
   `
   return row && endpointFromRow(row)
 }
@@ -107,13 +114,11 @@ export async function listEndpoints(
 ): Promise<Page<WebhookEndpoint> | undefined> {
   const list = {
     columns: endpointColumns(sql),
-    entries: sql`
-      from webhook_endpoints where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId}
-    `,
+    entries: sql`from webhook_endpoints where tenant_id = ${tenantId}`,
     filters: sql`and status <> 'deleted'`,
     fromRow: endpointFromRow,
   }
-  return await readPage(sql, list, request)
+  return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 
 /** What a tenant changes; an absent member stays as it is. */
@@ -140,7 +145,8 @@ export async function updateEndpoint(
   const newUrl = tx`coalesce(${url ?? null}::text, url)`
   const newStatus = tx`coalesce(${wantedStatus}::text, status)`
   const isSameReceiver = tx`(${newUrl} = url and ${newStatus} = status)`
-  const [row] = await tx<EndpointRow[]>`
+  const change = async () =>
+    await tx`
     update webhook_endpoints set
       url = ${newUrl},
       description = case
@@ -153,9 +159,9 @@ export async function updateEndpoint(
       consecutive_failures = case when ${isSameReceiver} then consecutive_failures else 0 end,
       paused_until = case when ${isSameReceiver} then paused_until end
     where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-    returning ${endpointColumns(tx)}
   `
-  return row && endpointFromRow(row)
+  const [, endpoint] = await together([change(), findEndpoint(tx, tenantId, id)])
+  return endpoint
 }
 
 /**
@@ -167,7 +173,8 @@ export async function rotateSecret(
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
   secret: string,
 ): Promise<WebhookEndpoint | undefined> {
-  const [row] = await tx<EndpointRow[]>`
+  const change = async () =>
+    await tx`
     update webhook_endpoints set
       secret = ${endpointSecret.encrypt({ tenantId, id }, secret)},
       previous_secret = secret,
@@ -177,9 +184,9 @@ export async function rotateSecret(
       third_previous_secret = second_previous_secret,
       third_previous_secret_expires_at = second_previous_secret_expires_at
     where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-    returning ${endpointColumns(tx)}
   `
-  return row && endpointFromRow(row)
+  const [, endpoint] = await together([change(), findEndpoint(tx, tenantId, id)])
+  return endpoint
 }
 
 /**
@@ -212,15 +219,19 @@ export async function deleteEndpoint(
  */
 export async function insertTestEvent(
   tx: Transaction,
-  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  endpoint: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
 ): Promise<string | undefined> {
+  const { tenantId, id } = endpoint
   const { count } = await tx`
-    update webhook_endpoints
-    set paused_until = case when paused_until > now() then now() else paused_until end
+    select id from webhook_endpoints
     where tenant_id = ${tenantId} and id = ${id}
       and status = 'enabled'
+    for no key update
   `
   if (count === 0) return undefined
-  const event = await insertEndpointEvent(tx, { tenantId, id }, ENDPOINT_TEST)
+  const [, event] = await together([
+    endPause(tx, endpoint),
+    insertEndpointEvent(tx, endpoint, ENDPOINT_TEST),
+  ])
   return await insertDelivery(tx, tenantId, event, id)
 }

@@ -59,6 +59,14 @@ export function reminderOf(payment: Payment, now: Date): ProviderEvent {
  */
 export const EXPIRY = 'expiry'
 
+export function expiryOf(payment: Payment, endedAt: Date): ProviderEvent {
+  return {
+    ...reminderOf(payment, endedAt),
+    id: `${EXPIRY}_${payment.id}_${Math.round(endedAt.getTime() / 1_000)}`,
+    type: EXPIRY,
+  }
+}
+
 const COMPARISON = 'comparison'
 
 /**

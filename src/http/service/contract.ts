@@ -16,7 +16,7 @@ const readiness = z
     checks: z.object({
       database: z.enum(['ok', 'unreachable', 'unusable', 'read_only']).meta({
         description:
-          'Whether the database can be reached. `unusable`: a pooler executes statements in sessions of other clients, or a session cannot have the role of the service. `read_only`: nothing can be written, because the disk is full or the server refuses writes.',
+          'Whether the database can be reached. `unusable`: a pooler refuses transactions, or a session cannot have the role of the service. `read_only`: nothing can be written, because the disk is full or the server refuses writes.',
       }),
       migrations: z.enum(['ok', 'behind', 'unknown']).meta({
         description: 'Whether the database has the schema that this version needs.',

@@ -24,7 +24,6 @@ export async function checkDatabase(config: Config, databaseUrl: string): Promis
   const store = openStore({
     url: databaseUrl,
     applicationName: 'atomic-payments doctor',
-    // Two, so that a pooler that shares its sessions shows itself.
     poolSize: 2,
     timeoutMs: config.STORE_TIMEOUT_MS,
     role: config.DATABASE_SERVICE_ROLE,

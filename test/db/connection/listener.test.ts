@@ -55,7 +55,8 @@ test('listens on all channels over one connection', async () => {
   const third = listen('third')
   await until(() => third[0])
 
-  for (const channel of ['first', 'second', 'third']) await direct.sql.notify(channel, 'news')
+  for (const channel of ['first', 'second', 'third'])
+    await direct.sql`select pg_notify(${channel}, 'news')`
   await until(() => received.length === 3)
 
   expect(received).toEqual(['first: news', 'second: news', 'third: news'])
@@ -69,7 +70,7 @@ test('connects again when the connection is lost, and tells each channel', async
 
   await direct.sql`select pg_terminate_backend(${pid})`
   await until(() => first.length === 3 && second.length === 3)
-  await direct.sql.notify('second', 'news')
+  await direct.sql`select pg_notify('second', 'news')`
   await until(() => received.length === 1)
 
   expect(first).toEqual([true, false, true])
@@ -87,7 +88,7 @@ test('notices within seconds that the server went silent', async () => {
   // The connection that is lost stays open for the server: only new ones reach it.
   relay.acceptNew()
   await until(() => states[2])
-  await direct.sql.notify('first', 'news')
+  await direct.sql`select pg_notify('first', 'news')`
   await until(() => received.length > 0)
 
   expect(noticedAfterMs).toBeLessThan(8_000)

@@ -16,10 +16,11 @@ function failOn(error: unknown): never {
 async function collect(isEnough: (payloads: string[]) => boolean) {
   const heard: string[] = []
   const { promise, resolve } = Promise.withResolvers<string[]>()
-  await store.sql.listen(IDLE_CHANNEL, (payload) => {
+  const hear = (payload: string) => {
     heard.push(payload)
     if (isEnough(heard)) resolve(heard)
-  })
+  }
+  await new Promise((listening) => store.listen(IDLE_CHANNEL, hear, listening))
   return { payloads: promise }
 }
 

@@ -3,15 +3,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import {
   openStore,
-  type Fragment,
   type Sql,
   type Store,
+  type Transaction,
 } from '../../../src/db/connection/client.ts'
-import {
-  seesEveryTenant,
-  seesTenant,
-  seesTenants,
-} from '../../../src/db/connection/row-security.ts'
+import { asService, asTenant, asTenants } from '../../../src/db/connection/transaction.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { isOnCitus } from '../../support/citus.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
@@ -69,12 +65,9 @@ async function makeTenantWithPayment(): Promise<string> {
 }
 
 /** The tenants whose payments a statement without its own predicate sees. */
-async function visibleTenants(
-  sees: Fragment | undefined,
-  { sql }: Store = service,
-): Promise<string[]> {
+async function visibleTenants(sql: Sql | Transaction): Promise<string[]> {
   const rows = await sql<{ tenant_id: string }[]>`
-    select distinct tenant_id from payments where ${sees ?? sql`true`} order by tenant_id
+    select distinct tenant_id from payments order by tenant_id
   `
   return rows.map((row) => row.tenant_id)
 }
@@ -129,28 +122,28 @@ test('does not let the service bypass row-level security', async () => {
   `
 
   expect(role).toEqual({ rolsuper: false, rolbypassrls: false })
-  const off = service.sql`set row_security = off`.then(() => visibleTenants(undefined))
+  const off = service.sql`set row_security = off`.then(() => visibleTenants(service.sql))
   await expect(off).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE })
   await service.sql`reset row_security`
 })
 
 describe('a statement', () => {
   test('sees only the tenant that it names', async () => {
-    expect(await visibleTenants(seesTenant(service.sql, tenantId))).toEqual([tenantId])
-    expect(await visibleTenants(seesTenant(service.sql, otherTenantId))).toEqual([otherTenantId])
+    expect(await visibleTenants(asTenant(service.sql, tenantId))).toEqual([tenantId])
+    expect(await visibleTenants(asTenant(service.sql, otherTenantId))).toEqual([otherTenantId])
   })
 
   test('sees the several tenants that it names, or all of them', async () => {
     const both = [{ tenantId }, { tenantId: otherTenantId }, { tenantId }]
 
-    expect(await visibleTenants(seesTenants(service.sql, both))).toEqual([tenantId, otherTenantId])
-    expect(await visibleTenants(seesTenants(service.sql, []))).toEqual([])
-    expect(await visibleTenants(seesEveryTenant(service.sql))).toEqual([tenantId, otherTenantId])
+    expect(await visibleTenants(asTenants(service.sql, both))).toEqual([tenantId, otherTenantId])
+    expect(await visibleTenants(asTenants(service.sql, []))).toEqual([])
+    expect(await visibleTenants(asService(service.sql))).toEqual([tenantId, otherTenantId])
   })
 
   test('leaves no tenant to the next statement on the connection', async () => {
-    expect(await visibleTenants(seesEveryTenant(service.sql))).toEqual([tenantId, otherTenantId])
-    expect(await visibleTenants(undefined)).toEqual([])
+    expect(await visibleTenants(asService(service.sql))).toEqual([tenantId, otherTenantId])
+    expect(await visibleTenants(service.sql)).toEqual([])
   })
 
   test('names its tenants before it reads any row, in every plan', async () => {
@@ -167,7 +160,7 @@ describe('a statement', () => {
     for (const change of plans) {
       await change(service.sql)
       const { sql } = service
-      const rows = await sql`
+      const rows = await asTenant(sql, tenantId)`
         with paid as (update payments set updated_at = now() returning *)
         select events.tenant_id, count(*)::int as joined
         from events
@@ -175,7 +168,6 @@ describe('a statement', () => {
         join idempotency_keys as key
           on key.tenant_id = paid.tenant_id and key.payment_id = paid.id
         join tenants on tenants.id = key.tenant_id
-        where ${seesTenant(sql, tenantId)}
         group by events.tenant_id
       `
 
@@ -186,28 +178,25 @@ describe('a statement', () => {
   })
 
   test('changes and deletes no row of a tenant that it does not name', async () => {
-    const { sql } = service
-    const changed = await sql`
-      update payments set description = 'changed' where ${seesTenant(sql, tenantId)}
-        and tenant_id = ${otherTenantId}
+    const own = asTenant(service.sql, tenantId)
+    const changed = await own`
+      update payments set description = 'changed' where tenant_id = ${otherTenantId}
     `
-    const deleted = await sql`
-      delete from idempotency_keys where ${seesTenant(sql, tenantId)} and tenant_id = ${otherTenantId}
-    `
+    const deleted = await own`delete from idempotency_keys where tenant_id = ${otherTenantId}`
 
     expect([changed.count, deleted.count]).toEqual([0, 0])
   })
 
   test('neither inserts a row for a tenant that it does not name nor moves one to it', async () => {
-    const { sql } = service
-    const added = sql`
+    const own = asTenant(service.sql, tenantId)
+    const added = own`
       insert into key_tombstones (tenant_id, key_hash, expired_at)
-      select ${otherTenantId}::uuid, sha256('a'), now() where ${seesTenant(sql, tenantId)}
+      select ${otherTenantId}::uuid, sha256('a'), now()
     `
     await expect(added).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE })
     // Citus 13.2 crashes at a change of the tenant. No statement of the service makes one.
     if (isOnCitus()) return
-    const handedOver = sql`update payments set tenant_id = ${otherTenantId} where ${seesTenant(sql, tenantId)}`
+    const handedOver = own`update payments set tenant_id = ${otherTenantId}`
     await expect(handedOver).rejects.toMatchObject({ code: INSUFFICIENT_PRIVILEGE })
   })
 })
@@ -220,8 +209,8 @@ testOnOneServer('applies to the owner of the tables too, who is no superuser', a
   // The owner of the tests sees all tenants by default.
   await sql`select set_config('atomic.tenants', '', false)`
 
-  expect(await visibleTenants(undefined, owner)).toEqual([])
-  expect(await visibleTenants(seesTenant(sql, tenantId), owner)).toEqual([tenantId])
+  expect(await visibleTenants(sql)).toEqual([])
+  expect(await visibleTenants(asTenant(sql, tenantId))).toEqual([tenantId])
   await sql`reset atomic.tenants`
 })
 
@@ -230,6 +219,6 @@ test('does not depend on the default of the log-in role, which names all tenants
   expect(row).toEqual({ tenants: '*' })
 
   const fresh = openService()
-  expect(await visibleTenants(undefined, fresh)).toEqual([])
+  expect(await visibleTenants(fresh.sql)).toEqual([])
   await fresh.close()
 })

@@ -2,7 +2,7 @@
 // touch, how they race with a late retry, and that they are cheap on a large table.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Sql, Store } from '../../../src/db/connection/client.ts'
+import type { Sql, Store, Transaction } from '../../../src/db/connection/client.ts'
 import {
   insertTombstones,
   completeIfOvertaken,
@@ -365,8 +365,8 @@ describe('an operation that failed half-way, and whose payment has ended since',
     await sql`
       update payments set
         status = ${status}, previous_status = 'processing', provider_payment_id = ${ref.id},
-        amount_captured_minor = case ${status} when 'succeeded' then 1 else 0 end,
-        failure_code = case ${status} when 'declined' then 'card_declined' end
+        amount_captured_minor = ${status === 'succeeded' ? 1 : 0},
+        failure_code = ${status === 'declined' ? 'card_declined' : null}
       where id = (select payment_id from idempotency_keys where id = ${ref.id})
     `
     await expireKeys(sql, ref)
@@ -532,7 +532,7 @@ describe('reusing a deleted key', () => {
     // The delete has run and is not committed when the reservation starts to wait for it.
     let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
-      expect(await deleteIfTombstoned(tx as unknown as Sql, due)).toBe(1)
+      expect(await deleteIfTombstoned(within(tx), due)).toBe(1)
       reserving = reserve(sql, reservationOf(tenantId, { key: 'order-1' }))
       await untilStatementWaits()
     })
@@ -549,7 +549,7 @@ describe('reusing a deleted key', () => {
 
     let reserving: Promise<unknown> = Promise.resolve()
     await sql.begin(async (tx) => {
-      expect(await deleteIfTombstoned(tx as unknown as Sql, due)).toBe(1)
+      expect(await deleteIfTombstoned(within(tx), due)).toBe(1)
       reserving = reserve(sql, reservation)
       reserving.catch(() => {})
       await untilStatementWaits()
@@ -579,6 +579,12 @@ describe('reusing a deleted key', () => {
     await expect(reserving).rejects.toMatchObject({ name: 'KeyExpiredError' })
   })
 })
+
+/** A pool whose transactions are this one. */
+function within(tx: Transaction): Sql {
+  const begin = (work: (own: Transaction) => unknown) => work(tx)
+  return { begin } as unknown as Sql
+}
 
 /** Waits until a statement waits for another transaction of this database. */
 async function untilStatementWaits(): Promise<void> {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { openStore, type Sql, type Store } from '../../../src/db/connection/client.ts'
-import { seesTenant } from '../../../src/db/connection/row-security.ts'
+import { asTenant } from '../../../src/db/connection/transaction.ts'
 import { deleteIfTombstoned, insertTombstones } from '../../../src/db/idempotency/key-expiry.ts'
 import { addReplays, listReplays } from '../../../src/db/idempotency/key-replays.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
@@ -85,9 +85,8 @@ test('shows a count to its own tenant only', async () => {
   await addReplays(sql, [countOf(ref)])
 
   expect(await listReplays(sql, other.tenantId, [ref.id])).toEqual([])
-  const seen = await sql`
-    select operation_id from key_replays
-    where ${seesTenant(sql, other.tenantId)} and operation_id = ${ref.id}
+  const seen = await asTenant(sql, other.tenantId)`
+    select operation_id from key_replays where operation_id = ${ref.id}
   `
   expect(seen).toEqual([])
 })
@@ -103,9 +102,8 @@ test('deletes a count with its key', async () => {
   await deleteIfTombstoned(sql, { limit: 100, statementTimeoutMs: 1_000 })
 
   expect(await read(claim)).toEqual([])
-  const [row] = await sql`
-    select count(*)::int as kept from idempotency_keys
-    where ${seesTenant(sql, claim.tenantId)} and id = ${claim.id}
+  const [row] = await asTenant(sql, claim.tenantId)`
+    select count(*)::int as kept from idempotency_keys where id = ${claim.id}
   `
   expect(row).toEqual({ kept: 0 })
 })

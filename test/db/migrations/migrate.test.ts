@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import postgres from 'postgres'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { readMigrationState } from '../../../src/db/migrations/applied-migrations.ts'
 import { migrateDatabase } from '../../../src/db/migrations/migrate.ts'
@@ -114,7 +115,7 @@ test('commits each migration before the next one, and leaves nothing of a failed
 test('lets readers pass while another session keeps a table locked, and then goes on', async () => {
   await store.sql`create table locked (id int)`
   const folder = await folderWith({ '0000_alter': 'alter table locked add column name text' })
-  const backup = await store.sql.reserve()
+  const backup = postgres(url, { max: 1 })
   await backup`begin`
   await backup`lock table locked in access share mode`
 
@@ -127,7 +128,7 @@ test('lets readers pass while another session keeps a table locked, and then goe
   // It queues behind the migration, until that gives up for a moment.
   expect(await store.sql`select id from locked`).toEqual([])
   await backup`commit`
-  backup.release()
+  await backup.end()
 
   // The rights are granted afterwards, on tables that this folder does not create.
   await expect(migrating).rejects.toThrow('retire_api_key')

@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openStore, type Store } from '../../../src/db/connection/client.ts'
-import { seesTenant } from '../../../src/db/connection/row-security.ts'
 import { SERVICE_ROLE } from '../../../src/config.ts'
-import { inTenant } from '../../../src/db/connection/transaction.ts'
+import { asTenant, inTenant } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { makeTenant, openTestStore, reservationOf, reserve } from '../reservations.ts'
@@ -179,10 +178,9 @@ test('lets the service end an API key permanently', async () => {
     select id from api_keys where tenant_id = ${tenantId}
   `
   const id = key?.id ?? ''
-  const own = seesTenant(service.sql, tenantId)
-  const retire = (grace: string) =>
-    service.sql`select retire_api_key(${id}, ${grace}) as done where ${own}`
-  const revoke = () => service.sql`select revoke_api_key(${id}) as done where ${own}`
+  const own = asTenant(service.sql, tenantId)
+  const retire = (grace: string) => own`select retire_api_key(${id}, ${grace}) as done`
+  const revoke = () => own`select revoke_api_key(${id}) as done`
 
   expect(await retire('1 hour')).toEqual([{ done: true }])
   expect(await retire('9 hours')).toEqual([{ done: null }])

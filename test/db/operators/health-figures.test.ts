@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { healthFigures, readHealthFigures } from '../../../src/db/operators/health-figures.ts'
+import { readHealthFigures } from '../../../src/db/operators/health-figures.ts'
 import {
   OPERATIONS_DEAD_LETTERS,
   OPERATIONS_QUEUE,
   WEBHOOKS_QUEUE,
 } from '../../../src/db/queue/queues.ts'
+import { explain } from '../../support/explain.ts'
 import { startTestEngine, type TestEngine } from '../../support/engine.ts'
 
 let t: TestEngine
@@ -116,9 +117,8 @@ describe('with very many completed keys', () => {
   test('scans only partial indexes', async () => {
     const { sql } = t.engine.store
 
-    const rows = await sql`explain (analyze, format json) ${healthFigures(sql)}`
+    const nodes = await explain(sql, /^\s*select\s+(count|\(count)/, readHealthFigures)
 
-    const nodes = nodesOf(rows[0]?.['QUERY PLAN'])
     const scanned = nodes.filter((node) => node['Relation Name'] === 'idempotency_keys')
     expect(scanned.map((node) => node['Node Type'])).not.toContain('Seq Scan')
     expect(scanned.every((node) => node['Actual Rows'] < 10)).toBe(true)
@@ -130,24 +130,6 @@ describe('with very many completed keys', () => {
     expect(ofKeys.join()).toMatch(/idempotency_keys_(to_check|unknown_payment)/)
   })
 })
-
-interface PlanNode {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Index Name'?: string
-  readonly 'Actual Rows': number
-  readonly Plans?: readonly PlanNode[]
-}
-
-/** All nodes of a plan in PostgreSQL's JSON format. */
-function nodesOf(explained: unknown): PlanNode[] {
-  const roots = (explained as { Plan: PlanNode }[]).map(({ Plan }) => Plan)
-  const withChildren = (node: PlanNode): PlanNode[] => [
-    node,
-    ...(node.Plans ?? []).flatMap(withChildren),
-  ]
-  return roots.flatMap(withChildren)
-}
 
 test('gives up after one second', async () => {
   const { sql } = t.engine.store

@@ -123,7 +123,7 @@ test('listens on a channel', async () => {
   const { promise: heard, resolve } = Promise.withResolvers<string>()
   await jobs.listen?.('some_channel', resolve, () => {})
 
-  await store.sql.notify('some_channel', 'news')
+  await store.sql`select pg_notify('some_channel', 'news')`
 
   expect(await heard).toBe('news')
 })

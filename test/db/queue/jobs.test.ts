@@ -220,10 +220,12 @@ describe('notifying the workers', () => {
   test('sends the same notification as pg-boss, on the channel that it listens on', async () => {
     const received: string[] = []
     let arrived = () => {}
-    await store.sql.listen(await channelOfBoss(), (payload) => {
+    const channel = await channelOfBoss()
+    const hear = (payload: string) => {
       received.push(payload)
       arrived()
-    })
+    }
+    await new Promise((listening) => store.listen(channel, hear, listening))
     const next = () => new Promise<void>((resolve) => (arrived = resolve))
 
     const theirs = next()

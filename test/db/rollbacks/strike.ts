@@ -6,7 +6,6 @@ import { isTemplate } from '../../../verify/statements/statement-text.ts'
 export class StruckError extends Error {}
 
 interface Rows {
-  /** Absent in parts. */
   readonly statement?: { readonly string: string }
 }
 

@@ -19,6 +19,7 @@ import { runCommandLine } from '../../../src/start/tenants/run.ts'
 import { openTestStore } from '../reservations.ts'
 import { until } from '../../support/until.ts'
 import { database, store } from '../../support/own-store.ts'
+import { watchSql } from '../../support/watched-sql.ts'
 
 const SECONDS = 5
 
@@ -56,20 +57,12 @@ function controlledStore(sql: Sql = store.sql) {
 
 /** Wraps the connection: calls `call` after rows arrived and before the caller gets them. */
 function afterRows(sql: Sql, call: () => void): Sql {
-  return new Proxy(sql, {
-    apply(target, self, parts: unknown[]) {
-      // A part of another statement is never awaited.
-      const statement = Reflect.apply(target, self, parts) as Promise<unknown>
-      const rows = () => Object.getPrototypeOf(statement).then.call(statement, callFirst)
-      const callFirst = (result: unknown) => {
-        call()
-        return result
-      }
-      return Object.assign(statement, {
-        // oxlint-disable-next-line unicorn/no-thenable -- so is the pool's own.
-        then: (...handlers: Parameters<Promise<unknown>['then']>) => rows().then(...handlers),
-      })
-    },
+  return watchSql(sql, (text, make) => {
+    if (!/^\s*select/.test(text)) return make()
+    return make().then((rows) => {
+      call()
+      return rows
+    })
   })
 }
 
@@ -165,7 +158,7 @@ describe('drops a cached key at once', () => {
       'later',
       () => resolve(),
       (isListening) => {
-        if (isListening) void store.sql.notify('later', '')
+        if (isListening) store.sql`select pg_notify('later', '')`.catch(() => {})
       },
     )
     await promise
@@ -224,16 +217,17 @@ describe('caches no key', () => {
 
 test('evicts the oldest of more than 10,000 keys', async () => {
   let requested = ''
-  const everyKey = new Proxy(store.sql, {
-    apply: async () => [
-      {
-        tenant_id: requested,
-        id: randomUUIDv7(),
-        works_seconds: null,
-        secret_hash: createHash('sha256').update(requested).digest(),
-      },
-    ],
-  })
+  const answer = async () => [
+    {
+      tenant_id: requested,
+      id: randomUUIDv7(),
+      works_seconds: null,
+      secret_hash: createHash('sha256').update(requested).digest(),
+    },
+  ]
+  const everyKey = watchSql(store.sql, (text, make) =>
+    /^\s*select/.test(text) ? answer() : make(),
+  )
   const { controlled, callbacks } = controlledStore(everyKey)
   const many = createApiKeyCache(controlled, SECONDS, () => 0)
   callbacks.onListening(true)

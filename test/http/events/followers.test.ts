@@ -1,6 +1,7 @@
 // A program that follows a list by cursor sees every entry, although transactions that begin in one
 // order end in another.
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { asService } from '../../../src/db/connection/transaction.ts'
 import { get, paymentBody, post, postPayment } from '../../support/client.ts'
 import { startReceiver, type Receiver } from '../../support/receiver.ts'
 import { service, tenant as tenantOfFile } from '../../support/shared-service.ts'
@@ -183,10 +184,9 @@ test('fast followers of each list see every entry while many clients write', asy
 })
 
 const isIdle = async ({ id }: Tenant): Promise<boolean> => {
-  const [row] = await service.store.sql<{ unfinished: number }[]>`
+  const [row] = await asService(service.store.sql)<{ unfinished: number }[]>`
     select count(*)::int as unfinished from idempotency_keys
     where tenant_id = ${id} and status <> 'completed'
-      and (select set_config('atomic.tenants', '*', true)) is not null
   `
   return row?.unfinished === 0
 }

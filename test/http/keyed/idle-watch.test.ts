@@ -13,6 +13,7 @@ import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { claimedOperation, RETENTION_SECONDS } from '../../db/reservations.ts'
 import { fakeOnly } from '../../support/fake-timers.ts'
 import { store } from '../../support/own-store.ts'
+import { watchSql } from '../../support/watched-sql.ts'
 
 /** Longer than any test, so that no request is released by its timeout. */
 const LONG_MS = 600_000
@@ -44,18 +45,13 @@ afterEach(() => {
 })
 /** The same connection, but its look-ups are counted and fail when a test wants it. */
 function observed(sql: Sql): Sql {
-  return new Proxy(sql, {
-    apply(target, thisArgument, parts: [TemplateStringsArray, ...unknown[]]) {
-      // Other calls build parts of the statement.
-      if (!/^\s*select/.test(parts[0][0] ?? '')) {
-        return Reflect.apply(target, thisArgument, parts) as unknown
-      }
-      lookUps += 1
-      const error = failure
-      failure = undefined
-      if (error !== undefined) return Promise.reject(error)
-      return Reflect.apply(target, thisArgument, parts) as unknown
-    },
+  return watchSql(sql, (text, make) => {
+    // Others are parts of the statement.
+    if (!/^\s*select/.test(text)) return make()
+    lookUps += 1
+    const error = failure
+    failure = undefined
+    return error === undefined ? make() : Promise.reject(error)
   })
 }
 
@@ -68,8 +64,12 @@ function unknownOperation(): OperationRef {
   return { tenantId: randomUUID(), id: randomUUID() }
 }
 
+async function notify(payload: string): Promise<void> {
+  await store.sql`select pg_notify(${IDLE_CHANNEL}, ${payload})`
+}
+
 async function announce(...refs: OperationRef[]): Promise<void> {
-  await store.sql.notify(IDLE_CHANNEL, refs.map(({ id }) => id).join(','))
+  await notify(refs.map(({ id }) => id).join(','))
 }
 
 async function finish(claim: Claim): Promise<void> {
@@ -224,8 +224,8 @@ describe('a request continues to wait', () => {
     const waiting = watch.wait(ref, LONG_MS, NEVER)
     const markerRelease = watch.wait(marker, LONG_MS, NEVER)
 
-    await store.sql.notify(IDLE_CHANNEL, '')
-    await store.sql.notify(IDLE_CHANNEL, `${randomUUID()},${randomUUID()}`)
+    await notify('')
+    await notify(`${randomUUID()},${randomUUID()}`)
     await announce(marker)
 
     await markerRelease
@@ -240,6 +240,8 @@ describe('looking up', () => {
     refs.forEach((ref) => void watch.wait(ref, LONG_MS, NEVER))
 
     lookUp()
+    // Statements are executed in their order.
+    await store.sql`select 1`
 
     expect(lookUps).toBe(1)
   })

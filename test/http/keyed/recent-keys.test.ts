@@ -10,6 +10,7 @@ import { get, paymentBody, post, postPayment, type ApiResponse } from '../../sup
 import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { expectProblem } from '../payments.ts'
+import { watchSql } from '../../support/watched-sql.ts'
 
 let api: LimitedApi
 let tenant: Tenant
@@ -31,19 +32,13 @@ beforeEach(() => {
 afterAll(() => api.stop())
 
 function watchStatements(parts: ApiParts): void {
-  const { sql } = parts.store
-  const begin = (work: never) => {
-    statements.push('reserve')
-    return sql.begin(work)
-  }
-  const watched = new Proxy(sql, {
-    get: (target, name) => (name === 'begin' ? begin : (Reflect.get(target, name) as unknown)),
-    apply(target, self, [strings, ...values]: [TemplateStringsArray | string, ...unknown[]]) {
-      const kind = typeof strings === 'string' ? undefined : kindOf(strings)
-      if (kind !== undefined) statements.push(kind)
-      if (kind === 'find' && failure !== undefined) return Promise.reject(failure)
-      return Reflect.apply(target, self, [strings, ...values]) as unknown
-    },
+  const reserving = new WeakSet()
+  const watched = watchSql(parts.store.sql, (text, make, client) => {
+    if (reserving.has(client)) return make()
+    const kind = kindOf(text)
+    if (kind !== undefined) statements.push(kind)
+    if (kind === 'reserve') reserving.add(client)
+    return kind === 'find' && failure !== undefined ? Promise.reject(failure) : make()
   })
   Object.assign(parts, {
     store: { ...parts.store, sql: watched, ofTenant: () => watched },
@@ -51,10 +46,11 @@ function watchStatements(parts: ApiParts): void {
 }
 
 /** Undefined for a part of a statement. */
-function kindOf(strings: readonly string[]): string | undefined {
-  const text = strings.join('?').trim()
+function kindOf(statement: string): string | undefined {
+  const text = statement.trim()
+  if (text.startsWith('insert into idempotency_keys')) return 'reserve'
   if (text.startsWith('select found.* from unnest')) return 'find'
-  return /^select to_jsonb\((payments|refunds)\)/.test(text) ? 'show' : undefined
+  return /^select \* from (payments|refunds)/.test(text) ? 'show' : undefined
 }
 
 const pay = (headers: Record<string, string> = {}, url = api.url): Promise<ApiResponse> => {
@@ -209,7 +205,7 @@ describe('a key is reserved', () => {
 
   test('when its look-up has failed temporarily', async () => {
     await pay()
-    failure = Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' })
+    failure = Object.assign(new Error('slow'), { code: '57014' })
 
     expectProblem(await pay(), 'operation-in-progress')
     expect(statements).toEqual(['find', 'reserve'])

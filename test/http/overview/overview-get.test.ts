@@ -65,15 +65,16 @@ test('has zeros and no times while nothing happens', async () => {
 test('counts what was accepted and completed in the last ten seconds', async () => {
   await makeCompleted(api)
   await makeCompleted(api)
-  await api.t.accept()
+  const { tenantId, paymentId } = await api.t.accept()
   await sql`
     insert into phase_runs (
       tenant_id, id, payment_id, operation_id, operation, reached, attempt, lease_epoch, started_at,
       recorded_at
     )
-    select tenant_id, gen_random_uuid(), payment_id, gen_random_uuid(), operation, 'started', 0, 0,
+    values (
+      ${tenantId}, ${randomUUID()}, ${paymentId}, ${randomUUID()}, 'payment.create', 'started', 0, 0,
       now(), now() - interval '11 seconds'
-    from phase_runs where reached = 'finished' limit 1
+    )
   `
 
   expect(await fresh()).toMatchObject({
@@ -87,14 +88,17 @@ test('shows what is unknown, for how long, and which tenants wait', async () => 
   await sql`insert into tenants (id, name) values (${other}, 'Other <shop>')`
   await makeUnknown(api)
   await api.t.accept()
-  await sql`
-    insert into idempotency_keys (
-      tenant_id, id, key, fingerprint, operation, expires_at, created_at
-    )
-    select ${other}, gen_random_uuid(), 'key ' || n, '\\x00', 'webhook_endpoint.create', now(),
-      now() - interval '1 minute'
-    from generate_series(1, 3) as n
-  `
+  for (const key of ['key 1', 'key 2', 'key 3']) {
+    await sql`
+      insert into idempotency_keys (
+        tenant_id, id, key, fingerprint, operation, expires_at, created_at
+      )
+      values (
+        ${other}, ${randomUUID()}, ${key}, '\\x00', 'webhook_endpoint.create', now(),
+        now() - interval '1 minute'
+      )
+    `
+  }
 
   const overview = await fresh()
 

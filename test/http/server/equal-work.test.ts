@@ -99,7 +99,7 @@ const CANCEL = '/v1/idempotency-keys/:key/cancel'
 
 /** Not of the authentication, which is cached, nor of what a process does by itself at intervals. */
 const isOfRequest = (statement: string) =>
-  !/^\s*listen |from api_keys as key|pg_control_system|rate_limits|::int as (active|stored)/.test(
+  !/^\s*(?:listen|begin|commit|set local) ?|from api_keys as key|pg_control_system|rate_limits|::int as (active|stored)/.test(
     statement,
   )
 

@@ -29,7 +29,7 @@ export const mutantsOfBatches: readonly Mutant[] = [
       },
       {
         file: 'src/db/idempotency/intents.ts',
-        text: `  const { reserved, holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
+        text: `  const { holders, outcomes } = await inTenant(sql, tenantId, (tx) =>
     writeIntents(tx, tenantId, intents, write),
   )
 `,
@@ -40,7 +40,7 @@ export const mutantsOfBatches: readonly Mutant[] = [
     throw error
   })
   if (written === undefined) return intents.map(() => 'refused' as const)
-  const { reserved, holders, outcomes } = written
+  const { holders, outcomes } = written
 `,
       },
     ],

@@ -61,8 +61,8 @@ export const mutantsOfHolds: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments/expiring-payments.ts',
-        text: `id, status = 'requires_capture' as "isHeld"`,
-        replacement: `id, status = 'canceled' as "isHeld"`,
+        text: "(({ status }) => status === 'requires_capture')",
+        replacement: "(({ status }) => status === 'canceled')",
       },
     ],
     caughtBy: 7,
@@ -74,8 +74,8 @@ export const mutantsOfHolds: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/payments/expiring-payments.ts',
-        text: "update payments set expiry_step = 'look'",
-        replacement: "update payments set expiry_step = 'announce'",
+        text: "takeStep(tx, 'look', isDue, limit)",
+        replacement: "takeStep(tx, 'announce', isDue, limit)",
       },
     ],
     caughtBy: 1,

@@ -151,12 +151,11 @@ export const mutantsOfKeys: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/key-expiry.ts',
-        text: `    using tombstoned
-    where \${seesEveryTenant(sql)}
-      and idempotency_keys.tenant_id = tombstoned.tenant_id and idempotency_keys.id = tombstoned.id
-      and idempotency_keys.status = 'completed' and idempotency_keys.expires_at < now()
+        text: '    const buried = await findBuried(tx, await findExpired(tx, limit, FIRST_CURSOR))\n',
+        replacement: `    const { count } = await tx\`delete from idempotency_keys where status = 'completed'\`
+    if (count > 0) return count
+    const buried = await findBuried(tx, await findExpired(tx, limit, FIRST_CURSOR))
 `,
-        replacement: "    where ${seesEveryTenant(sql)} and status = 'completed'\n",
       },
     ],
     circumstances: {

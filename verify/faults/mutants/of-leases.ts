@@ -70,8 +70,8 @@ export const mutantsOfLeases: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/operations/leases.ts',
-        text: "and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)",
-        replacement: "and status in ('pending', 'processing')",
+        text: "and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))",
+        replacement: "and (status in ('pending', 'processing'))",
       },
     ],
     circumstances: KEYLESS_UNTIL_A_LOOK,

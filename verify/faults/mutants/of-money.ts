@@ -59,8 +59,8 @@ export const mutantsOfMoney: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/ledger/ledger.ts',
-        text: 'postings: entry.postings.map(',
-        replacement: 'postings: [...entry.postings, ...entry.postings].map(',
+        text: '    entry.postings.map(',
+        replacement: '    [...entry.postings, ...entry.postings].map(',
       },
     ],
     schema: ['alter table ledger_postings drop constraint ledger_postings_once'],
@@ -86,7 +86,7 @@ export const mutantsOfMoney: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/ledger/provider-fees.ts',
-        text: '    on conflict do nothing\n',
+        text: ' on conflict do nothing\n',
         replacement: '',
       },
     ],

@@ -21,8 +21,8 @@ export const mutantsOfNeighbours: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/webhooks/endpoint-health.ts',
-        text: 'then ${pauseEnd(tx, tx`consecutive_failures + 1`)}',
-        replacement: 'then null',
+        text: 'opens ? pauseEnd(tx, failures) : tx`paused_until`',
+        replacement: 'opens ? null : tx`paused_until`',
       },
     ],
     caughtBy: 7,

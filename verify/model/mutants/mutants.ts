@@ -99,14 +99,14 @@ const ownSpace: readonly ModelMutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/reserve-keys.ts',
-        text: '    insertKeys(tx, tenantId, rows),\n',
-        replacement: '    Promise.resolve().then(() => insertKeys(tx, tenantId, rows)),\n',
+        text: '    insertKeys(tx, rows),\n',
+        replacement: '    Promise.resolve().then(() => insertKeys(tx, rows)),\n',
       },
       // The second safeguard: the key is deleted when no reservation runs any more that has looked.
       {
         file: 'src/db/idempotency/key-expiry.ts',
-        text: "        and tombstone.buried_at < now() - 2 * ${statementTimeoutMs} * interval '1 millisecond'\n",
-        replacement: '',
+        text: 'row.buried_in_seconds < (-2 * statementTimeoutMs) / 1_000',
+        replacement: 'row.buried_in_seconds < Infinity',
       },
     ],
     schema: [],

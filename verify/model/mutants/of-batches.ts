@@ -59,8 +59,8 @@ export const mutantsOfBatches: readonly ModelMutant[] = [
     breaks: 'Of two operations that are claimed together, one may belong to another worker.',
     patches: patched(
       'src/db/operations/leases.ts',
-      "and coalesce(status = 'pending' or (status = 'processing' and lease_expires_at < now()), false)",
-      "and coalesce(status = 'pending' or (status = 'processing' and (lease_expires_at < now() or ${refs.length > 1})), false)",
+      "and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))",
+      "and (status = 'pending' or (status = 'processing' and (lease_expires_at < now() or ${refs.length > 1})))",
     ),
     schema: [],
     space: together('an owner of one of two leases crashes', { budget: { crashes: 1 } }),

@@ -41,7 +41,7 @@ export const mutantsOfReferences: readonly ModelMutant[] = [
     patches: [
       {
         file: PAYMENTS,
-        text: '  const inserted = await tx<{ payment: PaymentRow }[]>`\n    insert into payments ${rowsOf(tx, inOrderOfReference(payments))}\n',
+        text: '  const inserted = await tx<PaymentRow[]>`\n    insert into payments ${rowsOf(tx, inOrderOfReference(payments))}\n',
         replacement: `  const used = await tx\`
     select reference from payments
     where tenant_id = \${tenantId} and reference is not null
@@ -50,7 +50,7 @@ export const mutantsOfReferences: readonly ModelMutant[] = [
   const references = new Set(used.map(({ reference }) => reference))
   const free = payments.filter(({ reference }) => !references.has(reference))
   if (free.length === 0) return unlessDuplicate(intents, [], paymentIdOf)
-  const inserted = await tx<{ payment: PaymentRow }[]>\`
+  const inserted = await tx<PaymentRow[]>\`
     insert into payments \${rowsOf(tx, free)}
 `,
       },

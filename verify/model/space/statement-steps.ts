@@ -313,8 +313,8 @@ const NOT_EXECUTED = {
   isFaultFree: false,
 } as const
 
-/** The tenants belong to no key. */
-const ONLY_TENANTS = /^select [\w, ]+ from tenants where/
+/** The tenants belong to no key, nor does the next id of a list. */
+const ONLY_TENANTS = /^select ([\w, ]+ from tenants where|next_id\()/
 
 const WAITS = { label: 'waits for a lock', act: 'waits' } as const
 

@@ -11,6 +11,7 @@ type Call = (...parts: Value[]) => Value
 const functions: Readonly<Record<string, Call>> = {
   now: () => 0,
   greatest: (...parts) => Math.max(...parts.filter((part) => part !== null).map(Number)),
+  least: (...parts) => Math.min(...parts.filter((part) => part !== null).map(Number)),
   num_nonnulls: (...parts) => parts.filter((part) => part !== null).length,
   to_jsonb: (part = null) => part,
   length: (part = null) => (part === null ? null : lengthOf(part)),

@@ -1,20 +1,23 @@
-// Provides a pool of clients with one connection each. The driver's own pool (postgres 3.4.9) does
-// not suit a long-running process: it keeps an entry in memory for each statement that it ever
-// pipelined, and scans all entries for the next one. A busy process gets slower the longer it runs.
+// Provides a pool of sessions, each for one unit of work at a time: a statement or a transaction. The
+// driver's own pool (postgres 3.4.9) notices no server that is silent or was replaced.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import type { Database } from '../driver.ts'
-import type { StoreErrorKind } from '../store-errors.ts'
-import { followPrimary } from './follow-primary.ts'
-import { PooledClient } from './pooled-client.ts'
-import { SessionError, type Session } from './session.ts'
-import { execute, runWork, Statement, tagged, templateOf, type Template } from './templates.ts'
+import {
+  isConnectionBroken,
+  isFromOtherThanPrimary,
+  storeErrorKind,
+  type StoreErrorKind,
+} from '../store-errors.ts'
+import { Statement, tagged, templateOf, type Template } from '../templates.ts'
+import { Places } from './places.ts'
+import { watchSessions } from './watch-sessions.ts'
+import type { Session } from './session.ts'
 
 export interface Pool {
   readonly sql: Sql
   /**
-   * The same pool for the statements of one tenant, which use all connections but one at a time, so
-   * that a statement of another tenant finds one without them. With fewer than three connections
-   * they use all.
+   * The same pool for the work of one tenant, which uses all sessions but one at a time, so that the work
+   * of another tenant finds one. With fewer than three sessions it uses all.
    */
   readonly ofTenant: (tenantId: string) => Sql
 }
@@ -24,8 +27,8 @@ export interface PoolOptions {
   /** Makes a session, which connects at its first statement. */
   readonly connect: () => Session
   /**
-   * How long a statement may go unanswered, or a transaction hear nothing, before the connection counts
-   * as lost. A silent connection would fail by itself only after TCP gives up, a quarter of an hour later.
+   * How long a server may say nothing during a unit of work, before its session counts as lost. The
+   * connection would fail by itself only after TCP gives up, a quarter of an hour later.
    */
   readonly limitMs: number
   readonly database: Pick<Database, 'findPrimary'>
@@ -33,110 +36,47 @@ export interface PoolOptions {
   readonly failed?: ((kind: StoreErrorKind) => void) | undefined
 }
 
-/** One of two may wait for a lock or a silent server, and the other one still serves. */
-const TENANT_CONNECTIONS_MIN = 2
-
-/**
- * Opens a pool. A statement or a transaction takes the connection with the lowest load, and the
- * first one of several. Sequential statements find a warm connection, and few statements queue
- * behind one that waits for a lock or for a silent server. While a statement waits, the pool looks for
- * the primary, and gives up the sessions of another server.
- */
+/** Opens a pool. */
 export function openPool({ size, connect, limitMs, database, failed }: PoolOptions): Pool {
-  const proofs = new Proofs()
-  const prove = ({ session }: PooledClient): Promise<void> => proofs.prove(clients, session)
-  const clients: readonly PooledClient[] = Array.from(
-    { length: size },
-    () => new PooledClient({ connect, prove, failed: failed ?? ignore }),
-  )
-  const stopFollowing = followPrimary(clients, database)
+  const places = new Places(size, connect)
+  const stopWatching = watchSessions(places.all, { limitMs, database })
   // Runs no statements. It builds identifiers.
-  const client = connect().sql
-  const share = Math.max(TENANT_CONNECTIONS_MIN, size - 1)
-  const choose = (tenantId: string | undefined): PooledClient => {
-    const own = tenantId === undefined ? [] : clients.filter(({ uses }) => uses.has(tenantId))
-    return leastLoaded(own.length < share ? clients : own, tenantId)
-  }
-  const open = (tenantId?: string): Sql => {
-    const limits = { limitMs, tenantId }
-    const run = (template: Template) =>
-      choose(tenantId).run(({ sql, tables }) => execute(sql, template, tables), limits)
-    const pool = tagged(client, (template) => new Statement(template, run))
-    const all = Object.assign(pool, {
-      unsafe: (...text: [string]) =>
-        new Statement(templateOf(text[0]), () =>
-          choose(tenantId).run(({ sql }) => sql.unsafe(...text), limits),
-        ),
-      begin: (work: (tx: Transaction) => Promise<unknown>) =>
-        choose(tenantId).transact(
-          (session, note) =>
-            session.begin((own, begun) =>
-              runWork({ own, begun }, session.tables, (tx) => {
-                note(tx)
-                return work(tx)
-              }),
-            ),
-          { silenceMs: limitMs, tenantId },
-        ),
-      reserve: () => choose(tenantId).reserve(),
-      async end(options?: { timeout?: number }) {
-        stopFollowing()
-        await Promise.all([client, ...clients].map((own) => own.end(options)))
-      },
-    })
-    clientsOf.set(all, clients)
-    return all
-  }
-  return { sql: open(), ofTenant: open }
-}
+  const { builder } = connect()
 
-function ignore(): void {}
-
-/**
- * Proves that sessions of the clients are their own. A single session of a pooler that shares them
- * looks the same. So the first one is never claimed alone: such a pooler gives it, when it is idle,
- * to the next client too.
- */
-class Proofs {
-  #first: Promise<void> | undefined
-
-  /**
-   * @throws SessionError after closing all connections: the others are not their clients' own either.
-   */
-  async prove(clients: readonly PooledClient[], session: Session): Promise<void> {
+  const use = async <Result>(
+    tenantId: string | undefined,
+    work: (session: Session) => Promise<Result>,
+  ): Promise<Result> => {
+    const place = await places.acquire(tenantId)
+    const { session } = place
     try {
-      const all = clients.map((client) => client.session)
-      if (!session.isClaimed && all.filter((other) => other.isInUse).length < 2) {
-        const others = all.filter((other) => other !== session)
-        this.#first ??= proveFirst(session, others[0]).finally(() => (this.#first = undefined))
-        await this.#first
-      }
-      await session.prove()
+      return await work(session)
     } catch (error) {
-      if (error instanceof SessionError) for (const client of clients) client.renew()
+      const kind = storeErrorKind(error)
+      if (kind !== undefined) failed?.(kind)
+      // A new session may have another host.
+      if (isConnectionBroken(error) || isFromOtherThanPrimary(error)) session.lose()
       throw error
+    } finally {
+      places.release(place)
     }
   }
-}
 
-async function proveFirst(session: Session, other: Session | undefined): Promise<void> {
-  await session.prove()
-  await other?.prove().catch((error: unknown) => {
-    // The server may have no room for the other one, for example.
-    if (error instanceof SessionError) throw error
-  })
-}
+  const end = async (options?: { timeout?: number }) => {
+    stopWatching()
+    await places.end(options)
+  }
 
-const clientsOf = new WeakMap<Sql, readonly PooledClient[]>()
-
-/** Ends all sessions of a pool. Their statements fail, and later ones are executed in new sessions. */
-export function endSessions(sql: Sql): void {
-  for (const client of clientsOf.get(sql) ?? []) client.renew()
-}
-
-/** The first one of several. */
-function leastLoaded(clients: readonly PooledClient[], tenantId: string | undefined): PooledClient {
-  return clients.reduce((best, candidate) =>
-    candidate.loadFor(tenantId) < best.loadFor(tenantId) ? candidate : best,
-  )
+  const open = (tenantId?: string): Sql => {
+    const run = (template: Template) => use(tenantId, (session) => session.execute(template))
+    const unsafe = (...sent: Parameters<Sql['unsafe']>) =>
+      new Statement(templateOf(sent[0]), () =>
+        use(tenantId, (session) => session.executeText(...sent)),
+      )
+    const begin = (work: (tx: Transaction) => Promise<unknown>) =>
+      use(tenantId, (session) => session.begin(work))
+    const tag = tagged(builder, (template) => new Statement(template, run))
+    return Object.assign(tag, { unsafe, begin, end }) as never
+  }
+  return { sql: open(), ofTenant: open }
 }

@@ -1,14 +1,6 @@
-// The settings of a session, which also name the client that has claimed it.
-import type { Sql } from 'postgres'
-
+// The settings of a session, or of a transaction behind a pooler.
 /** Settings of PostgreSQL by their names. */
 export type SessionSettings = Readonly<Record<string, string | number>>
-
-export interface SessionSetting {
-  readonly name: string
-  /** As the server shows it; null for a setting that it does not know. */
-  readonly setting: string | null
-}
 
 /**
  * What every session of the service has, also when the server, the database or the role has another
@@ -52,44 +44,22 @@ export const FIXED_SETTINGS: SessionSettings = {
   transaction_timeout: 0,
 }
 
-/** The setting that names the client which has claimed the session. It ends with the session. */
-const OWNER_SETTING = 'atomic.session_owner'
+/** Returns the text that sets the fixed settings and its own in a session. */
+export const settingsOfSession = (settings: SessionSettings = {}): string => set(settings, false)
 
 /**
- * Claims a session for an owner, and sets the fixed settings and its own. Returns nothing when it has
- * an owner, also the same one.
+ * Returns the text that begins a transaction with the fixed settings and its own: behind a pooler, its
+ * session may have any.
  */
-export async function claimSessionIfUnowned(
-  sql: Sql,
-  ownerId: string,
-  settings: SessionSettings,
-): Promise<SessionSetting[]> {
-  const all: SessionSettings = { ...FIXED_SETTINGS, ...settings, [OWNER_SETTING]: ownerId }
-  return await sql<SessionSetting[]>`
-    with unowned as materialized (
-      select where coalesce(current_setting(${OWNER_SETTING}, true), '') = ''
-    )
-    select name, set_config(name, setting, false) as setting
-    from unowned, unnest(
-      ${Object.keys(all)}::text[], ${Object.values(all).map(String)}::text[]
-    ) as asked (name, setting)
-    -- An older server lacks some.
+export const beginWithSettings = (settings: SessionSettings): string =>
+  `begin isolation level read committed; ${set(settings, true)}`
+
+function set(settings: SessionSettings, isLocal: boolean): string {
+  const all = Object.entries({ ...FIXED_SETTINGS, ...settings })
+  const rows = all.map(([name, value]) => `('${name}', '${value}')`).join(', ')
+  // An older server lacks some.
+  return `
+    select set_config(name, setting, ${isLocal}) from (values ${rows}) as asked (name, setting)
     where name like '%.%' or current_setting(name, true) is not null
-  `
-}
-
-/** Sets the fixed settings in a session that no store claims. Its driver may know no arrays. */
-export async function fixSettings(sql: Sql): Promise<void> {
-  await sql`
-    select set_config(key, value, false)
-    from jsonb_each_text(${JSON.stringify(FIXED_SETTINGS)}::text::jsonb)
-    where current_setting(key, true) is not null
-  `
-}
-
-/** Reads settings of the session in which the statement is executed. */
-export async function readSettings(sql: Sql, names: readonly string[]): Promise<SessionSetting[]> {
-  return await sql<SessionSetting[]>`
-    select name, current_setting(name, true) as setting from unnest(${[...names]}::text[]) as name
   `
 }

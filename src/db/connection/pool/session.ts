@@ -1,35 +1,22 @@
-// A session of the server that one client uses alone, with its settings. A pooler may ignore the
-// settings with which a connection begins, and may execute each statement in another session. So a
-// session is claimed before its first statement, and checked again while it is used.
-import { randomUUID } from 'node:crypto'
+// A session of the server, which runs one unit of work at a time: a statement or a transaction. Behind a
+// pooler, each transaction may have another session of the server: so it sets all that it needs itself.
 import type { Socket } from 'node:net'
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { ConfigError } from '../../../config.ts'
-import { readTables, type Tables } from '../../distributed/tables.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
-import { together } from '../transaction.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-unusable.ts'
 import { SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
-import {
-  claimSessionIfUnowned,
-  readSettings,
-  type SessionSetting,
-  type SessionSettings,
-} from './session-settings.ts'
+import { build, tagged, type Template } from '../templates.ts'
+import { commitAtOnce, hasLongStatements, together } from '../transaction.ts'
+import { isPooled } from './pooled.ts'
+import { beginWithSettings, settingsOfSession, type SessionSettings } from './session-settings.ts'
 
-/**
- * How long a check holds. A pooler whose mode was changed, and that kept the connections, is noticed
- * after this time.
- */
+/** How long a look at the server holds: see `LatestPrimaries`. */
 const CHECKED_FOR_MS = 10_000
 
 /** Between 30 and 60 minutes, so that the sessions of a process do not end together. */
 const LIFETIME_MS = { least: 30 * 60_000, spread: 30 * 60_000 }
-
-export const OWN_SESSIONS =
-  'Connect to PostgreSQL directly, or through a pooler in session mode that resets its sessions ' +
-  '(for PgBouncer: pool_mode = session, server_reset_query = DISCARD ALL).'
 
 /**
  * The routine that warns that a commit no longer waits for its standby: someone has cancelled it. The
@@ -39,7 +26,7 @@ export const OWN_SESSIONS =
  */
 const REPLICATION_GIVEN_UP = 'SyncRepWaitForLSN'
 
-/** The session is not its client's own, or cannot have its role or its settings. */
+/** The session cannot have its role or its settings. */
 export class SessionError extends ConfigError {
   override name = 'SessionError'
   readonly code = SESSION_UNUSABLE
@@ -50,46 +37,55 @@ export class SessionError extends ConfigError {
   }
 }
 
+/** PgBouncer does so in statement mode. */
+const refusesTransactions = () =>
+  new SessionError(
+    'A pooler closed the connection when its first transaction began, as in statement mode. ' +
+      'Use its transaction mode, or its session mode.',
+  )
+
 const sessionEnded = () => new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
 
 export class Session {
-  /** Executes statements in this session. When it ends, they fail. */
-  readonly sql: Sql
-  readonly #id = randomUUID()
+  readonly #sql: Sql
   readonly #settings: SessionSettings
   readonly #latest: LatestPrimaries
   readonly #endsAtMs = performance.now() + LIFETIME_MS.least + Math.random() * LIFETIME_MS.spread
-  /** The settings as the server shows them, since it was claimed. */
-  #claimed: readonly SessionSetting[] | undefined
+  /** Begins a transaction. A session of its own already has its settings. */
+  #begin = 'begin'
+  #isConnected = false
+  #isSetUp = false
+  #isPooled = false
   #checkedAtMs = -Infinity
-  #tables: Tables | undefined
   #server: Server | undefined
-  #proving: Promise<void> | undefined
   #isOver = false
   #socket: Socket | undefined
   #hasUnreplicatedCommit = false
-
-  /** Rejects when the session ends. */
-  readonly #ended = Promise.withResolvers<never>()
+  #transaction: Transaction | undefined
+  /** What it means when the session ends. */
+  #endError: () => Error = sessionEnded
+  /** Ends the unit of work when the session ends. */
+  #lose: ((error: Error) => void) | undefined
 
   /** Connects at the first statement. The driver needs to know the types of arrays. */
   constructor(database: Database, driver: DriverOptions, settings: SessionSettings) {
     this.#settings = settings
-    this.#ended.promise.catch(() => {})
     this.#latest = database.latest
     const findHost = async () => {
-      // The driver would connect again, and execute what it still has in an unclaimed session.
-      if (this.isClaimed) throw sessionEnded()
+      // The driver would connect again, and go on with the rest of a transaction.
+      if (this.#isConnected) throw sessionEnded()
       return await database.findHost()
     }
-    this.sql = connectDriver(
+    this.#sql = connectDriver(
       { ...database, findHost },
       {
         ...driver,
         max_lifetime: null,
         onclose: () => {
-          this.#isOver = this.isClaimed
-          if (this.#isOver) this.#ended.reject(sessionEnded())
+          // Otherwise the driver connects again.
+          if (!this.#isConnected) return
+          this.#isOver = true
+          this.#lose?.(this.#endError())
         },
         onnotice: ({ routine }) => {
           if (routine === REPLICATION_GIVEN_UP) this.#hasUnreplicatedCommit = true
@@ -99,42 +95,146 @@ export class Session {
     )
   }
 
-  /**
-   * Runs a transaction, which has the session to itself. Its `begin` leaves with the first statements of
-   * the work. If the server refuses it, these are executed without a transaction: see `inTenant`.
-   *
-   * @param work must send nothing more once `begun` has rejected.
-   * @throws the error of `begin`, of the work, or of the driver.
-   */
-  async begin<Result>(
-    work: (tx: Transaction, begun: Promise<unknown>) => Promise<Result>,
-  ): Promise<Result> {
-    // The driver forgets statements that it has not sent when the connection is lost.
-    const answered = <Value>(answer: Promise<Value>) => Promise.race([answer, this.#ended.promise])
-    const own = await answered(this.sql.reserve())
+  /** Builds identifiers and lists of values. */
+  get builder(): Sql {
+    return this.#sql
+  }
+
+  /** Executes a statement, with the settings of the session and without a tenant. */
+  async execute(template: Template): Promise<unknown> {
+    const send = async (sql: Sql | Transaction) => await build(sql, template)
+    return await this.#use(() => (this.#isPooled ? this.#transact(send) : send(this.#sql)))
+  }
+
+  /** Executes a text with the values of its parameters, or of several statements without any. */
+  async executeText(...[text, values = [], options]: Parameters<Sql['unsafe']>): Promise<unknown> {
+    const send = async (sql: Sql | Transaction) => await sql.unsafe(text, values, options)
     try {
-      const begun = own.unsafe('begin').then(() => true)
-      // Without a role, row-level security may not hold.
-      if (!('role' in this.#settings)) await answered(begun)
-      const [, result] = await answered(together([begun, work(own as never, begun)]))
-      const { command } = await answered(own.unsafe('commit').then((committed) => committed))
-      if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
-      return result
+      return await this.#use(() => (this.#isPooled ? this.#transact(send) : send(this.#sql)))
     } catch (error) {
-      // Into a lost connection the driver would write, which ends the process (postgres 3.4.9).
-      if (!this.isOver) await answered(own.unsafe('rollback').then(() => true)).catch(() => {})
+      // Its text may have begun a transaction.
+      if (values.length === 0) this.lose()
       throw error
-    } finally {
-      if (!this.isOver) own.release()
     }
   }
 
   /**
-   * Closes the connection without waiting for its server, which is silent. The driver's own end waits
-   * for it, and until then a transaction does not fail (postgres 3.4.9, `terminate`).
+   * Runs a transaction. Its `begin` leaves with the first statements of the work. If the server refuses
+   * it, these are executed without a transaction: see `inTenant`.
+   *
+   * @throws the error of `begin`, of the work, or of the driver.
    */
-  disconnect(): void {
-    this.#socket?.destroy()
+  async begin<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return await this.#use(() => this.#transact(work))
+  }
+
+  async #transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const sql = this.#sql
+    let isWorking = true
+    let committing: Promise<{ readonly command: string }> | undefined
+    const commit = () => (committing ??= sql.unsafe('commit').then((committed) => committed))
+    const begun = sql.unsafe(this.#begin).then(
+      () => true,
+      (error: unknown) => {
+        isWorking = false
+        throw error
+      },
+    )
+    const require = () => {
+      if (!isWorking) throw new Error('a statement without its transaction')
+    }
+    const tx = tagged(sql, (template) => {
+      require()
+      return build(sql, template)
+    })
+    const unsafe = (...sent: [string]) => {
+      require()
+      return sql.unsafe(...sent)
+    }
+    const own: Transaction = Object.assign(tx, { unsafe }) as never
+    commitAtOnce.set(own, () => void commit().catch(() => {}))
+    this.#transaction = own
+    try {
+      // Without a role, row-level security may not hold.
+      if (!('role' in this.#settings)) await begun
+      const working = async () => await work(own)
+      const [, result] = await together([begun, working().finally(() => (isWorking = false))])
+      const { command } = await commit()
+      if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
+      return result
+    } catch (error) {
+      // Into a lost connection the driver would write, which ends the process (postgres 3.4.9).
+      if (!this.isOver) await (committing ?? sql.unsafe('rollback')).catch(() => {})
+      throw error
+    } finally {
+      this.#transaction = undefined
+    }
+  }
+
+  /** Runs one unit of work, which fails when the session ends. */
+  async #use<Result>(work: () => Promise<Result>): Promise<Result> {
+    const lost = Promise.withResolvers<never>()
+    this.#lose = lost.reject
+    try {
+      return await Promise.race([this.#prepareAnd(work), lost.promise])
+    } finally {
+      this.#lose = undefined
+    }
+  }
+
+  async #prepareAnd<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (!this.#isChecked) await this.#prepare()
+    const result = await work()
+    if (!this.#hasUnreplicatedCommit) return result
+    throw new ServerUnusable(
+      'CONNECTION_CLOSED',
+      'a commit was cancelled before its standby had it',
+    )
+  }
+
+  get #isChecked(): boolean {
+    const wasChecked = performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
+    return wasChecked && (this.#server === undefined || !this.#latest.isFormer(this.#server))
+  }
+
+  /**
+   * @throws SessionError when the session cannot have its settings.
+   * @throws ServerUnusable when its server is a former primary.
+   * @throws the driver's error when the server cannot be reached.
+   */
+  async #prepare(): Promise<void> {
+    try {
+      if (!this.#isSetUp) await this.#setUp()
+      this.#server = await readServer(this.#sql)
+      this.#latest.note(this.#server)
+      this.#checkedAtMs = performance.now()
+    } catch (error) {
+      if (storeErrorKind(error) !== undefined) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new SessionError(`The session could not be set up: ${reason}.`, error)
+    }
+  }
+
+  /** Behind a pooler nothing may be set in a session, and no statement prepared. */
+  async #setUp(): Promise<void> {
+    this.#isPooled = await isPooled(this.#sql)
+    this.#isConnected = true
+    if (this.#isPooled) {
+      Object.assign(this.#sql.options, { prepare: false })
+      this.#begin = beginWithSettings(this.#settings)
+      this.#endError = refusesTransactions
+      await this.#sql.unsafe('begin')
+      await this.#sql.unsafe('rollback')
+      this.#endError = sessionEnded
+    } else {
+      await this.#sql.unsafe(settingsOfSession(this.#settings))
+    }
+    this.#isSetUp = true
+  }
+
+  /** Whether the server may say nothing for longer than a statement may take. */
+  get mayBeSilent(): boolean {
+    return this.#transaction !== undefined && hasLongStatements(this.#transaction)
   }
 
   /** How many bytes the server has sent. */
@@ -142,38 +242,9 @@ export class Session {
     return this.#socket?.bytesRead ?? 0
   }
 
-  get isClaimed(): boolean {
-    return this.#claimed !== undefined
-  }
-
-  /** Whether it is claimed and has not ended. */
-  get isInUse(): boolean {
-    return this.isClaimed && !this.isOver
-  }
-
-  /** Whether a statement may be executed without another proof. */
-  get isProved(): boolean {
-    const wasChecked = performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
-    return wasChecked && (this.#server === undefined || !this.#latest.isFormer(this.#server))
-  }
-
   /** The server that has it, as it was at the last check. */
   get server(): Server | undefined {
     return this.#server
-  }
-
-  /** The tables of its database that are distributed over nodes; undefined if none is. */
-  get tables(): Tables | undefined {
-    return this.#tables
-  }
-
-  /** @throws ServerUnusable when a failover may lose a commit of the session, as if it got no answer. */
-  requireReplicated(): void {
-    if (!this.#hasUnreplicatedCommit) return
-    throw new ServerUnusable(
-      'CONNECTION_CLOSED',
-      'a commit was cancelled before its standby had it',
-    )
   }
 
   /** Whether another session has to replace it. */
@@ -187,52 +258,18 @@ export class Session {
   }
 
   /**
-   * Claims the session if it is new, and checks that it is the claimed one.
-   *
-   * @throws SessionError when it is another client's, lacks a setting, or cannot have it.
-   * @throws ServerUnusable when its server is a former primary.
-   * @throws the driver's error when the server cannot be reached.
+   * Ends it without waiting for its server, which may be silent. The driver's own end waits for it, and
+   * until then a transaction does not fail (postgres 3.4.9, `terminate`).
    */
-  async prove(): Promise<void> {
-    if (this.isProved) return
-    this.#proving ??= this.#claimAndCheck().finally(() => (this.#proving = undefined))
-    await this.#proving
+  lose(): void {
+    this.#isOver = true
+    this.#lose?.(sessionEnded())
+    this.#socket?.destroy()
+    void this.#sql.end({ timeout: 0 })
   }
 
-  async #claimAndCheck(): Promise<void> {
-    try {
-      if (!this.#claimed) {
-        this.#claimed = await this.#claim()
-        this.#tables = await readTables(this.sql)
-      }
-      await this.#check(this.#claimed)
-      this.#server = await readServer(this.sql)
-      this.#latest.note(this.#server)
-      this.#checkedAtMs = performance.now()
-    } catch (error) {
-      if (error instanceof SessionError || storeErrorKind(error) !== undefined) throw error
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new SessionError(`The session could not be set up: ${reason}.`, error)
-    }
-  }
-
-  async #claim(): Promise<SessionSetting[]> {
-    const claimed = await claimSessionIfUnowned(this.sql, this.#id, this.#settings)
-    if (claimed.length > 0) return claimed
-    throw new SessionError(
-      `A pooler gives the session of another client to this one. ${OWN_SESSIONS}`,
-    )
-  }
-
-  async #check(claimed: readonly SessionSetting[]): Promise<void> {
-    const current = await readSettings(
-      this.sql,
-      claimed.map(({ name }) => name),
-    )
-    const settings = new Map(current.map(({ name, setting }) => [name, setting]))
-    const lost = claimed.filter(({ name, setting }) => settings.get(name) !== setting)
-    if (lost.length === 0) return
-    const names = lost.map(({ name }) => name).join(', ')
-    throw new SessionError(`A pooler has changed the session, and lost ${names}. ${OWN_SESSIONS}`)
+  /** Waits for its unit of work, at most that many seconds. */
+  async end(options?: { timeout?: number }): Promise<void> {
+    await this.#sql.end(options)
   }
 }

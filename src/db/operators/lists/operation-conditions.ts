@@ -1,8 +1,10 @@
 // Conditions by which operators find operations: a view, such as what is stuck, and what they know of
 // them. Operators name no tenant, so each index is read once for each tenant: there are far fewer
 // tenants than operations.
+import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { firstIdAt } from '../../connection/ids.ts'
+import { together } from '../../connection/transaction.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../queue/queues.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 
@@ -11,18 +13,46 @@ export const leaseRanOut = (sql: Sql | Transaction): Fragment => sql`
   (operation.status = 'processing' and operation.lease_expires_at < now())
 `
 
-/** Whether the operation waits for a job that is gone. */
-export const jobless = (sql: Sql | Transaction): Fragment => sql`
-  (operation.status = 'pending' and not exists (
-    select from ${sql(JOB_SCHEMA)}.job
-    where job.name = ${OPERATIONS_QUEUE} and job.id = operation.job_id and job.state < 'completed'
-  ))
+/**
+ * Whether the unfinished operation in `operation` waits for a worker or a job that is gone.
+ *
+ * @param jobless from `findJobless`.
+ */
+export const isStuck = (sql: Sql | Transaction, jobless: readonly string[]): Fragment => sql`
+  operation.status in ('pending', 'processing') and (${leaseRanOut(sql)}
+    or (operation.status = 'pending' and operation.id = any(${[...jobless]}::uuid[])))
 `
 
-/** Whether the unfinished operation in `operation` waits for a worker or a job that is gone. */
-export const isStuck = (sql: Sql): Fragment => sql`
-  operation.status in ('pending', 'processing') and (${leaseRanOut(sql)} or ${jobless(sql)})
-`
+/** The oldest pending operations, whose jobs are looked up. */
+const PENDING_MAX = 100_000
+
+/** The ids of the pending operations whose job is gone. */
+export async function findJobless(tx: Transaction): Promise<string[]> {
+  const pending = await tx<{ id: string; job_id: string }[]>`
+    select id, job_id from idempotency_keys
+    where status = 'pending'
+    order by created_at
+    limit ${PENDING_MAX}
+  `
+  const queued = await findQueued(
+    tx,
+    pending.map((row) => row.job_id),
+  )
+  return pending.flatMap(({ id, job_id: job }) => (queued.has(job) ? [] : [id]))
+}
+
+/** Those of the jobs of operations that have not ended. */
+export async function findQueued(
+  sql: Sql | Transaction,
+  jobs: readonly string[],
+): Promise<Set<string>> {
+  if (jobs.length === 0) return new Set()
+  const queued = await sql<{ id: string }[]>`
+    select id from ${sql(JOB_SCHEMA)}.job
+    where name = ${OPERATIONS_QUEUE} and id = any(${[...jobs]}::uuid[]) and state < 'completed'
+  `
+  return new Set(queued.map(({ id }) => id))
+}
 
 /**
  * A selection of operations: those of one status; `stuck`, which wait for a worker or a job that is
@@ -41,10 +71,35 @@ export const operationViews = [
 ] as const
 export type OperationView = (typeof operationViews)[number]
 
+/** What the conditions need that other statements find. */
+export interface Selected {
+  /** For the view `stuck`. */
+  readonly jobless: readonly string[]
+  /** For the view `resolved`. */
+  readonly lookedUp: readonly OperationRef[]
+  /** Those that have every name. Undefined when the filter has no name. */
+  readonly named: readonly OperationRef[] | undefined
+}
+
+/** Citus joins neither jobs of its coordinator nor limited parts with rows of tenants. */
+export async function findSelected(
+  tx: Transaction,
+  view: OperationView | undefined,
+  names: OperationNames,
+): Promise<Selected> {
+  const [jobless, lookedUp, named] = await together([
+    view === 'stuck' ? findJobless(tx) : Promise.resolve([]),
+    view === 'resolved' ? findLookedUp(tx) : Promise.resolve([]),
+    findNamed(tx, names),
+  ])
+  return { jobless, lookedUp, named }
+}
+
 /** Spelled out for each view, so that Postgres can match a partial index. */
 export function isInView(
-  sql: Sql,
+  sql: Sql | Transaction,
   view: OperationView | undefined,
+  { jobless, lookedUp }: Selected,
   proposals: readonly OpenProposal[],
 ): Fragment {
   switch (view) {
@@ -57,15 +112,14 @@ export function isInView(
     case 'failed_retryable':
       return sql`operation.status = 'failed_retryable'`
     case 'stuck':
-      return isStuck(sql)
+      return isStuck(sql, jobless)
     case 'dead':
       return sql`(operation.status = 'failed_retryable'
         or (operation.status = 'unknown' and operation.next_check_at is null))`
     case 'proposed':
       return isProposed(sql, proposals)
     case 'resolved':
-      return sql`(operation.status <> 'unknown'
-        and (operation.tenant_id, operation.id) in (${lookedUpLately(sql)}))`
+      return sql`(operation.status <> 'unknown' ${isAmong(sql, lookedUp)})`
     case undefined:
       return sql`(operation.status in ('pending', 'processing') or operation.status = 'unknown'
         or operation.status = 'failed_retryable')`
@@ -74,14 +128,10 @@ export function isInView(
 
 /** Whether one of the proposals is about the unknown outcome of the operation. */
 export function isProposed(sql: Sql | Transaction, proposals: readonly OpenProposal[]): Fragment {
-  const rows = proposals.map(({ operationId: id, proposedAt: at }) => ({ id, at }))
+  const times = Object.fromEntries(proposals.map((one) => [one.operationId, one.proposedAt]))
   return sql`
-    (operation.status = 'unknown' and exists (
-      select from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as proposal (
-        id uuid, at timestamptz
-      )
-      where proposal.id = operation.id and proposal.at >= operation.unknown_at
-    ))
+    (operation.status = 'unknown' and operation.unknown_at
+      <= (${JSON.stringify(times)}::jsonb ->> operation.id::text)::timestamptz)
   `
 }
 
@@ -90,15 +140,15 @@ const RESOLVED_HOURS = 24
 const LATER_LINES_MAX = 500
 
 /** What found an unknown outcome began another lease epoch, and recorded its look-up in it. */
-const lookedUpLately = (sql: Sql): Fragment => sql`
-  select later.tenant_id, later.operation_id from (
-    select tenant_id, operation_id, asked from phase_runs
+async function findLookedUp(tx: Transaction): Promise<OperationRef[]> {
+  const later = await tx<(OperationRef & { kind: string | null })[]>`
+    select tenant_id as "tenantId", operation_id as id, asked ->> 'kind' as kind from phase_runs
     where lease_epoch > 1 and id >= ${firstIdAt(Date.now() - RESOLVED_HOURS * 3_600_000)}
-    order by id desc
+    order by phase_runs.id desc
     limit ${LATER_LINES_MAX}
-  ) as later
-  where later.asked ->> 'kind' = 'look'
-`
+  `
+  return later.filter(({ kind }) => kind === 'look')
+}
 
 export interface ProviderObject {
   readonly providers: readonly string[]
@@ -113,32 +163,52 @@ export interface OperationNames {
   readonly providerObject?: ProviderObject | undefined
 }
 
-/** Conditions that the operation in `operation` has every name. */
-export function hasNames(sql: Sql, { payment, key, providerObject }: OperationNames): Fragment {
-  const isAmong = (operations: Fragment) =>
-    sql`and (operation.tenant_id, operation.id) in (${operations})`
+/** A condition, with its `and`, that the operation in `operation` is one of them. */
+export function isAmong(sql: Sql | Transaction, operations: readonly OperationRef[]): Fragment {
+  const tenants = [...new Set(operations.map(({ tenantId }) => tenantId))]
   return sql`
-    ${payment === undefined ? sql`` : isAmong(ofPayment(sql, payment))}
-    ${key === undefined ? sql`` : isAmong(ofKey(sql, key))}
-    ${providerObject === undefined ? sql`` : isAmong(ofProviderObject(sql, providerObject))}
+    and operation.tenant_id = any(${tenants}::uuid[])
+    and operation.id = any(${operations.map(({ id }) => id)}::uuid[])
+  `
+}
+
+async function findNamed(
+  tx: Transaction,
+  { payment, key, providerObject }: OperationNames,
+): Promise<OperationRef[] | undefined> {
+  const [first, ...others] = await together([
+    ...(payment === undefined ? [] : [findRefs(tx, ofPayment(tx, payment))]),
+    ...(key === undefined ? [] : [findRefs(tx, ofKey(tx, key))]),
+    ...(providerObject === undefined ? [] : [findRefs(tx, ofProviderObject(tx, providerObject))]),
+  ])
+  const ids = others.map((refs) => new Set(refs.map(({ id }) => id)))
+  return first?.filter(({ id }) => ids.every((other) => other.has(id)))
+}
+
+async function findRefs(tx: Transaction, operations: Fragment): Promise<OperationRef[]> {
+  return await tx<OperationRef[]>`
+    select distinct named.tenant_id as "tenantId", named.id from (${operations}) as named
   `
 }
 
 /** The timeline has an index by payment, and names every operation of a payment. */
-const ofPayment = (sql: Sql, id: string): Fragment => sql`
-  select run.tenant_id, run.operation_id
+const ofPayment = (sql: Sql | Transaction, id: string): Fragment => sql`
+  select run.tenant_id, run.operation_id as id
   from tenants
   join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = ${id}
 `
 
-const ofKey = (sql: Sql, key: string): Fragment => sql`
+const ofKey = (sql: Sql | Transaction, key: string): Fragment => sql`
   select keyed.tenant_id, keyed.id
   from tenants
   join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
 `
 
-const ofProviderObject = (sql: Sql, { providers, id }: ProviderObject): Fragment => sql`
-  select run.tenant_id, run.operation_id
+const ofProviderObject = (
+  sql: Sql | Transaction,
+  { providers, id }: ProviderObject,
+): Fragment => sql`
+  select run.tenant_id, run.operation_id as id
   from tenants
   join payments
     on payments.tenant_id = tenants.id and payments.provider = any(${[...providers]}::text[])
@@ -165,7 +235,7 @@ const ofProviderObject = (sql: Sql, { providers, id }: ProviderObject): Fragment
  * The payment that an operation with the idempotency key creates or changes, of each tenant. A local
  * operation has none.
  */
-export const paymentsOfKey = (sql: Sql, key: string): Fragment => sql`
+export const paymentsOfKey = (sql: Sql | Transaction, key: string): Fragment => sql`
   select keyed.tenant_id, keyed.payment_id as id
   from tenants
   join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
@@ -173,7 +243,7 @@ export const paymentsOfKey = (sql: Sql, key: string): Fragment => sql`
 
 /** The payment that is, or belongs to, an object of the provider. Unlike operations, it is kept. */
 export const paymentsOfProviderObject = (
-  sql: Sql,
+  sql: Sql | Transaction,
   { providers, id }: ProviderObject,
 ): Fragment => sql`
   select payments.tenant_id, payments.id

@@ -4,13 +4,14 @@ import type { OperationRef, OperationStatus } from '../../../domain/operations/o
 import type { FindingKind } from '../../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
-import { seesEveryTenant, seesTenant } from '../../connection/row-security.ts'
+import { asService, asTenant, inService, together } from '../../connection/transaction.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 import {
-  hasNames,
+  findQueued,
+  findSelected,
+  isAmong,
   isInView,
   isProposed,
-  jobless,
   leaseRanOut,
   type OperationNames,
   type OperationView,
@@ -58,7 +59,7 @@ interface OverviewRow {
   lease_epoch: number
   lease_expires_at: string | null
   lease_ran_out: boolean
-  jobless: boolean
+  job_id: string
   in_doubt: boolean
   phase_age_ms: number | null
   last_error: string | null
@@ -71,10 +72,46 @@ interface OverviewRow {
   refund_id: string | null
   created_at: string
   finished_at: string | null
-  finding: { id: string; kind: FindingKind } | null
 }
 
-function overviewFromRow(row: OverviewRow): OperationOverview {
+/** Adds what is on the coordinator of Citus, which does not join it with rows of tenants. */
+async function toOverviews(
+  sql: Sql | Transaction,
+  rows: readonly OverviewRow[],
+): Promise<OperationOverview[]> {
+  const pending = rows.filter(({ status }) => status === 'pending')
+  const [queued, findings] = await together([
+    findQueued(
+      sql,
+      pending.map((row) => row.job_id),
+    ),
+    findOpenFindings(sql, rows),
+  ])
+  return rows.map((row) => {
+    const jobless = row.status === 'pending' && !queued.has(row.job_id)
+    return overviewFromRow(row, { jobless, finding: findings.get(row.id) ?? null })
+  })
+}
+
+/** The oldest open finding about each of the operations. */
+async function findOpenFindings(
+  sql: Sql | Transaction,
+  operations: readonly Pick<OverviewRow, 'id'>[],
+): Promise<Map<string, OperationOverview['finding']>> {
+  if (operations.length === 0) return new Map()
+  const rows = await asService(sql)<{ operation: string; id: string; kind: FindingKind }[]>`
+    select distinct on (operation_id) operation_id as operation, id, kind
+    from reconciliation_findings
+    where status = 'open' and operation_id = any(${operations.map(({ id }) => id)}::uuid[])
+    order by operation_id, opened_at
+  `
+  return new Map(rows.map(({ operation, ...finding }) => [operation, finding]))
+}
+
+function overviewFromRow(
+  row: OverviewRow,
+  elsewhere: Pick<OperationOverview, 'jobless' | 'finding'>,
+): OperationOverview {
   return {
     tenantId: row.tenant_id,
     id: row.id,
@@ -86,7 +123,6 @@ function overviewFromRow(row: OverviewRow): OperationOverview {
     leaseEpoch: row.lease_epoch,
     leaseExpiresAt: momentOrNull(row.lease_expires_at),
     leaseRanOut: row.lease_ran_out,
-    jobless: row.jobless,
     inDoubt: row.in_doubt,
     phaseAgeMs: row.phase_age_ms,
     lastError: row.last_error,
@@ -99,7 +135,7 @@ function overviewFromRow(row: OverviewRow): OperationOverview {
     refundId: row.refund_id,
     createdAt: new Date(row.created_at),
     finishedAt: momentOrNull(row.finished_at),
-    finding: row.finding,
+    ...elsewhere,
   }
 }
 
@@ -110,17 +146,11 @@ function momentOrNull(text: string | null): Date | null {
 const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
   operation.tenant_id, operation.id, operation.key, operation.operation, operation.status,
   operation.recovery_point, operation.attempts, operation.lease_epoch, operation.lease_expires_at,
-  ${leaseRanOut(sql)} as lease_ran_out, ${jobless(sql)} as jobless, operation.in_doubt,
+  ${leaseRanOut(sql)} as lease_ran_out, operation.job_id, operation.in_doubt,
   (extract(epoch from now() - operation.phase_began_at) * 1000)::float8 as phase_age_ms,
   operation.last_error, operation.unknown_at, operation.next_check_at, operation.checked_at,
   operation.evidence, operation.payment_id, operation.refund_id, operation.created_at,
-  operation.finished_at, paid.provider,
-  (
-    select jsonb_build_object('id', finding.id, 'kind', finding.kind)
-    from reconciliation_findings as finding
-    where finding.status = 'open' and finding.operation_id = operation.id
-    order by finding.opened_at limit 1
-  ) as finding
+  operation.finished_at, paid.provider
 `
 
 /** A local operation has no payment. `id` stays the operation's. */
@@ -128,6 +158,8 @@ const withPayment = (sql: Sql | Transaction): Fragment => sql`
   left join (select tenant_id as owner, id as payment_id, provider from payments) as paid
     on paid.owner = operation.tenant_id and paid.payment_id = operation.payment_id
 `
+
+const asRow = (row: OverviewRow): OverviewRow => row
 
 /** What the listed operations have in common. */
 export interface OperationFilter extends OperationNames {
@@ -146,31 +178,28 @@ export async function listOperationOverviews(
   { view, tenant, proposals = [], ...names }: OperationFilter,
   request: PageRequest,
 ): Promise<Page<OperationOverview> | undefined> {
-  const isNamed = Object.values(names).some((name) => name !== undefined)
-  const isOfAnyStatus = isNamed && view === undefined
   const entries = sql`
-    from idempotency_keys as operation ${withPayment(sql)} where ${seesEveryTenant(sql)}
+    from idempotency_keys as operation ${withPayment(sql)} where true
       ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
-  `
-  const filters = sql`
-      ${isOfAnyStatus ? sql`` : sql`and ${isInView(sql, view, proposals)}`}
-      ${hasNames(sql, names)}
   `
   const cursors = sql`
     from (
       select owned.id from tenants join idempotency_keys as owned on owned.tenant_id = tenants.id
       ${tenant === undefined ? sql`` : sql`where tenants.id = ${tenant}`}
     ) as operation
-    where ${seesEveryTenant(sql)}
+    where true
   `
-  const list = {
-    columns: overviewColumns(sql),
-    entries,
-    filters,
-    cursors,
-    fromRow: overviewFromRow,
-  }
-  return await readPage(sql, list, request)
+  return await inService(sql, async (tx) => {
+    const selected = await findSelected(tx, view, names)
+    const isOfAnyStatus = selected.named !== undefined && view === undefined
+    const filters = sql`
+      ${isOfAnyStatus ? sql`` : sql`and ${isInView(sql, view, selected, proposals)}`}
+      ${selected.named === undefined ? sql`` : isAmong(sql, selected.named)}
+    `
+    const list = { columns: overviewColumns(sql), entries, filters, cursors, fromRow: asRow }
+    const page = await readPage(tx, list, request)
+    return page && { ...page, items: await toOverviews(tx, page.items) }
+  })
 }
 
 /** Counts the unknown operations about which a proposal waits for a second operator. */
@@ -179,9 +208,9 @@ export async function countProposedOperations(
   proposals: readonly OpenProposal[],
 ): Promise<number> {
   if (proposals.length === 0) return 0
-  const [row] = await sql<{ counted: number }[]>`
+  const [row] = await asService(sql)<{ counted: number }[]>`
     select count(*)::integer as counted from idempotency_keys as operation
-    where ${seesEveryTenant(sql)} and ${isProposed(sql, proposals)}
+    where ${isProposed(sql, proposals)}
   `
   return row?.counted ?? 0
 }
@@ -194,15 +223,15 @@ export async function findOperationOverview(
   sql: Sql | Transaction,
   id: string,
 ): Promise<OperationOverview | undefined> {
-  const [row] = await sql<OverviewRow[]>`
+  const rows = await asService(sql)<OverviewRow[]>`
     select ${overviewColumns(sql)}
     from tenants
     join idempotency_keys as operation
       on operation.tenant_id = tenants.id and operation.id = ${id}
     ${withPayment(sql)}
-    where ${seesEveryTenant(sql)}
   `
-  return row && overviewFromRow(row)
+  const [overview] = await toOverviews(sql, rows)
+  return overview
 }
 
 /** Why the last run of an operation reached no final state. */
@@ -210,9 +239,8 @@ export async function readLastError(
   sql: Sql,
   { tenantId, id }: OperationRef,
 ): Promise<string | null> {
-  const [row] = await sql<{ last_error: string | null }[]>`
-    select last_error from idempotency_keys
-    where ${seesTenant(sql, tenantId)} and tenant_id = ${tenantId} and id = ${id}
+  const [row] = await asTenant(sql, tenantId)<{ last_error: string | null }[]>`
+    select last_error from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
   `
   return row?.last_error ?? null
 }

@@ -1,9 +1,10 @@
 // Finds the few payments that operators name by what belongs to them: an operation that is stuck, an
 // idempotency key, an object of the provider.
-import type { Fragment, Sql } from '../../connection/client.ts'
+import type { Fragment, Transaction } from '../../connection/client.ts'
 import { isAscending, pageOf, type PageRequest } from '../../connection/pages.ts'
-import { seesEveryTenant } from '../../connection/row-security.ts'
+import { together } from '../../connection/transaction.ts'
 import {
+  findJobless,
   isStuck,
   paymentsOfKey,
   paymentsOfProviderObject,
@@ -36,7 +37,7 @@ export const CANDIDATES_MAX = 1_000
  * Each filter has a statement of its own: Citus joins no jobs of its coordinator with rows of tenants.
  */
 export async function findCandidates(
-  sql: Sql,
+  sql: Transaction,
   filters: CandidateFilters,
   request: PageRequest,
 ): Promise<Candidates | undefined> {
@@ -46,7 +47,7 @@ export async function findCandidates(
     ...(providerObject === undefined ? [] : [paymentsOfProviderObject(sql, providerObject)]),
   ]
   const search = { ...request, limit: CANDIDATES_MAX - 1 }
-  const found = await Promise.all([
+  const found = await together([
     ...(stuck === true ? [findStuck(sql, filters, search)] : []),
     ...named.map((payments) => findNamed(sql, payments, filters, search)),
   ])
@@ -63,21 +64,22 @@ export async function findCandidates(
 }
 
 async function findStuck(
-  sql: Sql,
+  sql: Transaction,
   { tenant }: CandidateFilters,
   search: PageRequest,
 ): Promise<readonly Candidate[]> {
+  const jobless = await findJobless(sql)
   return await sql<Candidate[]>`
     select operation.tenant_id as "tenantId", operation.payment_id as id
     from idempotency_keys as operation
-    where ${seesEveryTenant(sql)} and ${isStuck(sql)} and operation.payment_id is not null
+    where ${isStuck(sql, jobless)} and operation.payment_id is not null
       ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
       ${pageOf(sql, search, sql`operation.payment_id`)}
   `
 }
 
 async function findNamed(
-  sql: Sql,
+  sql: Transaction,
   payments: Fragment,
   { tenant }: CandidateFilters,
   search: PageRequest,
@@ -85,7 +87,7 @@ async function findNamed(
   return await sql<Candidate[]>`
     select named.tenant_id as "tenantId", named.id
     from (${payments}) as named
-    where ${seesEveryTenant(sql)} and named.id is not null
+    where named.id is not null
       ${tenant === undefined ? sql`` : sql`and named.tenant_id = ${tenant}`}
       ${pageOf(sql, search)}
   `

@@ -4,7 +4,7 @@ import type { OperationStatus } from '../../../domain/operations/operation.ts'
 import type { Payment } from '../../../domain/payments/payment.ts'
 import type { Sql } from '../../connection/client.ts'
 import type { PageRequest } from '../../connection/pages.ts'
-import { seesEveryTenant } from '../../connection/row-security.ts'
+import { asService } from '../../connection/transaction.ts'
 import { paymentFromRow } from '../../payments/payments.ts'
 import {
   readPaymentPage,
@@ -33,9 +33,8 @@ export async function findPaymentOverview(
   sql: Sql,
   id: string,
 ): Promise<PaymentOverview | undefined> {
-  const [row] = await sql<PaymentEntry[]>`
-    select id, to_jsonb(entry) as payment from payments as entry
-    where ${seesEveryTenant(sql)} and id = ${id}
+  const [row] = await asService(sql)<PaymentEntry[]>`
+    select id, to_jsonb(entry) as payment from payments as entry where id = ${id}
   `
   if (row === undefined) return undefined
   const [overview] = await withOperations(sql, [paymentFromRow(row.payment)])
@@ -75,7 +74,7 @@ async function findOpenOperations(
   payments: readonly Payment[],
 ): Promise<readonly (OpenOperation & { paymentId: string })[]> {
   const shown = payments.map(({ tenantId, id }) => ({ owner: tenantId, shown: id }))
-  return await sql<(OpenOperation & { paymentId: string })[]>`
+  return await asService(sql)<(OpenOperation & { paymentId: string })[]>`
     select distinct on (run.tenant_id, run.payment_id)
       run.payment_id as "paymentId", operation.id, operation.operation, operation.status,
       operation.recovery_point as "recoveryPoint"
@@ -84,7 +83,7 @@ async function findOpenOperations(
       on run.tenant_id = owner and run.payment_id = shown and run.phase is null
     join idempotency_keys as operation
       on operation.tenant_id = run.tenant_id and operation.id = run.operation_id
-    where ${seesEveryTenant(sql)} and operation.status <> 'completed'
+    where operation.status <> 'completed'
     order by run.tenant_id, run.payment_id, operation.id desc
   `
 }

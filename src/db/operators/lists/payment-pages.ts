@@ -2,9 +2,9 @@
 // looks at a bounded number of them, and says how far it came.
 import type { Payment } from '../../../domain/payments/payment.ts'
 import type { PaymentStatus } from '../../../domain/payments/payment-status.ts'
-import type { Fragment, Sql } from '../../connection/client.ts'
+import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { pageOf, toSortedPage, type Page, type PageRequest } from '../../connection/pages.ts'
-import { seesEveryTenant } from '../../connection/row-security.ts'
+import { inService, together } from '../../connection/transaction.ts'
 import { paymentFromRow, type PaymentRow } from '../../payments/payments.ts'
 import { findCandidates, type CandidateFilters, type Candidates } from './payment-candidates.ts'
 
@@ -48,15 +48,17 @@ export async function readPaymentPage(
 ): Promise<SearchedPage<Payment> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
   const search = { ...request, limit: searchedMax - 1 }
-  const [page, isCursorKnown] = await Promise.all([
-    searchPage(sql, filters, request, search),
-    cursor === undefined || hasPayment(sql, filters, cursor),
-  ])
-  return isCursorKnown ? page : undefined
+  return await inService(sql, async (tx) => {
+    const [page, isCursorKnown] = await together([
+      searchPage(tx, filters, request, search),
+      hasPayment(tx, filters, cursor),
+    ])
+    return isCursorKnown ? page : undefined
+  })
 }
 
 async function searchPage(
-  sql: Sql,
+  sql: Transaction,
   filters: PaymentFilters,
   request: PageRequest,
   search: PageRequest,
@@ -73,7 +75,7 @@ async function searchPage(
 }
 
 async function selectCandidates(
-  sql: Sql,
+  sql: Transaction,
   { payments }: Candidates,
   filters: PaymentFilters,
   request: PageRequest,
@@ -84,13 +86,13 @@ async function selectCandidates(
     select entry.id, to_jsonb(entry) as payment
     from jsonb_to_recordset(${JSON.stringify(named)}::jsonb) as candidate (owner uuid, named uuid)
     join payments as entry on entry.tenant_id = owner and entry.id = named
-    where ${seesEveryTenant(sql)} ${hasValues(sql, filters)} ${pageOf(sql, request)}
+    where true ${hasValues(sql, filters)} ${pageOf(sql, request)}
   `
 }
 
 /** Without the limit of the search, Postgres would choose its plan by how often the values occur. */
 async function selectSearched(
-  sql: Sql,
+  sql: Transaction,
   filters: PaymentFilters,
   request: PageRequest,
   search: PageRequest,
@@ -107,13 +109,12 @@ async function selectSearched(
     select entry.id, to_jsonb(entry) as payment
     from matching
     join payments as entry on entry.tenant_id = owner and entry.id = named
-    where ${seesEveryTenant(sql)}
   `
 }
 
 /** The last payment of a search that looked at as many as it may. */
 async function findEnd(
-  sql: Sql,
+  sql: Transaction,
   filters: PaymentFilters,
   search: PageRequest,
 ): Promise<string | null> {
@@ -121,27 +122,35 @@ async function findEnd(
   const { limit, ...direction } = search
   const [last] = await sql<{ id: string }[]>`
     select id from payments
-    where ${seesEveryTenant(sql)} ${ofTenant(sql, filters)} ${pageOf(sql, { ...direction, limit: 0 })}
+    where true ${ofTenant(sql, filters)} ${pageOf(sql, { ...direction, limit: 0 })}
     offset ${limit}
   `
   return last?.id ?? null
 }
 
-async function hasPayment(sql: Sql, filters: PaymentFilters, id: string): Promise<boolean> {
+async function hasPayment(
+  sql: Transaction,
+  filters: PaymentFilters,
+  id: string | undefined,
+): Promise<boolean> {
+  if (id === undefined) return true
   const { count } = await sql`
-    select id from payments where ${seesEveryTenant(sql)} and id = ${id} ${ofTenant(sql, filters)}
+    select id from payments where id = ${id} ${ofTenant(sql, filters)}
   `
   return count > 0
 }
 
-const ofTenant = (sql: Sql, { tenant }: PaymentFilters): Fragment =>
+const ofTenant = (sql: Transaction, { tenant }: PaymentFilters): Fragment =>
   tenant === undefined ? sql`` : sql`and tenant_id = ${tenant}`
 
 const isByValues = ({ status, currency, amountMinor }: PaymentFilters): boolean =>
   status !== undefined || currency !== undefined || amountMinor !== undefined
 
 /** Conditions on the payment in `entry`, each with its `and`. */
-const hasValues = (sql: Sql, { status, currency, amountMinor }: PaymentFilters): Fragment => sql`
+const hasValues = (
+  sql: Transaction,
+  { status, currency, amountMinor }: PaymentFilters,
+): Fragment => sql`
   ${status === undefined ? sql`` : sql`and entry.status = ${status}`}
   ${currency === undefined ? sql`` : sql`and entry.currency = ${currency}`}
   ${amountMinor === undefined ? sql`` : sql`and entry.amount_minor = ${amountMinor}`}

@@ -3,8 +3,8 @@
 import type { WebhookDelivery } from '../../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import { readPageOfTenants, type Page, type PageRequest } from '../../connection/pages.ts'
-import { seesEveryTenant } from '../../connection/row-security.ts'
+import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { asService, inService } from '../../connection/transaction.ts'
 import {
   findDeliveries,
   findDelivery,
@@ -41,13 +41,16 @@ export async function listEndpointsOfTenants(
   request: PageRequest,
 ): Promise<Page<WebhookEndpoint> | undefined> {
   const list = {
-    table: 'webhook_endpoints',
     columns: endpointColumns(sql),
-    conditions: conditionOf(sql, view),
+    entries: sql`from webhook_endpoints as entry where true ${ofTenant(sql, tenant)}`,
+    filters: conditionOf(sql, view),
     fromRow: endpointFromRow,
   }
-  return await readPageOfTenants<EndpointRow, WebhookEndpoint>(sql, list, tenant, request)
+  return await inService(sql, (tx) => readPage<EndpointRow, WebhookEndpoint>(tx, list, request))
 }
+
+const ofTenant = (sql: Sql, tenant: string | undefined): Fragment =>
+  tenant === undefined ? sql`` : sql`and tenant_id = ${tenant}`
 
 interface DeliveryRef {
   readonly tenant_id: string
@@ -64,13 +67,13 @@ export async function listDeliveriesOfTenants(
   request: PageRequest,
 ): Promise<Page<WebhookDelivery> | undefined> {
   const list = {
-    table: 'webhook_deliveries',
-    columns: sql`entry.tenant_id, entry.id`,
-    conditions: meetsDeliveryFilters(sql, filters),
+    columns: sql`tenant_id, id`,
+    entries: sql`from webhook_deliveries as entry where true ${ofTenant(sql, tenant)}`,
+    filters: meetsDeliveryFilters(sql, filters),
     fromRow: (ref: DeliveryRef) => ref,
-    isOrdered: true,
+    ordered: { table: 'webhook_deliveries', tenantId: tenant ?? null },
   } as const
-  const page = await readPageOfTenants<DeliveryRef, DeliveryRef>(sql, list, tenant, request)
+  const page = await inService(sql, (tx) => readPage(tx, list, request))
   if (page === undefined) return undefined
   const ofTenants = Map.groupBy(page.items, (ref) => ref.tenant_id)
   const found = await Promise.all(
@@ -86,17 +89,13 @@ export async function listDeliveriesOfTenants(
   return { ...page, items: page.items.flatMap(({ id }) => byId.get(id) ?? []) }
 }
 
-/** Finds an endpoint of any tenant that is not deleted, by the primary key of each tenant. */
+/** Finds an endpoint of any tenant that is not deleted. */
 export async function findEndpointOfTenants(
   sql: Sql | Transaction,
   id: string,
 ): Promise<WebhookEndpoint | undefined> {
-  const [row] = await sql<EndpointRow[]>`
-    with tenant (owner) as (select id from tenants)
-    select ${endpointColumns(sql)}
-    from tenant
-    join webhook_endpoints as entry on entry.tenant_id = owner and entry.id = ${id}
-    where ${seesEveryTenant(sql)} and entry.status <> 'deleted'
+  const [row] = await asService(sql)<EndpointRow[]>`
+    select ${endpointColumns(sql)} from webhook_endpoints where id = ${id} and status <> 'deleted'
   `
   return row && endpointFromRow(row)
 }
@@ -106,12 +105,8 @@ export async function findDeliveryOfTenants(
   sql: Sql | Transaction,
   id: string,
 ): Promise<WebhookDelivery | undefined> {
-  const [ref] = await sql<Pick<DeliveryRef, 'tenant_id'>[]>`
-    with tenant (owner) as (select id from tenants)
-    select entry.tenant_id
-    from tenant
-    join webhook_deliveries as entry on entry.tenant_id = owner and entry.id = ${id}
-    where ${seesEveryTenant(sql)}
+  const [ref] = await asService(sql)<Pick<DeliveryRef, 'tenant_id'>[]>`
+    select tenant_id from webhook_deliveries where id = ${id}
   `
   return ref && (await findDelivery(sql, ref.tenant_id, id))
 }

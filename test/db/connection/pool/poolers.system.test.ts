@@ -1,8 +1,10 @@
-// Tests that a store behind a real PgBouncer has sessions of its own, or executes nothing.
+// Tests that a store behind a real PgBouncer brings with each transaction what it needs, and leaves nothing.
+import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals'
 import { openStore, type Store, type StoreOptions } from '../../../../src/db/connection/client.ts'
 import { SessionError } from '../../../../src/db/connection/pool/session.ts'
 import { SERVICE_ROLE } from '../../../../src/config.ts'
+import { EVERY_TENANT } from '../../../../src/db/connection/row-security.ts'
 import { openJobStore, type JobStore } from '../../../../src/db/queue/job-store.ts'
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts'
 import {
@@ -11,7 +13,6 @@ import {
   type PgBouncerSettings,
 } from '../../../support/pgbouncer.ts'
 import { testBehindPgBouncer } from '../../../support/test-behind-pgbouncer.ts'
-import { until } from '../../../support/until.ts'
 
 let database: TestDatabase
 let direct: Store
@@ -90,115 +91,119 @@ async function runMany({ sql }: Store, count: number): Promise<unknown[]> {
   )
 }
 
-describe('in session mode', () => {
-  testBehindPgBouncer('all sessions have the role and the timeouts of the store', async () => {
-    const pooler = await startPooler({ pool_mode: 'session' })
-    const store = open(pooler.url)
+/** Another client of the pooler finds nothing of the service in the sessions that it gets. */
+async function expectNothingLeft(pooler: PgBouncer): Promise<void> {
+  const other = postgres(pooler.url, { max: 8, prepare: false })
+  // The default of the log-in role names all tenants.
+  const left = await Promise.all(
+    Array.from(
+      { length: 20 },
+      () => other`
+        select current_user = session_user as "isItself",
+          coalesce(current_setting('atomic.tenants', true), '') as tenants,
+          current_setting('statement_timeout') as timeout,
+          (select count(*)::int from pg_prepared_statements) as prepared
+        from pg_sleep(0.01)
+      `,
+    ),
+  )
+  await other.end()
+  expect(new Set(left.map(([row]) => JSON.stringify(row)))).toEqual(
+    new Set([JSON.stringify({ isItself: true, tenants: EVERY_TENANT, timeout: '0', prepared: 0 })]),
+  )
+}
 
-    expect(new Set(await runMany(store, 300))).toEqual(new Set([true]))
-    const sessions = await Promise.all([1, 2, 3].map(() => readSession(store)))
-    expect(sessions).toEqual([OWN, OWN, OWN])
-  })
-
-  testBehindPgBouncer('the session of a client is clean for the next one', async () => {
-    const pooler = await startPooler({ pool_mode: 'session', default_pool_size: 2 })
-    for (let client = 1; client <= 3; client += 1) {
-      const store = open(pooler.url, { poolSize: 2 })
-      expect(await readSession(store)).toEqual(OWN)
-      await store.close()
-    }
-  })
-
-  testBehindPgBouncer('the sessions of jobs have their role', async () => {
-    const pooler = await startPooler({ pool_mode: 'session' })
-    const jobs = openJobs(pooler.url)
-
-    expect(await readSession(jobs)).toMatchObject({ role: SERVICE_ROLE })
-    const script = 'begin; select 1; select current_user as role; commit'
-    expect((await jobs.executeSql(script)).rows).toContainEqual({ role: SERVICE_ROLE })
-  })
-
-  testBehindPgBouncer('a session that is not reset for the next client is refused', async () => {
-    const pooler = await startPooler({ pool_mode: 'session', server_reset_query: '' })
-    const first = open(pooler.url)
-    await readSession(first)
-    await first.close()
-
-    await expect(readSession(open(pooler.url))).rejects.toThrow('server_reset_query = DISCARD ALL')
-  })
-})
-
-/** Without them PgBouncer 1.18 refuses the connection, or each client finds the same session. */
-const SHARED: readonly [string, PgBouncerSettings][] = [
+const POOLERS: readonly [string, PgBouncerSettings][] = [
+  ['in session mode', { pool_mode: 'session' }],
+  ['in session mode that resets no session', { pool_mode: 'session', server_reset_query: '' }],
   ['in transaction mode', { pool_mode: 'transaction' }],
-  ['in statement mode', { pool_mode: 'statement' }],
+  ['in transaction mode with few sessions', { pool_mode: 'transaction', default_pool_size: 2 }],
   [
     'that hands its sessions out in turns',
     { pool_mode: 'transaction', server_round_robin: 1, min_pool_size: 8 },
   ],
 ]
 
-describe.each(SHARED)('a pooler %s', (_, settings) => {
-  testBehindPgBouncer('executes no statement of the store', async () => {
+describe.each(POOLERS)('a pooler %s', (_, settings) => {
+  testBehindPgBouncer('gives each transaction its role and its timeouts', async () => {
     const pooler = await startPooler(settings)
     const store = open(pooler.url)
     const jobs = openJobs(pooler.url)
 
-    expect(new Set(await runMany(store, 300))).toEqual(new Set([SessionError]))
-    await expect(store.sql.begin((tx) => tx`select 1`)).rejects.toThrow(SessionError)
-    await expect(store.sql.reserve()).rejects.toThrow(SessionError)
-    await expect(jobs.executeSql('select 1')).rejects.toThrow(SessionError)
-    await expect(jobs.executeSql('begin; select 1; commit')).rejects.toThrow(SessionError)
+    expect(new Set(await runMany(store, 300))).toEqual(new Set([true]))
+    const seen = await Promise.all([1, 2, 3].map(() => readSession(store)))
+    expect(seen).toEqual([OWN, OWN, OWN])
+    expect(await readSession(jobs)).toMatchObject({ role: SERVICE_ROLE })
+    const script = 'begin; select 1; select current_user as role; commit'
+    expect((await jobs.executeSql(script)).rows).toContainEqual({ role: SERVICE_ROLE })
   })
 
-  testBehindPgBouncer('is refused also when its sessions begin with the settings', async () => {
-    const own = await createTestDatabase()
-    const owner = open(own.url, { poolSize: 1, role: 'none' })
-    const name = owner.sql(new URL(own.url).pathname.slice(1))
-    await owner.sql`alter database ${name} set role = ${owner.sql(SERVICE_ROLE)}`
-    for (const timeout of ['statement_timeout', 'idle_in_transaction_session_timeout']) {
-      await owner.sql`alter database ${name} set ${owner.sql(timeout)} = 4000`
-    }
-    const pooler = await startPgBouncer(own.url, settings)
+  testBehindPgBouncer('mixes no answers up, and keeps nothing of a transaction', async () => {
+    const pooler = await startPooler(settings)
+    const stores = [open(pooler.url), open(pooler.url)]
 
-    const answers = await runMany(open(pooler.url), 30)
+    const answers = await Promise.all(stores.map((store) => runMany(store, 500)))
 
-    await pooler.stop()
-    await Promise.all(opened.splice(0).map((one) => one.close()))
-    await own.drop()
-    expect(new Set(answers)).toEqual(new Set([SessionError]))
+    expect(new Set(answers.flat())).toEqual(new Set([true]))
+    await Promise.all(stores.map((store) => store.close()))
+    if (settings['server_reset_query'] !== '') await expectNothingLeft(pooler)
+  })
+
+  testBehindPgBouncer('rolls a transaction back that fails', async () => {
+    const store = open((await startPooler(settings)).url)
+    await direct.sql`create table if not exists marks (mark text)`
+    await direct.sql`truncate marks`
+    await direct.sql.unsafe(`grant all on marks to ${SERVICE_ROLE}`)
+
+    const failing = store.sql.begin(async (tx) => {
+      await tx`insert into marks values ('lost')`
+      await tx`select 1 / 0`
+    })
+
+    await expect(failing).rejects.toThrow('division by zero')
+    await store.sql.begin((tx) => tx`insert into marks values ('kept')`)
+    expect(await direct.sql`select mark from marks`).toEqual([{ mark: 'kept' }])
   })
 })
 
-describe('a pooler whose mode changes', () => {
-  testBehindPgBouncer('is refused with the next connection, and used again later', async () => {
-    const pooler = await startPooler({ pool_mode: 'session' })
+testBehindPgBouncer(
+  'a pooler in statement mode is refused, because it begins no transaction',
+  async () => {
+    const pooler = await startPooler({ pool_mode: 'statement' })
     const store = open(pooler.url)
-    expect(new Set(await runMany(store, 30))).toEqual(new Set([true]))
 
-    await pooler.reload({ pool_mode: 'transaction' })
-    await untilAll(store, SessionError)
-    await pooler.reload({ pool_mode: 'session' })
-    await untilAll(store, true)
-  })
+    expect(new Set(await runMany(store, 30))).toEqual(new Set([SessionError]))
+    await expect(store.sql.begin((tx) => tx`select 1`)).rejects.toThrow('Use its transaction mode')
+    await expect(openJobs(pooler.url).executeSql('select 1')).rejects.toThrow(SessionError)
+  },
+)
+
+testBehindPgBouncer('a pooler may change its mode', async () => {
+  const pooler = await startPooler({ pool_mode: 'session' })
+  const store = open(pooler.url)
+  expect(new Set(await runMany(store, 30))).toEqual(new Set([true]))
+
+  for (const mode of ['transaction', 'session']) {
+    await pooler.reload({ pool_mode: mode })
+    expect(new Set(await runMany(store, 100))).toEqual(new Set([true]))
+  }
 })
 
-/** Waits until all statements end like that, in new sessions. None gets the answer of another one. */
-async function untilAll(store: Store, expected: unknown): Promise<void> {
-  await until(async () => {
-    await endSessions()
-    const first = await runMany(store, 30)
-    const second = await runMany(store, 30)
-    expect([...first, ...second]).not.toContain(false)
-    return second.every((result) => result === expected)
-  })
-}
+testBehindPgBouncer.each([
+  ['session', true],
+  ['transaction', false],
+])('in %s mode, notifications arrive or are known not to: %s', async (mode, arrives) => {
+  const pooler = await startPooler({ pool_mode: mode })
+  const { promise: result, resolve } = Promise.withResolvers<boolean>()
+  const store = open(pooler.url, { unnotified: () => resolve(false) })
 
-/** Ends all sessions of the server, as a restart does. */
-async function endSessions(): Promise<void> {
-  await direct.sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()
-      and backend_type = 'client backend'
-  `
-}
+  store.listen(
+    'news',
+    () => resolve(true),
+    (isListening) => {
+      if (isListening) direct.sql`select pg_notify('news', '')`.catch(() => {})
+    },
+  )
+
+  expect(await result).toBe(arrives)
+})

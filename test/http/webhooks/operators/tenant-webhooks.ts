@@ -36,18 +36,17 @@ export async function makeEndpoint(
 ): Promise<MadeEndpoint> {
   const uuid = await makeLaterId()
   const isDeleted = state === 'deleted'
+  const { count } = await sql`select from webhook_endpoints where tenant_id = ${tenantId}`
   await sql`
     insert into webhook_endpoints (
       tenant_id, id, slot, url, event_types, secret, status, disabled_reason, paused_until
     )
-    select
-      ${tenantId}, ${uuid}, ${
-        isDeleted
-          ? null
-          : sql`(select count(*) + 1 from webhook_endpoints where tenant_id = ${tenantId})`
-      }, 'https://shop.example/hooks', '{"*"}', ${isDeleted ? null : SIGNING_SECRET},
-      ${state === 'paused' ? 'enabled' : state}, ${state === 'disabled' ? 'failing' : null},
-      case when ${state === 'paused'} then now() + interval '1 hour' end
+    values (
+      ${tenantId}, ${uuid}, ${isDeleted ? null : count + 1}, 'https://shop.example/hooks', '{"*"}',
+      ${isDeleted ? null : SIGNING_SECRET}, ${state === 'paused' ? 'enabled' : state},
+      ${state === 'disabled' ? 'failing' : null},
+      ${state === 'paused' ? sql`now() + interval '1 hour'` : null}
+    )
   `
   return { tenantId, uuid, tenant: showId('tnt', tenantId), id: showId('we', uuid) }
 }
@@ -60,19 +59,19 @@ export async function makeDelivery(
 ): Promise<{ readonly id: string; readonly event: string }> {
   const [id, event] = [await makeLaterId(), randomUUIDv7()]
   await sql`
-    with event as (
-      insert into events (tenant_id, id, type, endpoint_id, object)
-      values (${tenantId}, ${event}, 'webhook_endpoint.test', ${uuid}, '{}')
-    ),
-    delivery as (
-      insert into webhook_deliveries (
-        tenant_id, id, event_id, endpoint_id, status, attempts, next_attempt_at
-      )
-      values (
-        ${tenantId}, ${id}, ${event}, ${uuid}, ${status}, 1,
-        case when ${status === 'pending'} then now() end
-      )
+    insert into events (tenant_id, id, type, endpoint_id, object)
+    values (${tenantId}, ${event}, 'webhook_endpoint.test', ${uuid}, '{}')
+  `
+  await sql`
+    insert into webhook_deliveries (
+      tenant_id, id, event_id, endpoint_id, status, attempts, next_attempt_at
     )
+    values (
+      ${tenantId}, ${id}, ${event}, ${uuid}, ${status}, 1,
+      ${status === 'pending' ? sql`now()` : null}
+    )
+  `
+  await sql`
     insert into webhook_attempts (
       tenant_id, id, delivery_id, number, started_at, latency_ms, http_status
     )

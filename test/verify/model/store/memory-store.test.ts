@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import type { Sql, Transaction } from '../../../../src/db/connection/client.ts'
-import { deleteIfTombstoned } from '../../../../src/db/idempotency/key-expiry.ts'
+import { releaseKeys } from '../../../../src/db/idempotency/reserve-keys.ts'
 import {
   claimEachIfUnowned,
   dropFallbackIfOwner,
@@ -12,7 +12,6 @@ import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
 import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
 import {
-  hashOfKey,
   nameOfKey,
   operationIdOf,
   paymentIdOf,
@@ -107,17 +106,8 @@ describe('a statement that waited for a lock', () => {
   })
 
   test('skips a row that was deleted meanwhile', async () => {
-    const expired = { ...PENDING, status: 'completed', recovery_point: 'finished', expires_at: -9 }
-    const tombstone = {
-      tenant_id: TENANT_ID,
-      key_hash: hashOfKey(nameOfKey(0)),
-      expired_at: -9,
-      buried_at: -5,
-    }
-    const database = { ...storeWith(expired), key_tombstones: [tombstone] }
-    const forget = () =>
-      firstStatement((sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: 1 }))
-    const sessions = new MemorySessions(schema, database, 2)
+    const forget = () => firstStatement((sql) => releaseKeys(sql, TENANT_ID, [ref]))
+    const sessions = new MemorySessions(schema, storeWith(PENDING), 2)
     sessions.begin(0)
 
     expect(sessions.execute(0, await forget())).toMatchObject({ count: 1 })

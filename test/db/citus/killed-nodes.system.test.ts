@@ -38,7 +38,7 @@ describeOnCitus('on Citus', () => {
   let service: Service
 
   beforeAll(async () => {
-    database = await createTestDatabase({ inParts: true })
+    database = await createTestDatabase()
     service = await startService(SETTINGS, database.url)
   }, LIMIT_MS)
   afterAll(async () => {

@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../http/admin/dead-letters.test.ts'

@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../operations/every-operation.test.ts'

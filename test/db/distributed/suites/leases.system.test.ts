@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../db/operations/lease-guards.test.ts'

@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../http/admin/operations.test.ts'

@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../recovery/outcome-resolver.test.ts'

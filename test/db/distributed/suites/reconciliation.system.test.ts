@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../reconciliation/traffic.test.ts'

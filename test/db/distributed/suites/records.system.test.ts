@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../db/operations/batch-records.test.ts'

@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../db/connection/row-security.test.ts'

@@ -1,2 +1,0 @@
-import './in-parts.ts'
-import '../../../recovery/sweeper.test.ts'
