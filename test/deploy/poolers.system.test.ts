@@ -1,15 +1,26 @@
 // Tests the service behind a real PgBouncer: it pays, also in transaction mode.
+import { randomUUID } from 'node:crypto'
 import { expect } from '@jest/globals'
-import { paymentBody, post, postPayment, read } from '../support/client.ts'
+import { paymentBody, post, postPayment, read, type ApiResponse } from '../support/client.ts'
 import { fetchApi } from '../support/documented.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startPgBouncer } from '../support/pgbouncer.ts'
 import { testBehindPgBouncer } from '../support/test-behind-pgbouncer.ts'
 import { startScript } from '../support/start-script.ts'
 import { startService, type Tenant } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const TENANTS = 5
 const REQUESTS = 500
+
+/** Tries again under the same key while a busy machine is too slow, as a client does. */
+async function pay(url: string, tenant: Tenant, amount: number): Promise<ApiResponse> {
+  const key = randomUUID()
+  return await until(async () => {
+    const answer = await postPayment(url, tenant, paymentBody({ amount }), { key })
+    return ![409, 503].includes(answer.status) && answer
+  })
+}
 
 testBehindPgBouncer.each(['session', 'transaction'])(
   'pays and refunds behind a pooler in %s mode: racing requests of several tenants',
@@ -27,15 +38,12 @@ testBehindPgBouncer.each(['session', 'transaction'])(
       amount: 100 + number,
     }))
     const payments = await Promise.all(
-      requests.map(({ tenant, amount }) =>
-        postPayment(service.apiUrl, tenant, paymentBody({ amount })),
-      ),
+      requests.map(({ tenant, amount }) => pay(service.apiUrl, tenant, amount)),
     )
 
     expect(payments.map(({ status, json }) => [status, json['amount']])).toEqual(
-      requests.map(({ amount }) => [expect.any(Number), amount]),
+      requests.map(({ amount }) => [201, amount]),
     )
-    expect(new Set(payments.map(({ status }) => status))).toEqual(new Set([201]))
     const [first] = payments
     const path = `/v1/payments/${String(first?.json['id'])}/refunds`
     expect((await post(service.apiUrl, tenants[0] as Tenant, path, {})).status).toBe(201)

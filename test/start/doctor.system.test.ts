@@ -168,13 +168,13 @@ test('a retention that is shorter than what the owner has stored is a warning', 
   })
 })
 
-testBehindPgBouncer('a pooler in transaction mode is a failure', async () => {
-  const pooler = await startPgBouncer(database.url, { pool_mode: 'transaction' })
+testBehindPgBouncer('a pooler in statement mode is a failure', async () => {
+  const pooler = await startPgBouncer(database.url, { pool_mode: 'statement' })
 
   const { code, complaints } = await complaintsOf({ DATABASE_URL: pooler.url })
 
   expect(code).toBe(1)
-  expect(complaints['database']?.found).toContain('A pooler gives the session')
+  expect(complaints['database']?.found).toContain('Use its transaction mode')
   await pooler.stop()
 })
 

@@ -30,9 +30,9 @@ const BACKGROUND: readonly RegExp[] = [
   /pg_inherits/,
   /atomic_jobs\.(queue|version|schedule|subscription|warning|bam)\b/,
   /pg_advisory_xact_lock/,
-  // A new session is claimed and checked, and a new process checks the database.
-  /^with unowned as/,
-  /^select name, current_setting/,
+  // A new session gets its settings, and a new process checks the database.
+  /^select pg_backend_pid\(\) as pid/,
+  /^select set_config\(name, setting,/,
   /\bpg_stat_replication\b/,
   // The counts of replays, which a timer writes.
   /^insert into key_replays\b/,
@@ -52,6 +52,8 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['claim', /^update idempotency_keys set status = 'processing', .* attempts = attempts \+ 1/],
   ['claim-unknown', /^update idempotency_keys set status = 'processing', .* attempts = 1/],
   ['read-operation', /^select tenant_id, id, operation, key, .*, evidence, /],
+  ['read-ages', /^select tenant_id, id, \(extract\(epoch from now\(\) - phase_began_at\)/],
+  ['next-id', /^select next_id\(/],
   ['advance', /^update idempotency_keys set recovery_point = /],
   ['finish', /^update idempotency_keys set status = 'completed', .* in_doubt = false/],
   ['renew', /^update idempotency_keys set lease_expires_at = /],

@@ -33,13 +33,17 @@ export function walkMissingRefunds(sql: Sql, run: RunWindow): AsyncGenerator<Ref
   return walk(sql, run, {
     table: 'refunds',
     object: objectOrOurs(sql, sql`entry.provider_refund_id`),
-    condition: sql`
-      exists (
-        select from payments
-        where payments.tenant_id = entry.tenant_id and payments.id = entry.payment_id
-          and payments.provider = ${run.provider}
-      )
-    `,
+    more: {
+      columns: sql`, payments.provider`,
+      joins: sql`
+        cross join lateral (
+          select provider from payments
+          where payments.tenant_id = entry.tenant_id and payments.id = entry.payment_id
+          offset 0
+        ) as payments
+      `,
+    },
+    condition: sql`provider = ${run.provider}`,
     fromRow: (row: RefundRow) => refundFromRow(row),
   })
 }
