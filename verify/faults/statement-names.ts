@@ -4,9 +4,6 @@
 export const COMMIT = 'commit'
 export const ADD_JOBS = 'add-jobs'
 
-/** Names the tenant of a transaction. It is sent with the first statement. */
-export const SET_TENANT = 'set-tenant'
-
 /** The name of the commit of a transaction, whose first statement of an operation has this name. */
 export function commitOf(first: string | undefined): string {
   return first === undefined ? COMMIT : `${COMMIT}-${first}`
@@ -20,8 +17,8 @@ export function isCommit(name: string): boolean {
 const BACKGROUND: readonly RegExp[] = [
   /^(un)?listen\b/,
   /^(begin|rollback)\b/,
-  // A transaction about all tenants may be of the maintenance.
-  /^set local atomic\.tenants = '\*'/,
+  // It leaves with the first statement, also of the look-ups, whose number depends on the time.
+  /^set local atomic\.tenants\b/,
   /pg_catalog\.pg_type/,
   /pg_listening_channels/,
   // The sweeper's queries on jobs, and pg-boss's on its partitions.
@@ -45,7 +42,6 @@ const BACKGROUND: readonly RegExp[] = [
 const NAMES: readonly (readonly [string, RegExp])[] = [
   ['authenticate', /\bfrom api_keys\b/],
   ['store-event', /^insert into provider_events\b/],
-  [SET_TENANT, /^set local atomic\.tenants\b/],
   ['reserve', /^insert into idempotency_keys\b/],
   ['release', /^delete from idempotency_keys where tenant_id = /],
   ['find-tombstones', /^select .* from key_tombstones where .* key_hash = any/],

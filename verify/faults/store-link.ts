@@ -13,7 +13,7 @@ import {
   type Frame,
 } from './frames.ts'
 import type { Place, Role } from './points.ts'
-import { ADD_JOBS, COMMIT, commitOf, SET_TENANT } from './statement-names.ts'
+import { ADD_JOBS, COMMIT, commitOf } from './statement-names.ts'
 import { PASS, type Action, type Watch } from './watch.ts'
 
 interface LinkOptions {
@@ -285,8 +285,7 @@ export class StoreLink {
     const isOfAny = known === COMMIT || known === ADD_JOBS
     if (open !== undefined && known !== undefined && !isOfAny) open.isOfOperation = true
     const isNamed = known !== undefined && (!isOfAny || open?.isOfOperation === true)
-    if (open !== undefined && isNamed && known !== COMMIT && known !== SET_TENANT)
-      open.first ??= known
+    if (open !== undefined && isNamed && known !== COMMIT) open.first ??= known
     const name = known === COMMIT ? commitOf(open?.first) : known
     this.#current = {
       name: isNamed ? name : undefined,

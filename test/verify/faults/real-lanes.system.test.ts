@@ -202,7 +202,6 @@ test('a lane is tried three times, a run without one fails, and the next run is 
     'api/look-up',
     'api/reserve',
     'api/select-webhook_endpoints',
-    'api/set-tenant',
     'api/wake',
     'worker/advance',
     'worker/announce',
@@ -223,7 +222,6 @@ test('a lane is tried three times, a run without one fails, and the next run is 
     'worker/select-payments',
     'worker/select-tenants',
     'worker/select-webhook_endpoints',
-    'worker/set-tenant',
     'worker/update-payments',
   ])
   await suite.end()

@@ -5,7 +5,6 @@ const FETCH = (queue: string) =>
   ` WITH next AS ( SELECT j.id FROM atomic_jobs.job_common j WHERE j.name = '${queue}' AND j.state < 'active' )`
 
 test.each([
-  ['set-tenant', "set local atomic.tenants = '{0192f3a4-0000-7000-8000-000000000000}'"],
   ['reserve', 'insert into idempotency_keys ( tenant_id ) select $1::uuid'],
   ['release', 'delete from idempotency_keys where tenant_id = $1 and id = any($2::uuid[])'],
   [
@@ -65,6 +64,7 @@ test.each([
   'listen "settled"',
   'begin',
   "set local atomic.tenants = '*'",
+  "set local atomic.tenants = '{0192f3a4-0000-7000-8000-000000000000}'",
   FETCH('maintenance'),
   'select 1 from atomic_jobs.version',
   `select id from "atomic_jobs".job where name = $1 and id = any($2::uuid[]) and state < 'completed'`,
