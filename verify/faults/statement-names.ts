@@ -4,8 +4,15 @@
 export const COMMIT = 'commit'
 export const ADD_JOBS = 'add-jobs'
 
-/** The name of the commit of a transaction, whose first statement of an operation has this name. */
-export function commitOf(first: string | undefined): string {
+/** Of waiting requests. How many there are depends on the time. */
+const LOOK_UP = 'look-up'
+
+/**
+ * The name of the commit of a transaction, whose first statement of an operation has this name. That of a
+ * look-up has none.
+ */
+export function commitOf(first: string | undefined): string | undefined {
+  if (first === LOOK_UP) return undefined
   return first === undefined ? COMMIT : `${COMMIT}-${first}`
 }
 
@@ -57,7 +64,7 @@ const NAMES: readonly (readonly [string, RegExp])[] = [
   ['reopen', /^update idempotency_keys set status = 'pending', attempts = 0/],
   ['wake', /pg_notify\( ?'pgboss_/],
   ['announce', /^select pg_notify\(/],
-  ['look-up', /^select .* from idempotency_keys .* and status not in \('pending', 'processing'\)/],
+  [LOOK_UP, /^select .* from idempotency_keys .* and status not in \('pending', 'processing'\)/],
   ['find-key', /^select found\.\* from unnest\(/],
   ['complete-job', /update atomic_jobs\.job.*completed_on.*state = 'completed'/],
   ['fail-job', /update atomic_jobs\.job.*state = /],

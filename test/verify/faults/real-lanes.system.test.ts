@@ -193,7 +193,6 @@ test('a lane is tried three times, a run without one fails, and the next run is 
     'api/add-jobs',
     'api/authenticate',
     'api/commit-authenticate',
-    'api/commit-look-up',
     'api/commit-reserve',
     'api/find-tombstones',
     'api/insert-events',

@@ -73,9 +73,19 @@ export const NO_ROW_SECURITY = `
 /** Looks whether a key is free before it is inserted. The schema must not reject it a second time. */
 export const CHECK_THEN_INSERT: Patch = {
   file: 'src/db/idempotency/reserve-keys.ts',
-  text: 'on conflict (tenant_id, key) do nothing',
-  replacement:
-    'where not exists (select from idempotency_keys as other where other.tenant_id = ${tenantId} and other.key = request.key)',
+  text: `  return await tx<ReservedRow[]>\`
+    insert into idempotency_keys \${rowsOf(tx, rows)}
+    on conflict (tenant_id, key) do nothing
+`,
+  replacement: `  const used = await tx<{ key: string }[]>\`
+    select key from idempotency_keys
+    where tenant_id = \${rows[0]?.tenant_id ?? ''} and key = any(\${rows.map(({ key }) => key)}::text[])
+  \`
+  const free = rows.filter(({ key }) => used.every((other) => other.key !== key))
+  if (free.length === 0) return []
+  return await tx<ReservedRow[]>\`
+    insert into idempotency_keys \${rowsOf(tx, free)}
+`,
 }
 
 export const NO_UNIQUE_KEY =

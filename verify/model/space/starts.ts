@@ -93,7 +93,7 @@ export class Starts {
       const names = members.map(({ key, job }) => `the ${job} job of ${nameOfKey(key)}`)
       return {
         id: this.#context.instances.idOf({ ...NEW_INSTANCE, kind: 'work', members, node }),
-        rank: jobs.length === 1 ? RANK.work : NEVER,
+        rank: jobs.length === 1 ? rankOfWork(jobs) : NEVER,
         label: `a worker takes ${names.join(AND)}`,
         skipsNoOps: false,
         jobs,
@@ -222,6 +222,9 @@ function isAvailable({ key, job, isLeased }: Job, running: readonly Instance[]):
   const isOwn = (member: Member | null) => member?.key === key && member.job === job
   return !isLeased || !running.some(({ kind, members }) => kind === 'work' && members.some(isOwn))
 }
+
+const rankOfWork = ([first]: readonly Job[]): number =>
+  first?.job === 'old' ? RANK.oldWork : RANK.work
 
 const isUnfinished = ({ status }: Row): boolean => status !== 'completed'
 

@@ -40,5 +40,7 @@ export const RANK = {
   time: 6,
   // An event that must wait changes nothing, so everything else comes before it.
   apply: 7,
+  /** Last: the job of an operation that is gone finds nothing to do, again and again. */
+  oldWork: 8,
 } as const
 export const NEVER = Number.POSITIVE_INFINITY
