@@ -136,7 +136,7 @@ async function configure(node: URL, change: string): Promise<void> {
 async function findWaiting(sql: postgres.Sql, table: string): Promise<number | undefined> {
   const [row] = await sql<{ pid: number }[]>`
     select pid from pg_stat_activity
-    where wait_event = 'relation' and query like ${`INSERT INTO ${table} %`}
+    where wait_event = 'relation' and query like ${`insert into ${table} %`}
   `
   return row?.pid
 }

@@ -32,7 +32,6 @@ import {
   recordAttemptIfDue,
 } from '../../src/db/webhooks/webhook-attempts.ts'
 import {
-  findDeliveries,
   findDelivery,
   listDeliveries,
   redeliverIfEnabled,
@@ -158,7 +157,6 @@ export const webhookExamples: readonly Example[] = [
   }),
   example(failIfDue, (sql) => failIfDue(sql, webhookJob)),
   example(findDelivery, (sql) => findDelivery(sql, ID, ID)),
-  example(findDeliveries, (sql) => findDeliveries(sql, ID, [ID])),
   example(listDeliveries, (sql) => {
     const filters = { endpointId: ID, eventId: ID, eventIds: [ID], status: 'failed' } as const
     return listDeliveries(sql, ID, filters, PAGE)

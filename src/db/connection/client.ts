@@ -112,7 +112,7 @@ export const arrayTypes = {
 }
 
 /** From `2026-11-29 20:47:00.123456+00`: sessions have the time zone UTC. */
-const momentAsText = (text: string): string => text.replace(/ (\S+)/, 'T$1:00')
+const timestampAsText = (text: string): string => text.replace(/ (\S+)/, 'T$1:00')
 
 /**
  * Statements pass JSON as text with a `::jsonb` cast. Rows are read as `to_jsonb` writes them: timestamps as
@@ -128,7 +128,7 @@ export const types = {
   },
   integer: { to: 20, from: [20], serialize: String, parse: Number },
   date: { to: 1082, from: [1082, 1114], serialize: asText, parse: asText },
-  moment: { to: 1184, from: [1184], serialize: asText, parse: momentAsText },
+  timestamp: { to: 1184, from: [1184], serialize: asText, parse: timestampAsText },
 }
 
 /**

@@ -55,7 +55,10 @@ export function readDatabase(text: string, timeoutMs: number): Database {
 async function ask(database: Database, host: Host, settled: AbortSignal): Promise<Server> {
   const url = { ...database.url, onlyPrimary: false }
   const connection = { application_name: 'atomic-payments primary search' }
-  const sql = connectDriver({ ...database, url, findHost: async () => host }, { connection })
+  const sql = connectDriver(
+    { ...database, url, findHost: async () => host },
+    { ...UNPREPARED, connection },
+  )
   const end = () => void sql.end({ timeout: 0 })
   // A server that stops answering after the log-in would be waited for.
   const limit = setTimeout(end, database.connectTimeoutMs)
@@ -75,6 +78,9 @@ export async function openDatabaseSocket(
 ): Promise<Socket> {
   return openSocket(await findHost(), { tls, timeoutMs, closing })
 }
+
+/** For a connection that may lead through a pooler: its session is then another client's later. */
+export const UNPREPARED = { prepare: false } as const
 
 /**
  * Makes a client with one connection. All connections share the connect timeout, the reconnection

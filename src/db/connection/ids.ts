@@ -12,8 +12,8 @@ export type OrderedList = 'events' | 'ledger' | 'admin_actions'
 export const NO_TENANT = '00000000-0000-0000-0000-000000000000'
 
 /**
- * An expression: the id of a new row of a list. The row has to be inserted by this statement: until the
- * transaction ends, readers wait for it. See drizzle/0000_schema.sql.
+ * An expression: the id of a new row of a list. The row has to be inserted in this transaction: until it
+ * ends, readers wait for it. See drizzle/0000_schema.sql.
  */
 export const nextId = (sql: Sql | Transaction, list: OrderedList, tenantId: Fragment): Fragment =>
   sql`next_id(${list}::text, ${tenantId})`

@@ -6,6 +6,7 @@ import { withinMs } from './deadline.ts'
 import {
   connectDriver,
   RECONNECT_DELAY_MAX_SECONDS,
+  UNPREPARED,
   type Database,
   type DriverOptions,
 } from './driver.ts'
@@ -88,6 +89,7 @@ export class Listener {
     this.#closing.signal.addEventListener('abort', lose)
     const client = connectDriver(this.#database, {
       ...this.#driver,
+      ...UNPREPARED,
       max_lifetime: null,
       onclose: lose,
       onnotify: (channel, payload) => {
@@ -110,9 +112,10 @@ export class Listener {
       }
     }
     try {
-      await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, client.unsafe(settingsOfSession()))
-      if (await withinMs(CHECK_LIMIT_MS, isPooled(client))) {
+      if (await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, isPooled(client))) {
         await withinMs(PROBE_LIMIT_MS, this.#expectNotifications(client, probe.promise))
+      } else {
+        await withinMs(CHECK_LIMIT_MS, client.unsafe(settingsOfSession()))
       }
       await withinMs(CHECK_LIMIT_MS, this.#listenOnAll())
       for (;;) {
@@ -128,7 +131,7 @@ export class Listener {
 
   /** Another connection notifies this one, which is idle then. */
   async #expectNotifications(client: Sql, arrived: Promise<void>): Promise<void> {
-    const notifier = connectDriver(this.#database, this.#driver)
+    const notifier = connectDriver(this.#database, { ...this.#driver, ...UNPREPARED })
     try {
       await client`listen ${client(PROBE_CHANNEL)}`
       await notifier`select pg_notify(${PROBE_CHANNEL}, '')`

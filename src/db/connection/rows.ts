@@ -1,7 +1,7 @@
 // Builds the rows of an insert: the columns that the rows name, and their values.
 import type { Fragment, Transaction } from './client.ts'
 
-/** A row by the names of its columns. A `jsonb` column takes an object, and each an expression. */
+/** A row by the names of its columns. A value may be an object, for a `jsonb` column, or an expression. */
 export type NewRow = Readonly<Record<string, unknown>>
 
 /**
@@ -28,11 +28,12 @@ function parameterOf(value: unknown): unknown {
 const isFragment = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'then' in value
 
-/** The records of each tenant, in the order of the tenants: who changes them in it does not deadlock. */
-export function ofEachTenant<Row extends { readonly tenantId: string }>(
+/** The rows of each tenant, in one order for all processes, so that their changes do not deadlock. */
+export function ofEachTenant<Row>(
   rows: readonly Row[],
+  tenantOf: (row: Row) => string,
 ): [tenantId: string, rows: Row[]][] {
-  const ofTenants = [...Map.groupBy(rows, ({ tenantId }) => tenantId)]
+  const ofTenants = [...Map.groupBy(rows, tenantOf)]
   return ofTenants.toSorted(([one], [other]) => (one < other ? -1 : 1))
 }
 

@@ -1,9 +1,8 @@
-// Runs transactions that survive the loss of their connection. The driver would send its ROLLBACK
-// into the closed connection, which ends the process (postgres 3.4.9, `nextWrite` of null).
+// Runs transactions and lone statements, each of which names the tenants whose rows it sees.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { EVERY_TENANT, TENANTS_SETTING } from './row-security.ts'
 import { build, Statement, tagged, type Template } from './templates.ts'
-import { isConnectionLost, isTransactionFailed } from './store-errors.ts'
+import { isTransactionFailed } from './store-errors.ts'
 
 /**
  * Runs the work in one transaction, which commits when it resolves and rolls back when it rejects.
@@ -18,16 +17,7 @@ export async function inTransaction<Result>(
   sql: Sql,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  let result: Result | undefined
-  await sql.begin(async (tx) => {
-    try {
-      result = await work(tx)
-    } catch (error) {
-      if (isConnectionLost(error)) await connectionToClose()
-      throw error
-    }
-  })
-  return result as Result
+  return (await sql.begin(work)) as Result
 }
 
 /**
@@ -139,14 +129,6 @@ export async function together<const Promises extends readonly Started[]>(
 
 /** Not a template, which is sent when it is awaited: behind the statements of all functions. */
 type Started = Promise<unknown> & { readonly describe?: never }
-
-/**
- * Never resolves. The server has already rolled back, and `begin` rejects without a ROLLBACK as
- * soon as the driver notices the closed connection.
- */
-function connectionToClose(): Promise<never> {
-  return new Promise(() => {})
-}
 
 /** Longer than any transaction of ours may take. */
 const TRANSACTION_MAX_MS = 15 * 60_000

@@ -10,7 +10,7 @@ import { hash } from 'node:crypto'
 import type { KeyRetention } from '../../domain/idempotency/retention.ts'
 import type { StoredResponse } from '../../domain/operations/operation.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { rowsOf } from '../connection/rows.ts'
+import { ofEachTenant, rowsOf } from '../connection/rows.ts'
 import { asService, inService, together } from '../connection/transaction.ts'
 import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
 import { findTombstones } from './key-tombstones.ts'
@@ -113,12 +113,14 @@ async function insertUnlessBuried(
   return count
 }
 
+const tenantOf = (row: ExpiredKey): string => row.tenant_id
+
 type BuriedKey = ExpiredKey & { readonly buried_in_seconds: number }
 
 /** Those that have a tombstone of their own, and not of an earlier operation of the key. */
 async function findBuried(tx: Transaction, expired: readonly ExpiredKey[]): Promise<BuriedKey[]> {
   const found = await together(
-    ofTenants(expired).map(([tenantId, rows]) => findBuriedOf(tx, tenantId, rows)),
+    ofEachTenant(expired, tenantOf).map(([tenantId, rows]) => findBuriedOf(tx, tenantId, rows)),
   )
   return found.flat()
 }
@@ -136,12 +138,6 @@ async function findBuriedOf(
     .filter((row) => row.buried_in_seconds >= row.expires_in_seconds)
 }
 
-/** In one order for all processes, so that they do not deadlock. */
-const ofTenants = <Row extends ExpiredKey>(rows: readonly Row[]): [string, Row[]][] =>
-  [...Map.groupBy(rows, (row) => row.tenant_id)].toSorted(([one], [other]) =>
-    one < other ? -1 : 1,
-  )
-
 /**
  * Deletes expired completed keys whose own tombstone is old enough: looks at the `limit` that
  * expired first. Payments, refunds and their records stay.
@@ -156,7 +152,7 @@ export async function deleteIfTombstoned(
     const buried = await findBuried(tx, await findExpired(tx, limit, FIRST_CURSOR))
     const old = buried.filter((row) => row.buried_in_seconds < (-2 * statementTimeoutMs) / 1_000)
     const counts = await together(
-      ofTenants(old).map(([tenantId, rows]) => deleteIfExpired(tx, tenantId, rows)),
+      ofEachTenant(old, tenantOf).map(([tenantId, rows]) => deleteIfExpired(tx, tenantId, rows)),
     )
     return counts.reduce((sum, count) => sum + count, 0)
   })

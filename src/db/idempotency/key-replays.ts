@@ -20,7 +20,11 @@ export interface ReplayCount extends OperationRef, Readonly<Record<KeyReuse, num
  */
 export async function addReplays(sql: Sql, counts: readonly ReplayCount[]): Promise<void> {
   await inTenants(sql, counts, async (tx) => {
-    await together(ofEachTenant(counts).map(([tenantId, own]) => addReplaysOf(tx, tenantId, own)))
+    await together(
+      ofEachTenant(counts, ({ tenantId }) => tenantId).map(([tenantId, own]) =>
+        addReplaysOf(tx, tenantId, own),
+      ),
+    )
   })
 }
 
@@ -59,7 +63,7 @@ async function addReplaysOf(
   `
 }
 
-interface CountRow extends Record<KeyReuse, string> {
+interface CountRow extends Record<KeyReuse, number> {
   readonly operation_id: string
   readonly first_at: string
   readonly last_at: string
@@ -75,13 +79,11 @@ export async function listReplays(
     select operation_id, replays, conflicts, mismatches, first_at, last_at from key_replays
     where tenant_id = ${tenantId} and operation_id = any(${[...operationIds]}::uuid[])
   `
-  return rows.map((row) => ({
+  return rows.map(({ operation_id: id, first_at: firstAt, last_at: lastAt, ...numbers }) => ({
     tenantId,
-    id: row.operation_id,
-    replays: Number(row.replays),
-    conflicts: Number(row.conflicts),
-    mismatches: Number(row.mismatches),
-    firstAt: new Date(row.first_at),
-    lastAt: new Date(row.last_at),
+    id,
+    ...numbers,
+    firstAt: new Date(firstAt),
+    lastAt: new Date(lastAt),
   }))
 }

@@ -24,7 +24,9 @@ export async function insertProviderFeesIfNew(
 ): Promise<number> {
   return await inTenants(sql, fees, async (tx) => {
     const counts = await together(
-      ofEachTenant(fees).map(([id, own]) => insertFeesOfTenant(tx, id, own)),
+      ofEachTenant(fees, ({ tenantId }) => tenantId).map(([id, own]) =>
+        insertFeesOfTenant(tx, id, own),
+      ),
     )
     return counts.reduce((sum, count) => sum + count, 0)
   })

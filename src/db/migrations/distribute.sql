@@ -130,8 +130,7 @@ begin
       and (
         schema.nspname = 'atomic_jobs' and relation.relname = 'job'
         or schema.nspname = 'public'
-          and relation.relname not in (select name from drizzle.distributed_tables)
-          and to_regclass('public.' || relation.relname) not in (select logicalrelid from pg_dist_partition)
+          and relation.oid not in (select logicalrelid from pg_dist_partition)
       )
   loop
     execute format(

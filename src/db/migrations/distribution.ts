@@ -1,5 +1,5 @@
-// Distributes the tables over the nodes of Citus: see
-// distribute.sql. Grants the rights that Citus does not pass on.
+// Distributes the tables over the nodes of Citus: see distribute.sql. Grants the rights that Citus does
+// not pass on.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Sql } from '../connection/client.ts'

@@ -6,7 +6,7 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { ofEachTenant } from '../connection/rows.ts'
 import { asTenant, inTenants, together } from '../connection/transaction.ts'
 import { addOperationJobs, queuedColumns, type QueuedOperation } from '../queue/jobs.ts'
-import { isOwner, type Fence } from './fence.ts'
+import { isOperation, isOwner, type Fence } from './fence.ts'
 import {
   joinResources,
   operationColumns,
@@ -31,7 +31,9 @@ export async function claimEachIfUnowned(
 ): Promise<(Claim | undefined)[]> {
   const rows = await inTenants(sql, refs, async (tx) => {
     const claimed = await together(
-      ofEachTenant(refs).map(([tenantId, own]) => claimOfTenant(tx, tenantId, own, leaseMs)),
+      ofEachTenant(refs, ({ tenantId }) => tenantId).map(([tenantId, own]) =>
+        claimOfTenant(tx, tenantId, own, leaseMs),
+      ),
     )
     return await joinResources(tx, claimed.flat())
   })
@@ -50,25 +52,25 @@ async function claimOfTenant(
   leaseMs: number,
 ): Promise<OperationColumns[]> {
   return await tx<OperationColumns[]>`
-      update idempotency_keys set
-        status = 'processing',
-        lease_epoch = lease_epoch + 1,
-        lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
-        attempts = attempts + 1,
-        in_doubt = in_doubt or status = 'processing',
-        phase_began_at = least(phase_began_at, now()),
-        -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
-        -- then.
-        unknown_at = null,
-        evidence = null
-      where tenant_id = any(${refs.map(() => tenantId)}::uuid[])
-        and id = any(${refs.map(({ id }) => id)}::uuid[])
-        -- This form keeps Postgres from using a partial index: a plan made while few operations were
-        -- unfinished would scan all of them when there are many.
-        and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
-        is not distinct from true
-      returning ${operationColumns(tx)}
-    `
+    update idempotency_keys set
+      status = 'processing',
+      lease_epoch = lease_epoch + 1,
+      lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
+      attempts = attempts + 1,
+      in_doubt = in_doubt or status = 'processing',
+      phase_began_at = least(phase_began_at, now()),
+      -- The new owner may call again. If the outcome becomes unknown again, its schedule starts
+      -- then.
+      unknown_at = null,
+      evidence = null
+    where tenant_id = any(${refs.map(() => tenantId)}::uuid[])
+      and id = any(${refs.map(({ id }) => id)}::uuid[])
+      -- This form keeps Postgres from using a partial index: a plan made while few operations were
+      -- unfinished would scan all of them when there are many.
+      and (status = 'pending' or (status = 'processing' and lease_expires_at < now()))
+      is not distinct from true
+    returning ${operationColumns(tx)}
+  `
 }
 
 const nameOf = ({ tenantId, id }: OperationRef): string => `${tenantId} ${id}`
@@ -90,13 +92,10 @@ export function nextCheckAt(
 }
 
 /** For how long the outcome of an operation has been unknown: 0 if it is not yet. */
-export async function readUnknownFor(
-  tx: Transaction,
-  { tenantId, id }: OperationRef,
-): Promise<number> {
+export async function readUnknownFor(tx: Transaction, ref: OperationRef): Promise<number> {
   const [row] = await tx<{ unknown_for_seconds: number | null }[]>`
     select extract(epoch from now() - unknown_at)::float8 as unknown_for_seconds
-    from idempotency_keys where tenant_id = ${tenantId} and id = ${id}
+    from idempotency_keys where ${isOperation(tx, ref)}
   `
   return row?.unknown_for_seconds ?? 0
 }

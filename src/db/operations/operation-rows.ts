@@ -76,7 +76,7 @@ export interface JoinedRow extends OperationColumns, Ages {
   refund: RefundRow | null
   dispute: DisputeRow | null
   fee_basis_points: number
-  fee_fixed_minor: string
+  fee_fixed_minor: number
 }
 
 /** The select list of an operation. */
@@ -168,7 +168,7 @@ async function findAges(
 
 interface FeeColumns {
   readonly fee_basis_points: number
-  readonly fee_fixed_minor: string
+  readonly fee_fixed_minor: number
 }
 
 async function findFees(
@@ -200,7 +200,7 @@ export function operationFromRow(row: JoinedRow): OperationRow {
     payment: paymentFromRow(row.payment),
     refund: row.refund && refundFromRow(row.refund),
     dispute: row.dispute && disputeFromRow(row.dispute),
-    fees: { basisPoints: row.fee_basis_points, fixedMinor: Number(row.fee_fixed_minor) },
+    fees: { basisPoints: row.fee_basis_points, fixedMinor: row.fee_fixed_minor },
   }
 }
 
@@ -210,8 +210,7 @@ export async function readOperation(
   ref: OperationRef,
 ): Promise<OperationRow | undefined> {
   const rows = await tx<OperationColumns[]>`
-    select ${operationColumns(tx)} from idempotency_keys
-    where tenant_id = ${ref.tenantId} and id = ${ref.id}
+    select ${operationColumns(tx)} from idempotency_keys where ${isOperation(tx, ref)}
   `
   const [row] = await joinResources(tx, rows)
   return row && operationFromRow(row)

@@ -6,6 +6,7 @@ import { AUTHORIZATION_EXPIRING } from '../../domain/events/event-types.ts'
 import { expiryOf } from '../../domain/events/provider-event.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { ofEachTenant } from '../connection/rows.ts'
 import { inService } from '../connection/transaction.ts'
 import { addProviderEvents } from '../events/provider-events.ts'
 import { writePaymentEvents } from '../events/write-events.ts'
@@ -34,7 +35,7 @@ export async function announceIfExpiring(
     const expiring = payments.filter(
       ({ status, captureBefore }) => status === 'requires_capture' && (captureBefore ?? now) > now,
     )
-    for (const [tenantId, holds] of Map.groupBy(expiring, (hold) => hold.tenantId)) {
+    for (const [tenantId, holds] of ofEachTenant(expiring, (hold) => hold.tenantId)) {
       const ids = holds.map(({ id }) => id)
       await writePaymentEvents(tx, tenantId, ids, AUTHORIZATION_EXPIRING)
     }

@@ -13,7 +13,7 @@ interface TenantRow {
   id: string
   name: string
   fee_basis_points: number
-  fee_fixed_minor: string
+  fee_fixed_minor: number
   requires_reference: boolean
   providers: Route[] | null
   created_at: string
@@ -29,7 +29,7 @@ function tenantFromRow(row: TenantRow): Tenant {
     id: row.id,
     name: row.name,
     feeBasisPoints: row.fee_basis_points,
-    feeFixedMinor: Number(row.fee_fixed_minor),
+    feeFixedMinor: row.fee_fixed_minor,
     requiresReference: row.requires_reference,
     providers: row.providers,
     createdAt: new Date(row.created_at),

@@ -15,7 +15,7 @@ import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { endPause } from './endpoint-health.ts'
 
-interface DeliveryRow {
+export interface DeliveryRow {
   tenant_id: string
   id: string
   event_id: string
@@ -36,7 +36,7 @@ interface AttemptRow {
   error: AttemptError | null
 }
 
-function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
+export function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
   return {
     tenantId: row.tenant_id,
     id: row.id,
@@ -64,7 +64,7 @@ function attemptFromRow(row: AttemptRow): WebhookAttempt {
 const ATTEMPTS_SHOWN_MAX = 30
 
 /** The columns of a delivery in `entry`, with its last attempts. */
-const deliveryColumns = (sql: Sql | Transaction): Fragment => sql`
+export const deliveryColumns = (sql: Sql | Transaction): Fragment => sql`
   entry.tenant_id, entry.id, entry.event_id, entry.endpoint_id, entry.status, entry.next_attempt_at,
   entry.created_at,
   (
@@ -93,19 +93,6 @@ export async function findDelivery(
     where tenant_id = ${tenantId} and id = ${id}
   `
   return row && deliveryFromRow(row)
-}
-
-/** Finds webhook deliveries of a tenant, in any order, with their last attempts. */
-export async function findDeliveries(
-  sql: Sql,
-  tenantId: string,
-  ids: readonly string[],
-): Promise<WebhookDelivery[]> {
-  const rows = await asTenant(sql, tenantId)<DeliveryRow[]>`
-    select ${deliveryColumns(sql)} from webhook_deliveries as entry
-    where tenant_id = ${tenantId} and id = any(${[...ids]}::uuid[])
-  `
-  return rows.map(deliveryFromRow)
 }
 
 /** An absent filter matches every delivery. */

@@ -147,19 +147,19 @@ export async function updateEndpoint(
   const isSameReceiver = tx`(${newUrl} = url and ${newStatus} = status)`
   const change = async () =>
     await tx`
-    update webhook_endpoints set
-      url = ${newUrl},
-      description = case
-        when ${description !== undefined} then ${description ?? null}::text else description end,
-      event_types = coalesce(${eventTypes ? [...eventTypes] : null}::text[], event_types),
-      status = ${newStatus},
-      disabled_reason = case
-        when ${newStatus} = 'disabled' then coalesce(disabled_reason, ${requested}::text) end,
-      failing_since = case when ${isSameReceiver} then failing_since end,
-      consecutive_failures = case when ${isSameReceiver} then consecutive_failures else 0 end,
-      paused_until = case when ${isSameReceiver} then paused_until end
-    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-  `
+      update webhook_endpoints set
+        url = ${newUrl},
+        description = case
+          when ${description !== undefined} then ${description ?? null}::text else description end,
+        event_types = coalesce(${eventTypes ? [...eventTypes] : null}::text[], event_types),
+        status = ${newStatus},
+        disabled_reason = case
+          when ${newStatus} = 'disabled' then coalesce(disabled_reason, ${requested}::text) end,
+        failing_since = case when ${isSameReceiver} then failing_since end,
+        consecutive_failures = case when ${isSameReceiver} then consecutive_failures else 0 end,
+        paused_until = case when ${isSameReceiver} then paused_until end
+      where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    `
   const [, endpoint] = await together([change(), findEndpoint(tx, tenantId, id)])
   return endpoint
 }
@@ -175,16 +175,16 @@ export async function rotateSecret(
 ): Promise<WebhookEndpoint | undefined> {
   const change = async () =>
     await tx`
-    update webhook_endpoints set
-      secret = ${endpointSecret.encrypt({ tenantId, id }, secret)},
-      previous_secret = secret,
-      previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour',
-      second_previous_secret = previous_secret,
-      second_previous_secret_expires_at = previous_secret_expires_at,
-      third_previous_secret = second_previous_secret,
-      third_previous_secret_expires_at = second_previous_secret_expires_at
-    where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
-  `
+      update webhook_endpoints set
+        secret = ${endpointSecret.encrypt({ tenantId, id }, secret)},
+        previous_secret = secret,
+        previous_secret_expires_at = now() + ${PREVIOUS_SECRET_HOURS} * interval '1 hour',
+        second_previous_secret = previous_secret,
+        second_previous_secret_expires_at = previous_secret_expires_at,
+        third_previous_secret = second_previous_secret,
+        third_previous_secret_expires_at = second_previous_secret_expires_at
+      where tenant_id = ${tenantId} and id = ${id} and status <> 'deleted'
+    `
   const [, endpoint] = await together([change(), findEndpoint(tx, tenantId, id)])
   return endpoint
 }

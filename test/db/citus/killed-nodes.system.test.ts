@@ -60,7 +60,7 @@ describeOnCitus('on Citus', () => {
 
       expect(run.lines.some((line) => line.startsWith('Outcomes'))).toBe(false)
       expect(await run.exited).toEqual({ code: 0, signal: null })
-      expect(run.lines.at(-1)).toBe('OK: all 12 invariants hold')
+      expect(run.lines.at(-1)).toBe('OK: all 13 invariants hold')
     },
     LIMIT_MS,
   )

@@ -19,21 +19,13 @@ import {
   countRows,
   makeTenant,
   openTestStore,
+  request,
   reservationOf,
   reserve,
 } from '../reservations.ts'
 import { watchBatches, type WatchedBatches } from '../watch-batches.ts'
 
-const PAYMENT = {
-  amountMinor: 1999,
-  currency: 'usd',
-  captureMethod: 'automatic',
-  paymentMethod: 'pm_card_visa',
-  customer: null,
-  description: null,
-  reference: null,
-  metadata: { order: '1' },
-} as const
+const PAYMENT = { ...request, metadata: { order: '1' } }
 
 let database: TestDatabase
 /** With the role of the service, so that row-level security applies. */

@@ -15,6 +15,7 @@ import {
   claimOrThrow,
   finish,
   makeTenant,
+  request,
   reservationOf,
   reserve,
   response,
@@ -23,17 +24,6 @@ import {
 import { store } from '../../support/own-store.ts'
 
 const SKEW_SECONDS = 300
-
-const PAYMENT = {
-  amountMinor: 1999,
-  currency: 'usd',
-  captureMethod: 'automatic',
-  paymentMethod: 'pm_card_visa',
-  customer: null,
-  description: null,
-  reference: null,
-  metadata: {},
-} as const
 
 let sql: Sql
 
@@ -121,7 +111,7 @@ test('a local operation is not executed again either', async () => {
 test('a late retry does not keep the key from a request that shares its transaction', async () => {
   const used = await keyThatExpiresIn(-1)
   await forget(used)
-  const details = detailsOfPayment(PAYMENT, 'stripe')
+  const details = detailsOfPayment(request, 'stripe')
   const other = reservationOf(used.tenantId, { key: used.key, details })
   const reserveOne = batchReservations()
   const retry = { ...retryOf(used), details }

@@ -9,7 +9,7 @@ import {
   type StoreErrorKind,
 } from '../store-errors.ts'
 import { Statement, tagged, templateOf, type Template } from '../templates.ts'
-import { Places } from './places.ts'
+import { Slots } from './slots.ts'
 import { watchSessions } from './watch-sessions.ts'
 import type { Session } from './session.ts'
 
@@ -38,8 +38,8 @@ export interface PoolOptions {
 
 /** Opens a pool. */
 export function openPool({ size, connect, limitMs, database, failed }: PoolOptions): Pool {
-  const places = new Places(size, connect)
-  const stopWatching = watchSessions(places.all, { limitMs, database })
+  const slots = new Slots(size, connect)
+  const stopWatching = watchSessions(slots.all, { limitMs, database })
   // Runs no statements. It builds identifiers.
   const { builder } = connect()
 
@@ -47,8 +47,8 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
     tenantId: string | undefined,
     work: (session: Session) => Promise<Result>,
   ): Promise<Result> => {
-    const place = await places.acquire(tenantId)
-    const { session } = place
+    const slot = await slots.acquire(tenantId)
+    const { session } = slot
     try {
       return await work(session)
     } catch (error) {
@@ -58,13 +58,13 @@ export function openPool({ size, connect, limitMs, database, failed }: PoolOptio
       if (isConnectionBroken(error) || isFromOtherThanPrimary(error)) session.lose()
       throw error
     } finally {
-      places.release(place)
+      slots.release(slot)
     }
   }
 
   const end = async (options?: { timeout?: number }) => {
     stopWatching()
-    await places.end(options)
+    await slots.end(options)
   }
 
   const open = (tenantId?: string): Sql => {

@@ -6,7 +6,7 @@ import { ConfigError } from '../../../config.ts'
 import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-unusable.ts'
-import { SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
+import { isConnectionLost, SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
 import { build, tagged, type Template } from '../templates.ts'
 import { commitAtOnce, hasLongStatements, together } from '../transaction.ts'
 import { isPooled } from './pooled.ts'
@@ -43,6 +43,9 @@ const refusesTransactions = () =>
     'A pooler closed the connection when its first transaction began, as in statement mode. ' +
       'Use its transaction mode, or its session mode.',
   )
+
+/** Never resolves: see `#use`. */
+const connectionToClose = (): Promise<never> => new Promise(() => {})
 
 const sessionEnded = () => new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
 
@@ -140,15 +143,15 @@ export class Session {
         throw error
       },
     )
-    const require = () => {
+    const requireWorking = () => {
       if (!isWorking) throw new Error('a statement without its transaction')
     }
     const tx = tagged(sql, (template) => {
-      require()
+      requireWorking()
       return build(sql, template)
     })
     const unsafe = (...sent: [string]) => {
-      require()
+      requireWorking()
       return sql.unsafe(...sent)
     }
     const own: Transaction = Object.assign(tx, { unsafe }) as never
@@ -163,7 +166,9 @@ export class Session {
       if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
       return result
     } catch (error) {
-      // Into a lost connection the driver would write, which ends the process (postgres 3.4.9).
+      // The server has rolled back. The driver would write into the lost connection, which ends the
+      // process (postgres 3.4.9): the unit of work fails when the connection is closed.
+      if (isConnectionLost(error)) await connectionToClose()
       if (!this.isOver) await (committing ?? sql.unsafe('rollback')).catch(() => {})
       throw error
     } finally {

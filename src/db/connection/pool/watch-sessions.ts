@@ -1,7 +1,7 @@
 // Watches the sessions of a pool: gives up those whose server is silent, or was replaced as the primary.
 import type { Database } from '../driver.ts'
 import { isReplacedBy } from '../server/server.ts'
-import type { Place } from './places.ts'
+import type { Slot } from './slots.ts'
 
 const INTERVAL_MS = 1_000
 /** Work that takes longer may wait for a server that was replaced. */
@@ -17,20 +17,20 @@ interface WatchOptions {
 
 /** Returns a function that stops it. A machine that was cut off closes no connection. */
 export function watchSessions(
-  places: readonly Place[],
+  slots: readonly Slot[],
   { limitMs, database }: WatchOptions,
 ): () => void {
-  const endSilent = watchSilence(places, limitMs)
+  const endSilent = watchSilence(slots, limitMs)
   let lookedAtMs = performance.now()
   const followPrimary = async () => {
     const isDue = performance.now() - lookedAtMs > LOOK_MS
-    if (!isDue && !places.some(isSlow)) return
+    if (!isDue && !slots.some(isSlow)) return
     lookedAtMs = performance.now()
     try {
       const { server: primary } = await database.findPrimary()
-      for (const place of places) {
-        const { server } = place.session
-        if (server && isReplacedBy(server, primary, isSlow(place))) place.session.lose()
+      for (const slot of slots) {
+        const { server } = slot.session
+        if (server && isReplacedBy(server, primary, isSlow(slot))) slot.session.lose()
       }
     } catch {
       // There is none yet. Work that waits has its own limit.
@@ -44,22 +44,22 @@ export function watchSessions(
   return () => timers.forEach((timer) => clearInterval(timer))
 }
 
-const isSlow = ({ work }: Place): boolean =>
+const isSlow = ({ work }: Slot): boolean =>
   work !== undefined && performance.now() - work.atMs > SLOW_MS
 
 /** Returns a function that ends each session whose server has said nothing for that long during work. */
-function watchSilence(places: readonly Place[], limitMs: number): () => void {
+function watchSilence(slots: readonly Slot[], limitMs: number): () => void {
   const heard = new Map<
-    Place,
+    Slot,
     { readonly work: unknown; readonly bytes: number; readonly atMs: number }
   >()
   return () => {
-    for (const place of places) {
-      const { session, work } = place
-      const last = heard.get(place)
+    for (const slot of slots) {
+      const { session, work } = slot
+      const last = heard.get(slot)
       const bytes = session.bytesHeard
       if (last === undefined || last.work !== work || last.bytes !== bytes || session.mayBeSilent) {
-        heard.set(place, { work, bytes, atMs: performance.now() })
+        heard.set(slot, { work, bytes, atMs: performance.now() })
       } else if (work !== undefined && performance.now() - last.atMs > limitMs) session.lose()
     }
   }

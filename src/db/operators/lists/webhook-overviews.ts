@@ -6,9 +6,10 @@ import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
 import { asService, inService } from '../../connection/transaction.ts'
 import {
-  findDeliveries,
-  findDelivery,
+  deliveryColumns,
+  deliveryFromRow,
   meetsDeliveryFilters,
+  type DeliveryRow,
   type DeliveryFilters,
 } from '../../webhooks/webhook-deliveries.ts'
 import {
@@ -52,11 +53,6 @@ export async function listEndpointsOfTenants(
 const ofTenant = (sql: Sql, tenant: string | undefined): Fragment =>
   tenant === undefined ? sql`` : sql`and tenant_id = ${tenant}`
 
-interface DeliveryRef {
-  readonly tenant_id: string
-  readonly id: string
-}
-
 /**
  * Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. Those of
  * each tenant are read by a statement of its own: Citus counts no attempts of several tenants at once.
@@ -67,26 +63,13 @@ export async function listDeliveriesOfTenants(
   request: PageRequest,
 ): Promise<Page<WebhookDelivery> | undefined> {
   const list = {
-    columns: sql`tenant_id, id`,
+    columns: deliveryColumns(sql),
     entries: sql`from webhook_deliveries as entry where true ${ofTenant(sql, tenant)}`,
     filters: meetsDeliveryFilters(sql, filters),
-    fromRow: (ref: DeliveryRef) => ref,
+    fromRow: deliveryFromRow,
     ordered: { table: 'webhook_deliveries', tenantId: tenant ?? null },
   } as const
-  const page = await inService(sql, (tx) => readPage(tx, list, request))
-  if (page === undefined) return undefined
-  const ofTenants = Map.groupBy(page.items, (ref) => ref.tenant_id)
-  const found = await Promise.all(
-    [...ofTenants].map(([owner, refs]) =>
-      findDeliveries(
-        sql,
-        owner,
-        refs.map(({ id }) => id),
-      ),
-    ),
-  )
-  const byId = new Map(found.flat().map((delivery) => [delivery.id, delivery]))
-  return { ...page, items: page.items.flatMap(({ id }) => byId.get(id) ?? []) }
+  return await inService(sql, (tx) => readPage(tx, list, request))
 }
 
 /** Finds an endpoint of any tenant that is not deleted. */
@@ -105,8 +88,8 @@ export async function findDeliveryOfTenants(
   sql: Sql | Transaction,
   id: string,
 ): Promise<WebhookDelivery | undefined> {
-  const [ref] = await asService(sql)<Pick<DeliveryRef, 'tenant_id'>[]>`
-    select tenant_id from webhook_deliveries where id = ${id}
+  const [row] = await asService(sql)<DeliveryRow[]>`
+    select ${deliveryColumns(sql)} from webhook_deliveries as entry where id = ${id}
   `
-  return ref && (await findDelivery(sql, ref.tenant_id, id))
+  return row && deliveryFromRow(row)
 }

@@ -91,6 +91,8 @@ async function runMany({ sql }: Store, count: number): Promise<unknown[]> {
   )
 }
 
+function ignore(): void {}
+
 /** Another client of the pooler finds nothing of the service in the sessions that it gets. */
 async function expectNothingLeft(pooler: PgBouncer): Promise<void> {
   const other = postgres(pooler.url, { max: 8, prepare: false })
@@ -102,6 +104,7 @@ async function expectNothingLeft(pooler: PgBouncer): Promise<void> {
         select current_user = session_user as "isItself",
           coalesce(current_setting('atomic.tenants', true), '') as tenants,
           current_setting('statement_timeout') as timeout,
+          current_setting('search_path') as path,
           (select count(*)::int from pg_prepared_statements) as prepared
         from pg_sleep(0.01)
       `,
@@ -109,7 +112,15 @@ async function expectNothingLeft(pooler: PgBouncer): Promise<void> {
   )
   await other.end()
   expect(new Set(left.map(([row]) => JSON.stringify(row)))).toEqual(
-    new Set([JSON.stringify({ isItself: true, tenants: EVERY_TENANT, timeout: '0', prepared: 0 })]),
+    new Set([
+      JSON.stringify({
+        isItself: true,
+        tenants: EVERY_TENANT,
+        timeout: '0',
+        path: '"$user", public',
+        prepared: 0,
+      }),
+    ]),
   )
 }
 
@@ -141,6 +152,7 @@ describe.each(POOLERS)('a pooler %s', (_, settings) => {
   testBehindPgBouncer('mixes no answers up, and keeps nothing of a transaction', async () => {
     const pooler = await startPooler(settings)
     const stores = [open(pooler.url), open(pooler.url)]
+    for (const store of stores) store.listen('news', ignore, ignore)
 
     const answers = await Promise.all(stores.map((store) => runMany(store, 500)))
 

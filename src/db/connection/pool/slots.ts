@@ -1,8 +1,8 @@
-// The places of a pool: each has a session, for one unit of work at a time. Work takes the first free one,
-// so that work in sequence finds a warm session, or waits in line.
+// The slots of a pool: each has a session, for one unit of work at a time. Work takes the first free one, so
+// that work in sequence finds a warm session, or waits in line.
 import type { Session } from './session.ts'
 
-export interface Place {
+export interface Slot {
   session: Session
   /** The work that it has. */
   work: { readonly tenantId: string | undefined; readonly atMs: number } | undefined
@@ -10,17 +10,17 @@ export interface Place {
 
 interface Waiting {
   readonly tenantId: string | undefined
-  readonly resolve: (place: Place) => void
+  readonly resolve: (slot: Slot) => void
 }
 
 /** One of two may wait for a lock or a silent server, and the other one still serves. */
 const OF_TENANT_MIN = 2
 
-export class Places {
-  readonly all: readonly Place[]
+export class Slots {
+  readonly all: readonly Slot[]
   readonly #connect: () => Session
   readonly #waiting: Waiting[] = []
-  /** The work of one tenant takes all places but one, so that the work of another one finds one. */
+  /** The work of one tenant takes all slots but one, so that the work of another one finds one. */
   readonly #share: number
   #isClosed = false
 
@@ -30,17 +30,17 @@ export class Places {
     this.#share = Math.max(OF_TENANT_MIN, size - 1)
   }
 
-  async acquire(tenantId: string | undefined): Promise<Place> {
+  async acquire(tenantId: string | undefined): Promise<Slot> {
     const free = this.#mayUse(tenantId) && this.all.find(({ work }) => work === undefined)
     if (free) return this.#take(free, tenantId)
     return await new Promise((resolve) => this.#waiting.push({ tenantId, resolve }))
   }
 
-  release(place: Place): void {
-    place.work = undefined
+  release(slot: Slot): void {
+    slot.work = undefined
     const index = this.#waiting.findIndex(({ tenantId }) => this.#mayUse(tenantId))
     const [next] = index === -1 ? [] : this.#waiting.splice(index, 1)
-    next?.resolve(this.#take(place, next.tenantId))
+    next?.resolve(this.#take(slot, next.tenantId))
   }
 
   /** Waits for the work, at most that many seconds. Later work is refused. */
@@ -54,10 +54,10 @@ export class Places {
     return this.all.filter(({ work }) => work?.tenantId === tenantId).length < this.#share
   }
 
-  #take(place: Place, tenantId: string | undefined): Place {
-    place.work = { tenantId, atMs: performance.now() }
-    if (place.session.isOld) place.session.lose()
-    if (place.session.isOver && !this.#isClosed) place.session = this.#connect()
-    return place
+  #take(slot: Slot, tenantId: string | undefined): Slot {
+    slot.work = { tenantId, atMs: performance.now() }
+    if (slot.session.isOld) slot.session.lose()
+    if (slot.session.isOver && !this.#isClosed) slot.session = this.#connect()
+    return slot
   }
 }
