@@ -265,7 +265,8 @@ describe('a running stack', () => {
 
     test('kills a part that does not stop after SIGTERM on a Ctrl-C', async () => {
       const launcher = launch({ DATA_DIR: join(stack.folder, 'data'), ...SETTINGS })
-      await launcher.waitForLine((line) => /^provider .* started as process/.test(line))
+      // By then the provider handles SIGTERM, which could end it otherwise while SIGSTOP stops its threads.
+      await launcher.waitForLine((line) => /^worker .* started as process/.test(line))
       const [provider = 0] = processesOf(launcher, 'provider')
       const server = Number.parseInt(await readFile(postgresPidFile(stack.folder), 'utf8'), 10)
       process.kill(provider, 'SIGSTOP')
