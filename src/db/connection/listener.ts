@@ -10,7 +10,7 @@ import {
   type Database,
   type DriverOptions,
 } from './driver.ts'
-import { isPooled } from './pool/pooled.ts'
+import { readConnection } from './pool/connection-facts.ts'
 import { settingsOfSession } from './pool/session-settings.ts'
 import { readServer } from './server/server.ts'
 
@@ -112,7 +112,9 @@ export class Listener {
       }
     }
     try {
-      if (await withinMs(connectTimeoutMs + CHECK_LIMIT_MS, isPooled(client))) {
+      const limitMs = connectTimeoutMs + CHECK_LIMIT_MS
+      const { isPooled } = await withinMs(limitMs, readConnection(client))
+      if (isPooled) {
         await withinMs(PROBE_LIMIT_MS, this.#expectNotifications(client, probe.promise))
       } else {
         await withinMs(CHECK_LIMIT_MS, client.unsafe(settingsOfSession()))

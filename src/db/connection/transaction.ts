@@ -84,15 +84,11 @@ function alone(sql: Sql | Transaction, tenants: string): Transaction {
     inTransaction(sql, async (tx) => {
       const isSet = see(tx, tenants)
       const answer = build(tx, template).then((rows) => rows)
-      commitAtOnce.get(tx)?.()
-      const [, rows] = await together([isSet, answer])
+      const [, rows] = await lastly(tx, [isSet, answer])
       return rows
     })
   return tagged(sql, (template) => new Statement(template, run)) as never
 }
-
-/** Sends `commit` behind what a transaction has sent, for those that can. */
-export const commitAtOnce = new WeakMap<Transaction, () => void>()
 
 interface OfTenant {
   readonly tenantId: string
@@ -125,6 +121,23 @@ export async function together<const Promises extends readonly Started[]>(
   )
   if (errors.length > 0) throw errors.find((error) => !isTransactionFailed(error)) ?? errors[0]
   return await Promise.all(promises)
+}
+
+/** Sends `commit` behind what a transaction has sent, for those that can. */
+export const commitAtOnce = new WeakMap<Transaction, () => void>()
+
+/**
+ * The same for the last statements of a transaction, behind which `commit` leaves at once. If one fails,
+ * the server rolls back; what they return can undo nothing any more.
+ *
+ * @param promises of functions, each with one statement.
+ */
+export function lastly<const Promises extends readonly Started[]>(
+  tx: Transaction,
+  promises: Promises,
+): ReturnType<typeof together<Promises>> {
+  commitAtOnce.get(tx)?.()
+  return together(promises)
 }
 
 /** Not a template, which is sent when it is awaited: behind the statements of all functions. */

@@ -156,7 +156,7 @@ export async function findProviderPaymentIds(
  * yet, one that does not know its object yet.
  */
 export async function findRefundOfObject(
-  sql: Sql,
+  sql: Sql | Transaction,
   { tenantId, id: paymentId }: Pick<Payment, 'tenantId' | 'id'>,
   objectId: string,
 ): Promise<Refund | undefined> {

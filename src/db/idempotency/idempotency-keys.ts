@@ -30,7 +30,7 @@ export async function findReservedKey(
 
 /** Finds an idempotency key of a tenant. */
 export async function findIdempotencyKey(
-  sql: Sql,
+  sql: Sql | Transaction,
   tenantId: string,
   key: string,
 ): Promise<IdempotencyKey | undefined> {
@@ -46,7 +46,7 @@ export interface KeyName {
 
 /** Finds idempotency keys of one tenant; undefined for one that does not exist. */
 export async function findEach(
-  sql: Sql,
+  sql: Sql | Transaction,
   names: readonly KeyName[],
 ): Promise<(IdempotencyKey | undefined)[]> {
   const [{ tenantId } = { tenantId: '' }] = names

@@ -119,7 +119,7 @@ export interface CheckInterval {
  * (https://docs.stripe.com/rate-limits).
  */
 export async function requestCheckOfPayment(
-  sql: Sql,
+  sql: Sql | Transaction,
   { tenantId, paymentId }: { tenantId: string; paymentId: string },
   { seconds, mostSeconds }: CheckInterval,
 ): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Applies an event about a payment or one of its refunds. The payment is looked up at the provider, and
 // if it has changed, `payment.follow` records that. A payment that waited too long for its cardholder
 // is canceled.
+import { inTenant, lastly } from '../../db/connection/transaction.ts'
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import type { Intent } from '../../db/idempotency/intent.ts'
 import { findPayment, markProcessingIfIn } from '../../db/payments/payments.ts'
@@ -33,11 +34,10 @@ export async function applyPaymentEvent(
 ): Promise<EventResult> {
   const { providerPaymentId } = event
   if (providerPaymentId === null) return 'ignored'
-  const payment = await findSubject(engine, event)
-  if (payment === undefined) return 'unmatched'
-  if (await requestCheck(engine, payment)) return 'pending'
-  const key = keyOfProviderEvent(event)
-  const started = await findIdempotencyKey(engine.store.sql, payment.tenantId, key)
+  const found = await findSubject(engine, event)
+  if (found === undefined) return 'unmatched'
+  const { payment, isCheckRequested, started, refund } = found
+  if (isCheckRequested) return 'pending'
   if (started !== undefined) {
     const result = await pursue(engine, started, payment)
     // The cardholder may have to authenticate again, for example with another card.
@@ -48,7 +48,6 @@ export async function applyPaymentEvent(
   if (payment.provider !== event.provider || payment.providerPaymentId !== providerPaymentId) {
     return await applySurplusEvent(engine, { ...event, providerPaymentId }, payment)
   }
-  const refund = await findRefundOfObject(engine.store.sql, payment, event.objectId)
   if (refund !== undefined) return await applyRefundEvent(engine, event, refund)
   if (isFinal(payment.status)) return 'ignored'
   // A worker or the outcome resolver owns the payment, and may have read it before this change.
@@ -56,25 +55,28 @@ export async function applyPaymentEvent(
   return await follow(engine, event, payment)
 }
 
-async function findSubject(
-  { store }: Engine,
-  { subject }: StoredProviderEvent,
-): Promise<Payment | undefined> {
-  return subject === null
-    ? undefined
-    : await findPayment(store.sql, subject.tenantId, subject.paymentId)
-}
-
 /** An event that waits for a day makes less than 150 checks. */
 const EVENT_CHECKS_MOST_SECONDS = 600
 
-/** The event may report the effect of an operation whose outcome is unknown. */
-async function requestCheck(
-  { store, settings }: Engine,
-  { tenantId, id: paymentId }: Payment,
-): Promise<boolean> {
+/**
+ * Finds the payment of the event, the operation that it has started and the refund that it may be about.
+ * Requests a check of the payment: the event may report the effect of an operation whose outcome is
+ * unknown.
+ */
+async function findSubject({ store, settings }: Engine, event: StoredProviderEvent) {
+  const { subject, objectId } = event
+  if (subject === null) return undefined
+  const { tenantId, paymentId } = subject
   const apart = { seconds: settings.CHECK_ON_READ_SECONDS, mostSeconds: EVENT_CHECKS_MOST_SECONDS }
-  return await requestCheckOfPayment(store.sql, { tenantId, paymentId }, apart)
+  return await inTenant(store.sql, tenantId, async (tx) => {
+    const [payment, isCheckRequested, started, refund] = await lastly(tx, [
+      findPayment(tx, tenantId, paymentId),
+      requestCheckOfPayment(tx, subject, apart),
+      findIdempotencyKey(tx, tenantId, keyOfProviderEvent(event)),
+      findRefundOfObject(tx, { tenantId, id: paymentId }, objectId),
+    ])
+    return payment && { payment, isCheckRequested, started, refund }
+  })
 }
 
 async function follow(

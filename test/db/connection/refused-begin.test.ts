@@ -30,7 +30,7 @@ beforeAll(async () => {
       .on('data', (bytes: Buffer) => {
         const text = bytes.toString('latin1')
         upstream.write(
-          Buffer.from(refusesBegin ? text.replace('begin\0', 'bogus\0') : text, 'latin1'),
+          Buffer.from(refusesBegin ? text.replace('begin;', 'bogus;') : text, 'latin1'),
         )
       })
     upstream.on('error', () => {}).pipe(client)

@@ -8,8 +8,8 @@ import { readServer, type LatestPrimaries, type Server } from '../server/server.
 import { ServerUnusable } from '../server/server-unusable.ts'
 import { isConnectionLost, SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
 import { build, tagged, type Template } from '../templates.ts'
-import { commitAtOnce, hasLongStatements, together } from '../transaction.ts'
-import { isPooled } from './pooled.ts'
+import { commitAtOnce, hasLongStatements } from '../transaction.ts'
+import { readConnection } from './connection-facts.ts'
 import { beginWithSettings, settingsOfSession, type SessionSettings } from './session-settings.ts'
 
 /** How long a look at the server holds: see `LatestPrimaries`. */
@@ -59,6 +59,7 @@ export class Session {
   #isConnected = false
   #isSetUp = false
   #isPooled = false
+  #isDistributed = false
   #checkedAtMs = -Infinity
   #server: Server | undefined
   #isOver = false
@@ -134,34 +135,46 @@ export class Session {
   async #transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     const sql = this.#sql
     let isWorking = true
+    let begun: Promise<unknown> | undefined
     let committing: Promise<{ readonly command: string }> | undefined
-    const commit = () => (committing ??= sql.unsafe('commit').then((committed) => committed))
-    const begun = sql.unsafe(this.#begin).then(
-      () => true,
-      (error: unknown) => {
-        isWorking = false
-        throw error
-      },
-    )
+    const begin = (text = this.#begin): Promise<unknown> => {
+      begun = sql.unsafe(text).then((answer) => answer)
+      begun.catch(() => (isWorking = false))
+      return begun
+    }
+    const commit = () => {
+      isWorking = false
+      return (committing ??= sql.unsafe('commit').then((committed) => committed))
+    }
     const requireWorking = () => {
       if (!isWorking) throw new Error('a statement without its transaction')
     }
     const tx = tagged(sql, (template) => {
       requireWorking()
+      if (begun === undefined) void begin()
       return build(sql, template)
     })
-    const unsafe = (...sent: [string]) => {
+    const unsafe = (...[text, ...values]: Parameters<Sql['unsafe']>) => {
       requireWorking()
-      return sql.unsafe(...sent)
+      // Citus would pass the whole message of a setting on to its nodes.
+      const isJoined = begun === undefined && values.length === 0 && !this.#isDistributed
+      if (isJoined) return begin(`${this.#begin}; ${text}`)
+      if (begun === undefined) void begin()
+      return sql.unsafe(text, ...values)
     }
     const own: Transaction = Object.assign(tx, { unsafe }) as never
-    commitAtOnce.set(own, () => void commit().catch(() => {}))
+    // Behind the microtasks in which awaited statements leave, and before the driver writes.
+    const commitLater = () => process.nextTick(() => void commit().catch(() => {}))
+    commitAtOnce.set(own, () => queueMicrotask(commitLater))
     this.#transaction = own
     try {
       // Without a role, row-level security may not hold.
-      if (!('role' in this.#settings)) await begun
-      const working = async () => await work(own)
-      const [, result] = await together([begun, working().finally(() => (isWorking = false))])
+      if (!('role' in this.#settings)) await begin()
+      const result = await work(own).finally(async () => {
+        isWorking = false
+        await begun
+      })
+      if (begun === undefined) return result
       const { command } = await commit()
       if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
       return result
@@ -169,7 +182,8 @@ export class Session {
       // The server has rolled back. The driver would write into the lost connection, which ends the
       // process (postgres 3.4.9): the unit of work fails when the connection is closed.
       if (isConnectionLost(error)) await connectionToClose()
-      if (!this.isOver) await (committing ?? sql.unsafe('rollback')).catch(() => {})
+      const isOver = this.isOver || begun === undefined
+      if (!isOver) await (committing ?? sql.unsafe('rollback')).catch(() => {})
       throw error
     } finally {
       this.#transaction = undefined
@@ -222,7 +236,9 @@ export class Session {
 
   /** Behind a pooler nothing may be set in a session, and no statement prepared. */
   async #setUp(): Promise<void> {
-    this.#isPooled = await isPooled(this.#sql)
+    const { isPooled, isDistributed } = await readConnection(this.#sql)
+    this.#isPooled = isPooled
+    this.#isDistributed = isDistributed
     this.#isConnected = true
     if (this.#isPooled) {
       Object.assign(this.#sql.options, { prepare: false })
