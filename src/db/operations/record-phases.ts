@@ -96,10 +96,11 @@ async function write(
 ): Promise<void> {
   const each = <Part>(pick: (writes: Writes, claim: Claim) => readonly Part[]): Part[] =>
     phases.flatMap(({ claim, record }) => pick(record.writes, claim))
-  const [changes] = await together([
-    together(
-      phases.map(({ claim, record: { writes } }) => changeResource(tx, tenantId, claim, writes)),
-    ),
+  const changing = together(
+    phases.map(({ claim, record: { writes } }) => changeResource(tx, tenantId, claim, writes)),
+  )
+  await together([
+    changing.then((changes) => writeEvents(tx, tenantId, changes.flat())),
     appendPhaseRuns(
       tx,
       phases.map(({ claim, record }) => ({ owner: claim, runs: record.runs })),
@@ -115,7 +116,6 @@ async function write(
       REMINDERS_QUEUE,
     ),
   ])
-  await writeEvents(tx, tenantId, changes.flat())
 }
 
 /** Changes the resource of a phase. Returns the events of the change, unless they are written. */

@@ -56,8 +56,17 @@ export const mutantsOfTransactions: readonly Mutant[] = [
       },
       {
         file: 'src/db/operations/record-phases.ts',
-        text: 'await writeEvents(tx, tenantId, changes.flat())',
-        replacement: 'return changes.flat()',
+        text: `  await together([
+    changing.then((changes) => writeEvents(tx, tenantId, changes.flat())),
+`,
+        replacement: `  const [changes] = await together([
+    changing,
+`,
+      },
+      {
+        file: 'src/db/operations/record-phases.ts',
+        text: '      REMINDERS_QUEUE,\n    ),\n  ])\n',
+        replacement: '      REMINDERS_QUEUE,\n    ),\n  ])\n  return changes.flat()\n',
       },
     ],
     caughtBy: 5,
