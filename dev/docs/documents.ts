@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs'
 import { renderFlavours, renderProblems, renderRoutes, renderStoredProblems } from './api-tables.ts'
 import { renderConfigurationPage, type Settings } from './configuration-page.ts'
 import { renderCurrencies } from './currencies-table.ts'
+import { renderFunction } from './function-source.ts'
 import { renderLayers } from './layers-table.ts'
 import { renderPhaseTable, renderPhaseTables, renderRecoveryPoints } from './phase-tables.ts'
 import { DocumentError, fillSections } from './sections.ts'
@@ -42,10 +43,11 @@ export const plainSections: Readonly<Record<string, () => string>> = {
   'stand-in-faults': renderStandInFaults,
 }
 
-/** The sections that name an operation, as in `phase-table payment.create`. */
-export const operationSections: Readonly<Record<string, (operation: string) => string>> = {
+/** The sections about what they name, as in `phase-table payment.create`. */
+export const namedSections: Readonly<Record<string, (subject: string) => string>> = {
   'phase-table': renderPhaseTable,
   'recovery-points': renderRecoveryPoints,
+  function: renderFunction,
 }
 
 /** A page as it should be. */
@@ -103,14 +105,14 @@ function fillPage(root: URL, path: string): Document {
 }
 
 function renderSection(name: string): string {
-  const [kind = '', operation, ...rest] = name.split(' ')
+  const [kind = '', subject, ...rest] = name.split(' ')
   const plain = plainSections[kind]
-  if (plain !== undefined && operation === undefined) return plain()
-  const render = operationSections[kind]
-  if (render !== undefined && operation !== undefined && rest.length === 0) return render(operation)
+  if (plain !== undefined && subject === undefined) return plain()
+  const render = namedSections[kind]
+  if (render !== undefined && subject !== undefined && rest.length === 0) return render(subject)
   const known = [
     ...Object.keys(plainSections),
-    ...Object.keys(operationSections).map((section) => `${section} OPERATION`),
+    ...Object.keys(namedSections).map((section) => `${section} NAME`),
   ]
   throw new DocumentError(`there is no section \`${name}\`; there are ${known.join(', ')}`)
 }

@@ -56,7 +56,7 @@ const decisions = pages.filter((page) => /^docs\/decisions\/\d/.test(page))
 
 test.each([
   ['README.md', 130],
-  ['ARCHITECTURE.md', 250],
+  ['ARCHITECTURE.md', 400],
   ['CHANGELOG.md', 120],
   ...decisions.map((page): [string, number] => [page, 45]),
 ])('%s has at most %i lines', (page, most) => {

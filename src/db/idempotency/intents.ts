@@ -104,6 +104,7 @@ interface WrittenIntents {
   readonly outcomes: ReadonlyMap<string, ReservationOutcome>
 }
 
+/** Keys first, then what they are for, and at last what begins with it. */
 async function writeIntents(
   tx: Transaction,
   tenantId: string,
@@ -116,30 +117,39 @@ async function writeIntents(
   ])
   const rowOf = new Map(reserved.map((row) => [row.id, row]))
   const won = intents.filter(({ id }) => rowOf.has(id))
+  const others = intents.filter(({ id }) => !rowOf.has(id))
   const allowed = won.filter(({ details }) => ownsCustomer(customers, details))
   const written = allowed.length === 0 ? NOTHING : await write(tx, tenantId, allowed)
   const accepted = won.flatMap((intent): Accepted[] => {
     const [row, resource] = [rowOf.get(intent.id), written.get(intent.id)]
     return row && typeof resource === 'object' ? [{ intent, row, resource }] : []
   })
-  const outcomes = new Map<string, ReservationOutcome>([
-    ...won.map(({ id }) => [id, refusalOf(written.get(id))] as const),
-    ...accepted.map(({ row, resource }) => [row.id, { key: keyFromRow(row), resource }] as const),
-  ])
-  const refused = won.filter(({ id }) => typeof outcomes.get(id) === 'string')
-  const others = intents.filter(({ id }) => !rowOf.has(id))
+  const refused = won.filter(({ id }) => typeof written.get(id) !== 'object')
   const [, holders] = await together([
     releaseKeys(tx, tenantId, refused),
     findKeyRows(tx, tenantId, others),
     writeBeginnings(tx, tenantId, accepted),
   ])
+  requireHolders(intents, others, holders)
+  const outcomes = new Map<string, ReservationOutcome>([
+    ...refused.map(({ id }) => [id, refusalOf(written.get(id))] as const),
+    ...accepted.map(({ row, resource }) => [row.id, { key: keyFromRow(row), resource }] as const),
+  ])
+  return { holders, outcomes }
+}
+
+/** @throws an error when the key of an intent is free again, because another one gave it back. */
+function requireHolders(
+  intents: readonly Intent[],
+  others: readonly Intent[],
+  holders: readonly KeyRow[],
+): void {
   const used = new Set(holders.map(({ key }) => key))
   const isShared = ({ id, key }: Intent) =>
     intents.some((other) => other.id !== id && other.key === key)
   if (others.some((other) => !used.has(other.key) && isShared(other))) {
     throw new Error('the key of an intent is free again')
   }
-  return { holders, outcomes }
 }
 
 const NOTHING: ReadonlyMap<string, WrittenResource> = new Map()

@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals'
 import {
   generateDocuments,
   listStale,
-  operationSections,
+  namedSections,
   plainSections,
   writeDocuments,
 } from '../../../dev/docs/documents.ts'
@@ -57,7 +57,7 @@ test('each kind of section is in a document', async () => {
   const used = documents.flatMap(({ sections }) => sections)
 
   const kinds = new Set(used.map((name) => name.split(' ')[0]))
-  const sections = Object.keys({ ...plainSections, ...operationSections })
+  const sections = Object.keys({ ...plainSections, ...namedSections })
   expect(sections.filter((name) => !kinds.has(name))).toEqual([])
 })
 

@@ -1,0 +1,25 @@
+// Renders a function as it stands in its file.
+import { readFileSync } from 'node:fs'
+import { DocumentError } from './sections.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+
+/**
+ * The source of a function, with the comment before it.
+ *
+ * @param place the path of its file and its name, as in `src/db/ledger/ledger.ts#insertPostings`.
+ */
+export function renderFunction(place: string): string {
+  const [path = '', name = ''] = place.split('#')
+  const lines = readFileSync(new URL(path, ROOT), 'utf8').split('\n')
+  const start = lines.findIndex((line) => line.includes(`function ${name}`) && /^\w/.test(line))
+  if (start < 0) throw new DocumentError(`${path} has no function \`${name}\``)
+  const end = lines.indexOf('}', start)
+  return ['```ts', ...commentBefore(lines, start), ...lines.slice(start, end + 1), '```'].join('\n')
+}
+
+function commentBefore(lines: readonly string[], start: number): string[] {
+  const earlier = lines.slice(0, start)
+  if (earlier.at(-1)?.endsWith('*/') !== true) return []
+  return earlier.slice(earlier.findLastIndex((line) => line.startsWith('/**')))
+}
