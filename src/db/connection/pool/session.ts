@@ -163,6 +163,15 @@ export class Session {
       return sql.unsafe(text, ...values)
     }
     const own: Transaction = Object.assign(tx, { unsafe }) as never
+    const finishing = async (working: Promise<Result>): Promise<Result> => {
+      try {
+        return await working
+      } finally {
+        isWorking = false
+        // Its error is why the statements behind it failed.
+        await begun
+      }
+    }
     // Behind the microtasks in which awaited statements leave, and before the driver writes.
     const commitLater = () => process.nextTick(() => void commit().catch(() => {}))
     commitAtOnce.set(own, () => queueMicrotask(commitLater))
@@ -170,10 +179,7 @@ export class Session {
     try {
       // Without a role, row-level security may not hold.
       if (!('role' in this.#settings)) await begin()
-      const result = await work(own).finally(async () => {
-        isWorking = false
-        await begun
-      })
+      const result = await finishing(work(own))
       if (begun === undefined) return result
       const { command } = await commit()
       if (command !== 'COMMIT') throw new Error('a transaction went on after one of its errors')
