@@ -39,6 +39,7 @@ const BACKGROUND: readonly RegExp[] = [
   /^select set_config\(name, setting,/,
   /\bpg_stat_replication\b/,
   // The counts of replays, which a timer writes.
+  /^select id from idempotency_keys where .* for key share$/,
   /^insert into key_replays\b/,
   // A process that keeps copies of answers listens for drops, and reads the epoch again after each.
   /^select epoch::text from answer_epochs\b/,

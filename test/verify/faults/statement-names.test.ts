@@ -68,6 +68,7 @@ test.each([
   FETCH('maintenance'),
   'select 1 from atomic_jobs.version',
   `select id from "atomic_jobs".job where name = $1 and id = any($2::uuid[]) and state < 'completed'`,
+  'select id from idempotency_keys where tenant_id = $1 and id = any($2::uuid[]) for key share',
   ' insert into key_replays ( tenant_id )',
 ])('%s belongs to no operation', (text) => {
   const names = new StatementNames()
