@@ -1,35 +1,22 @@
 // Reads events. write-events.ts writes them.
 import type { Event } from '../../domain/events/event.ts'
-import type { DisabledReason, EndpointStatus } from '../../domain/webhooks/webhook-endpoint.ts'
 import type { Sql } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'
+import type { events } from '../schema/events.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
-/** A row of `events` as `to_jsonb` renders it. */
-export interface EventRow {
-  tenant_id: string
-  id: string
-  type: string
-  payment_id: string | null
-  refund_id: string | null
-  dispute_id: string | null
-  endpoint_id: string | null
-  object: PaymentRow | RefundRow | DisputeRow | EventEndpointRow
-  idempotency_key: string | null
-  created_at: string
-}
+export type EventRow = RowOf<typeof events>
 
 /** The columns of an endpoint that its events have. */
-interface EventEndpointRow {
-  id: string
-  description: string | null
-  status: EndpointStatus
-  disabled_reason: DisabledReason | null
-  failing_since: string | null
-}
+type EventEndpointRow = Pick<
+  RowOf<typeof webhookEndpoints>,
+  'id' | 'description' | 'status' | 'disabled_reason' | 'failing_since'
+>
 
 export function eventFromRow(row: EventRow): Event {
   return {

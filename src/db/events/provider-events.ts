@@ -13,6 +13,8 @@ import { rowsOf } from '../connection/rows.ts'
 import { asService, asTenant, inService } from '../connection/transaction.ts'
 import { addJobs, providerEventJob, type EventOfJob } from '../queue/jobs.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../queue/queues.ts'
+import type { providerEvents } from '../schema/provider-events.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** An event in the inbox. */
 export interface StoredProviderEvent extends ProviderEvent {
@@ -21,18 +23,8 @@ export interface StoredProviderEvent extends ProviderEvent {
   readonly ageSeconds: number
 }
 
-interface ProviderEventRow {
-  provider: string
-  id: string
-  type: string
-  about: ProviderEvent['about']
-  object_id: string
-  provider_payment_id: string | null
-  tenant_id: string | null
-  payment_id: string | null
-  status: ProviderEventStatus
-  occurred_at: string
-  age_seconds: number
+type ProviderEventRow = Omit<RowOf<typeof providerEvents>, 'received_at' | 'settled_at'> & {
+  readonly age_seconds: number
 }
 
 function eventFromRow(row: ProviderEventRow): StoredProviderEvent {

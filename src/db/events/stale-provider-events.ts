@@ -4,6 +4,8 @@ import type { Sql } from '../connection/client.ts'
 import { asService, inService } from '../connection/transaction.ts'
 import { addJobs, providerEventJob } from '../queue/jobs.ts'
 import { JOB_SCHEMA, PROVIDER_EVENTS_QUEUE, REMINDERS_QUEUE } from '../queue/queues.ts'
+import type { providerEvents } from '../schema/provider-events.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 const STALE_AFTER = '1 hour'
 
@@ -46,10 +48,8 @@ export interface UnmatchedEvent {
   readonly id: string
 }
 
-interface UnmatchedRow {
-  provider_payment_id: string
-  received_at: string
-  id: string
+type UnmatchedRow = Pick<RowOf<typeof providerEvents>, 'id' | 'received_at'> & {
+  readonly provider_payment_id: string
 }
 
 /** A page of the events of a window that name a payment which is not ours, oldest first. */

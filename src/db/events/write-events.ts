@@ -10,6 +10,9 @@ import { rowsOf, type NewRow } from '../connection/rows.ts'
 import { together } from '../connection/transaction.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
+import type { events } from '../schema/events.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
 export type ResourceKind = 'payment' | 'refund' | 'dispute'
 
@@ -78,15 +81,9 @@ async function insertRows(tx: Transaction, rows: readonly NewRow[]): Promise<Wri
   `
 }
 
-export interface WrittenEvent {
-  readonly id: string
-  readonly type: string
-}
+export type WrittenEvent = Pick<RowOf<typeof events>, 'id' | 'type'>
 
-interface Subscriber {
-  readonly id: string
-  readonly event_types: readonly string[]
-}
+type Subscriber = Pick<RowOf<typeof webhookEndpoints>, 'id' | 'event_types'>
 
 async function findSubscribers(tx: Transaction, tenantId: string): Promise<Subscriber[]> {
   return await tx<Subscriber[]>`

@@ -9,7 +9,9 @@ import type {
 } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { responseBody } from '../encryption/encrypted-values.ts'
-import { tombstoneFromRow, type TombstoneRow } from './key-tombstones.ts'
+import { tombstoneFromRow } from './key-tombstones.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** An idempotency key, as its client may see it. */
 export interface IdempotencyKey extends OperationRef {
@@ -39,29 +41,31 @@ export interface IdempotencyKey extends OperationRef {
   readonly response: StoredResponse | null
 }
 
-export interface KeyRow {
-  tenant_id: string
-  id: string
-  key: string
-  fingerprint: Buffer
-  fingerprint_version: number
-  validated_fingerprint: Buffer | null
-  operation: string
-  payment_id: string | null
-  refund_id: string | null
-  status: OperationStatus
-  recovery_point: string
-  attempts: number
+export type KeyRow = Pick<
+  RowOf<typeof idempotencyKeys>,
+  | 'tenant_id'
+  | 'id'
+  | 'key'
+  | 'fingerprint'
+  | 'fingerprint_version'
+  | 'validated_fingerprint'
+  | 'operation'
+  | 'payment_id'
+  | 'refund_id'
+  | 'status'
+  | 'recovery_point'
+  | 'attempts'
+  | 'created_at'
+  | 'expires_at'
+  | 'earlier'
+  | 'cancellation'
+  | 'response_version'
+  | 'response_status'
+  | 'response_headers'
+  | 'response_body'
+> & {
   /** Absent for a row that was changed: see `idleKeyColumns`. */
-  due_in_seconds?: number | null
-  created_at: string
-  expires_at: string
-  earlier: TombstoneRow | null
-  cancellation: CancellationStatus | null
-  response_version: number
-  response_status: number | null
-  response_headers: Record<string, string> | null
-  response_body: string | null
+  readonly due_in_seconds?: number | null
 }
 
 export function keyFromRow(row: KeyRow): IdempotencyKey {

@@ -14,6 +14,8 @@ import { ofEachTenant, rowsOf } from '../connection/rows.ts'
 import { asService, inService, together } from '../connection/transaction.ts'
 import { completedWith, isWithoutEffect, retentionOfRow } from './completion.ts'
 import { findTombstones } from './key-tombstones.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** A position in the order in which keys expire. */
 export interface ExpiryCursor {
@@ -52,12 +54,10 @@ export async function insertTombstones(
   })
 }
 
-interface ExpiredKey {
-  readonly tenant_id: string
-  readonly id: string
-  readonly key: string
-  readonly payment_id: string | null
-  readonly refund_id: string | null
+type ExpiredKey = Pick<
+  RowOf<typeof idempotencyKeys>,
+  'tenant_id' | 'id' | 'key' | 'payment_id' | 'refund_id'
+> & {
   readonly location: string | null
   /** As PostgreSQL shows it, in microseconds. */
   readonly expired_at: string

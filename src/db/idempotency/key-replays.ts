@@ -4,6 +4,8 @@ import type { OperationRef } from '../../domain/operations/operation.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { ofEachTenant, rowsOf } from '../connection/rows.ts'
 import { asTenant, inTenants, together } from '../connection/transaction.ts'
+import type { keyReplays } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** What a request got that used a key again: the stored response, a 409 or a 422. */
 export type KeyReuse = 'replays' | 'conflicts' | 'mismatches'
@@ -63,11 +65,7 @@ async function addReplaysOf(
   `
 }
 
-interface CountRow extends Record<KeyReuse, number> {
-  readonly operation_id: string
-  readonly first_at: string
-  readonly last_at: string
-}
+type CountRow = Omit<RowOf<typeof keyReplays>, 'tenant_id'>
 
 /** The counts of the operations of a tenant that have one. */
 export async function listReplays(

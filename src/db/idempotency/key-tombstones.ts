@@ -5,6 +5,8 @@ import type { Tombstone } from '../../domain/idempotency/tombstone.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { asBytea } from '../connection/rows.ts'
 import { asService, asTenant } from '../connection/transaction.ts'
+import type { keyTombstones } from '../schema/key-tombstones.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** What a retry with an expired key gets: a new operation, or an error. */
 export type ExpiredKeys = 'new' | 'gone'
@@ -21,12 +23,7 @@ export class KeyExpiredError extends Error {
 }
 
 /** A tombstone as JSON, as in the column `earlier` of a key. */
-export interface TombstoneRow {
-  readonly payment_id: string | null
-  readonly refund_id: string | null
-  readonly location: string | null
-  readonly expired_at: string
-}
+export type TombstoneRow = Omit<RowOf<typeof keyTombstones>, 'tenant_id' | 'key_hash' | 'buried_at'>
 
 export function tombstoneFromRow(row: TombstoneRow): Tombstone {
   return {
@@ -47,7 +44,7 @@ export async function findTombstone(
   return row && tombstoneFromRow(row)
 }
 
-interface FoundTombstone extends TombstoneRow {
+type FoundTombstone = TombstoneRow & {
   readonly key: string
   /** Below 0: when it was written, before this transaction began. */
   readonly buried_in_seconds: number

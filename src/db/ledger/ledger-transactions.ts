@@ -5,17 +5,13 @@ import type { LedgerBalance, LedgerTransaction } from '../../domain/ledger/ledge
 import type { Fragment, Sql } from '../connection/client.ts'
 import { readPage, type List, type Page, type PageRequest } from '../connection/pages.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'
+import type { ledgerPostings } from '../schema/ledger-postings.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
-interface TransactionRow {
-  id: string
-  kind: LedgerKind
-  payment_id: string
-  refund_id: string | null
-  dispute_id: string | null
-  currency: string
-  postings: { debit: LedgerAccount; credit: LedgerAccount; amount_minor: number }[]
-  created_at: string
-}
+type TransactionRow = Pick<
+  RowOf<typeof ledgerPostings>,
+  'kind' | 'payment_id' | 'refund_id' | 'dispute_id' | 'currency' | 'created_at'
+> & { readonly id: string; readonly postings: readonly RowOf<typeof ledgerPostings>[] }
 
 function transactionFromRow(row: TransactionRow): LedgerTransaction {
   return {

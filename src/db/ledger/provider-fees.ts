@@ -6,6 +6,8 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { nextId } from '../connection/ids.ts'
 import { ofEachTenant, rowsOf } from '../connection/rows.ts'
 import { inTenants, together } from '../connection/transaction.ts'
+import type { ledgerPostings } from '../schema/ledger-postings.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** The fee for a movement in the ledger. */
 export interface NewProviderFee {
@@ -71,12 +73,10 @@ async function insertFeesOfTenant(
   return count
 }
 
-interface Movement {
-  readonly kind: string
-  readonly payment_id: string
-  readonly refund_id: string | null
-  readonly operation_id: string
-}
+type Movement = Pick<
+  RowOf<typeof ledgerPostings>,
+  'kind' | 'payment_id' | 'refund_id' | 'operation_id'
+>
 
 const nameOf = (movement: Omit<Movement, 'operation_id'>): string =>
   `${movement.kind} ${movement.payment_id} ${movement.refund_id}`

@@ -10,8 +10,10 @@ import { asTenant, together } from '../connection/transaction.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
-import type { Evidence } from './evidence.ts'
 import { isOperation } from './fence.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { tenants } from '../schema/tenants.ts'
 
 /** An operation with its resources. */
 export interface OperationRow extends OperationRef {
@@ -43,25 +45,25 @@ export interface OperationRow extends OperationRef {
 }
 
 /** The columns of an operation's row that are read. */
-export interface OperationColumns {
-  tenant_id: string
-  id: string
-  operation: string
-  key: string
-  parameters: Record<string, unknown>
-  payment_id: string
-  refund_id: string | null
-  dispute_id: string | null
-  recovery_point: string
-  lease_epoch: number
-  attempts: number
-  in_doubt: boolean
-  key_generation: number
-  created_at: string
-  unknown_at: string | null
-  failure_kept: boolean
-  evidence: Evidence | null
-}
+export type OperationColumns = Pick<
+  RowOf<typeof idempotencyKeys>,
+  | 'tenant_id'
+  | 'id'
+  | 'operation'
+  | 'key'
+  | 'parameters'
+  | 'refund_id'
+  | 'dispute_id'
+  | 'recovery_point'
+  | 'lease_epoch'
+  | 'attempts'
+  | 'in_doubt'
+  | 'key_generation'
+  | 'created_at'
+  | 'unknown_at'
+  | 'failure_kept'
+  | 'evidence'
+> & { readonly payment_id: string }
 
 /** By the clock of the database. */
 interface Ages {
@@ -71,12 +73,10 @@ interface Ages {
 }
 
 /** An operation's row with those of its resources. */
-export interface JoinedRow extends OperationColumns, Ages {
+export interface JoinedRow extends OperationColumns, Ages, FeeColumns {
   payment: PaymentRow
   refund: RefundRow | null
   dispute: DisputeRow | null
-  fee_basis_points: number
-  fee_fixed_minor: number
 }
 
 /** The select list of an operation. */
@@ -166,10 +166,7 @@ async function findAges(
   return new Map(found.map(({ tenant_id: tenantId, id, ...ages }) => [nameOf(tenantId, id), ages]))
 }
 
-interface FeeColumns {
-  readonly fee_basis_points: number
-  readonly fee_fixed_minor: number
-}
+type FeeColumns = Pick<RowOf<typeof tenants>, 'fee_basis_points' | 'fee_fixed_minor'>
 
 async function findFees(
   tx: Transaction,

@@ -4,6 +4,8 @@ import type { Outcome } from '../../domain/operations/outcome.ts'
 import type { Store, Transaction } from '../connection/client.ts'
 import { rowsOf, type NewRow } from '../connection/rows.ts'
 import { asTenant } from '../connection/transaction.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** One try of a phase, from the engine. */
 export interface PhaseRun {
@@ -48,15 +50,10 @@ export async function insertStarted(
 }
 
 /** The columns of an operation that its first line has. */
-interface StartedRow {
-  readonly tenant_id: string
-  readonly id: string
-  readonly payment_id: string | null
-  readonly operation: string
-  readonly recovery_point: string
-  readonly attempts: number
-  readonly created_at: string
-}
+type StartedRow = Pick<
+  RowOf<typeof idempotencyKeys>,
+  'tenant_id' | 'id' | 'payment_id' | 'operation' | 'recovery_point' | 'attempts' | 'created_at'
+>
 
 /** Appends tries to the timeline of each owner, in the order in which they were made. */
 export async function appendPhaseRuns(

@@ -4,6 +4,8 @@ import { showId } from '../../domain/resource-id.ts'
 import type { Sql } from '../connection/client.ts'
 import { openFindings, SERVICE_ACTOR, type NewFinding } from '../reconciliation/findings.ts'
 import { asService, inService } from '../connection/transaction.ts'
+import type { idempotencyKeys } from '../schema/idempotency-keys.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** A recovery point of an operation. */
 export interface PhaseName {
@@ -99,17 +101,10 @@ export async function openFindingsOfStuck(
 /** More per second than people can look into. */
 const FINDINGS_AT_ONCE = 100
 
-interface StuckRow {
-  tenant_id: string
-  id: string
-  operation: string
-  recovery_point: string
-  payment_id: string
-  refund_id: string | null
-  unknown_at: string
-  last_error: string | null
-  provider: string
-}
+type StuckRow = Pick<
+  RowOf<typeof idempotencyKeys>,
+  'tenant_id' | 'id' | 'operation' | 'recovery_point' | 'refund_id' | 'unknown_at' | 'last_error'
+> & { readonly payment_id: string; readonly provider: string }
 
 function findingOf(row: StuckRow): NewFinding {
   const { tenant_id: tenantId, id, payment_id: paymentId, refund_id: refundId, provider } = row

@@ -3,6 +3,8 @@
 import type { Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt } from '../connection/ids.ts'
 import { asService } from '../connection/transaction.ts'
+import type { phaseRuns } from '../schema/phase-runs.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** The time over which the rates are counted. */
 export const RATE_WINDOW_SECONDS = 10
@@ -64,11 +66,10 @@ export async function listTakeovers(sql: Sql | Transaction, now: Date): Promise<
   return before.flatMap(({ reached, seconds }) => (reached === null ? [] : [Math.max(seconds, 0)]))
 }
 
-interface BegunEpoch {
-  readonly tenant_id: string
-  readonly payment_id: string
-  readonly operation_id: string
-  readonly lease_epoch: number
+type BegunEpoch = Pick<
+  RowOf<typeof phaseRuns>,
+  'tenant_id' | 'payment_id' | 'operation_id' | 'lease_epoch'
+> & {
   /** As PostgreSQL shows it, in microseconds. */
   readonly at: string
 }

@@ -5,6 +5,8 @@ import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { inService } from '../connection/transaction.ts'
+import type { adminActions } from '../schema/admin-actions.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 export interface NewAdminAction {
   /** From `makeActionId` in the same transaction, when something else names the entry. */
@@ -25,14 +27,7 @@ export interface AdminAction extends NewAdminAction {
   readonly happenedAt: Date
 }
 
-interface ActionRow {
-  id: string
-  actor: string
-  action: string
-  subject: string | null
-  details: Record<string, unknown>
-  happened_at: string
-}
+type ActionRow = RowOf<typeof adminActions>
 
 const idOfAction = (sql: Sql | Transaction): Fragment =>
   nextId(sql, 'admin_actions', sql`${NO_TENANT}::uuid`)

@@ -2,6 +2,8 @@
 // it is too old, or when it is deleted.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { SESSION_ENDED_CHANNEL } from '../connection/notifications.ts'
+import type { consoleSessions } from '../schema/console-sessions.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 export interface NewConsoleSession {
   readonly tokenHash: Buffer
@@ -38,11 +40,8 @@ export async function insertConsoleSession(
   return new Date(row.created_at)
 }
 
-interface SessionRow {
-  operator: string
-  key_proof: Buffer
-  created_at: string
-  is_seen_long_ago: boolean
+type SessionRow = Omit<RowOf<typeof consoleSessions>, 'token_hash' | 'seen_at'> & {
+  readonly is_seen_long_ago: boolean
 }
 
 /** Finds a session that has not ended. */

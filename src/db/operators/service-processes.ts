@@ -7,6 +7,8 @@ import {
 } from '../../domain/deployment/service-process.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
 import { inService } from '../connection/transaction.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { serviceProcesses } from '../schema/service-processes.ts'
 
 /** What a process reports each time. */
 export interface ProcessReport extends ServiceProcess {
@@ -59,10 +61,7 @@ export interface SeenProcess extends ServiceProcess {
   readonly alive: boolean
 }
 
-interface ProcessRow extends Omit<SeenProcess, 'startedAt' | 'seenAt'> {
-  readonly started_at: string
-  readonly seen_at: string
-}
+type ProcessRow = RowOf<typeof serviceProcesses> & { readonly alive: boolean }
 
 /** More than a large deployment has. */
 const PROCESSES_SHOWN_MAX = 100

@@ -4,7 +4,6 @@ import {
   refundRefusingStatuses,
   type Dispute,
   type DisputeStanding,
-  type DisputeStatus,
 } from '../../domain/payments/dispute.ts'
 import type { Payment } from '../../domain/payments/payment.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
@@ -15,25 +14,10 @@ import type { Intent } from '../idempotency/intent.ts'
 import { byIntent, unchanged, type WriteResources } from '../idempotency/resources.ts'
 import { StaleResourceError } from './stale-resource.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import type { disputes } from '../schema/disputes.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
-/** A row of `disputes`, whose moments are text. */
-export interface DisputeRow {
-  tenant_id: string
-  id: string
-  payment_id: string
-  provider_dispute_id: string
-  amount_minor: number
-  currency: string
-  reason: string
-  status: DisputeStatus
-  evidence_due_at: string | null
-  withdrawn_minor: number
-  reinstated_minor: number
-  fee_minor: number
-  fee_currency: string | null
-  opened_at: string
-  created_at: string
-}
+export type DisputeRow = RowOf<typeof disputes>
 
 export function disputeFromRow(row: DisputeRow): Dispute {
   return {

@@ -1,10 +1,5 @@
 // Inserts and reads payments, and marks them as processing for intents.
-import type {
-  CancellationReason,
-  Failure,
-  Payment,
-  PaymentRequest,
-} from '../../domain/payments/payment.ts'
+import type { Failure, Payment, PaymentRequest } from '../../domain/payments/payment.ts'
 import {
   isFinal,
   paymentStatuses,
@@ -22,36 +17,10 @@ import {
 } from '../idempotency/resources.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { asTenant, inTenant } from '../connection/transaction.ts'
+import type { payments } from '../schema/payments.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
-/** A row of `payments`, whose moments are text. */
-export interface PaymentRow {
-  tenant_id: string
-  id: string
-  amount_minor: number
-  amount_captured_minor: number
-  amount_refunded_minor: number
-  amount_refunding_minor: number
-  currency: string
-  status: PaymentStatus
-  previous_status: PaymentStatus | null
-  capture_method: Payment['captureMethod']
-  payment_method: string
-  customer: string | null
-  description: string | null
-  metadata: Record<string, string>
-  failure_code: string | null
-  failure_decline_code: string | null
-  failure_message: string | null
-  reference: string | null
-  off_session: boolean
-  return_url: string | null
-  cancellation_reason: CancellationReason | null
-  capture_before: string | null
-  provider: string
-  provider_payment_id: string | null
-  client_secret: string | null
-  created_at: string
-}
+export type PaymentRow = RowOf<typeof payments>
 
 export function paymentFromRow(row: PaymentRow): Payment {
   return {

@@ -15,26 +15,10 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { findDisputed } from './disputes.ts'
 import { failureFromRow, inOrderOfReference, lockPayments } from './payments.ts'
 import { asTenant, inTenant, together } from '../connection/transaction.ts'
+import type { refunds } from '../schema/refunds.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
-/** A row of `refunds`, whose moments are text. */
-export interface RefundRow {
-  tenant_id: string
-  id: string
-  payment_id: string
-  amount_minor: number
-  currency: string
-  status: RefundStatus
-  previous_status: RefundStatus | null
-  reason: RefundReason | null
-  reference: string | null
-  metadata: Record<string, string>
-  failure_code: string | null
-  failure_decline_code: string | null
-  failure_message: string | null
-  provider_refund_id: string | null
-  moved: boolean
-  created_at: string
-}
+export type RefundRow = RowOf<typeof refunds>
 
 export function refundFromRow(row: RefundRow): Refund {
   return {

@@ -4,6 +4,8 @@ import type { FindingKind, FindingStatus } from '../../domain/operations/finding
 import type { Sql, Transaction } from '../connection/client.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { asService, inService } from '../connection/transaction.ts'
+import type { reconciliationFindings } from '../schema/reconciliation/findings.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** The name under which the service itself closes findings and writes verdicts. */
 export const SERVICE_ACTOR = 'reconciler'
@@ -93,24 +95,7 @@ export interface Finding {
   readonly note: string | null
 }
 
-export interface FindingRow {
-  id: string
-  provider: string
-  kind: FindingKind
-  object_id: string
-  run_id: string | null
-  tenant_id: string | null
-  payment_id: string | null
-  refund_id: string | null
-  operation_id: string | null
-  ours: Record<string, unknown> | null
-  theirs: Record<string, unknown> | null
-  status: FindingStatus
-  opened_at: string
-  resolved_at: string | null
-  resolved_by: string | null
-  note: string | null
-}
+export type FindingRow = RowOf<typeof reconciliationFindings>
 
 export function findingFromRow(row: FindingRow): Finding {
   return {

@@ -11,6 +11,8 @@ import { isNotCompared } from './reconciliation-progress.ts'
 import type { Run } from './reconciliation-runs.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
 import { asService, asTenant } from '../connection/transaction.ts'
+import type { ledgerPostings } from '../schema/ledger-postings.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** The run whose window is searched for records that the provider lacks. */
 export type RunWindow = Pick<Run, 'id' | 'provider' | 'from' | 'to'>
@@ -55,17 +57,10 @@ function objectOrOurs(sql: Sql, object: Fragment): Fragment {
   `
 }
 
-interface LedgerMovementRow {
-  transaction_id: string
-  kind: LedgerTransactionMovement['kind']
-  object_id: string
-  tenant_id: string
-  payment_id: string
-  refund_id: string | null
-  amount_minor: number
-  currency: string
-  requested_at: string
-  created_at: string
+type LedgerMovementRow = RowOf<typeof ledgerPostings> & {
+  readonly kind: LedgerTransactionMovement['kind']
+  readonly object_id: string
+  readonly requested_at: string
 }
 
 /** Captures, refunds and movements of disputes that were posted in the window and whose movement was not compared. */

@@ -6,6 +6,8 @@ import { addJobs } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { inService } from '../connection/transaction.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
+import type { reconciliationRuns } from '../schema/reconciliation/runs.ts'
+import type { RowOf } from '../schema/row-of.ts'
 
 /** The window to compare: its start is inclusive, its end exclusive. */
 export interface RunRequest {
@@ -29,18 +31,7 @@ export interface Run extends RunRequest {
   readonly finishedAt: Date | null
 }
 
-interface RunRow {
-  id: string
-  provider: string
-  window_from: string
-  window_to: string
-  status: RunStatus
-  requested_by: string
-  counts: Record<string, number>
-  last_error: string | null
-  created_at: string
-  finished_at: string | null
-}
+type RunRow = RowOf<typeof reconciliationRuns>
 
 function runFromRow(row: RunRow): Run {
   return {

@@ -20,6 +20,8 @@ import {
 } from 'drizzle-orm/pg-core'
 import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
+import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
+import type { Evidence } from '../operations/evidence.ts'
 import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
@@ -85,9 +87,9 @@ export const idempotencyKeys = pgTable(
     nextCheckAt: moment('next_check_at'),
     checkedAt: moment('checked_at'),
     /** What an operator stated about an unknown outcome. The outcome resolver verifies it. */
-    evidence: jsonb('evidence').$type<Record<string, unknown>>(),
+    evidence: jsonb('evidence').$type<Evidence>(),
     /** The tombstone of an expired key with the same name, when this operation is not its first. */
-    earlier: jsonb('earlier').$type<Record<string, unknown>>(),
+    earlier: jsonb('earlier').$type<TombstoneRow>(),
     /** What became of the client's request to cancel the key; null when there is none. */
     cancellation: text('cancellation', { enum: cancellationStatuses }),
     /** The form of the stored response. Version 1, of older processes, states none. */

@@ -18,7 +18,11 @@ import {
   captureMethods,
   expirySteps,
 } from '../../domain/payments/payment.ts'
-import { paymentStatuses, paymentTransitions } from '../../domain/payments/payment-status.ts'
+import {
+  paymentStatuses,
+  paymentTransitions,
+  type PaymentStatus,
+} from '../../domain/payments/payment-status.ts'
 import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { tenants } from './tenants.ts'
@@ -38,11 +42,11 @@ export const payments = pgTable(
      */
     amountRefundingMinor: minor('amount_refunding_minor').notNull().default(0),
     currency: text('currency').notNull(),
-    status: text('status', { enum: paymentStatuses as [string] })
+    status: text('status', { enum: paymentStatuses as [PaymentStatus] })
       .notNull()
       .default('processing'),
     /** The previous status, so that a CHECK can refuse an invalid transition. */
-    previousStatus: text('previous_status', { enum: paymentStatuses as [string] }),
+    previousStatus: text('previous_status', { enum: paymentStatuses as [PaymentStatus] }),
     captureMethod: text('capture_method', { enum: captureMethods }).notNull(),
     paymentMethod: text('payment_method').notNull(),
     customer: text('customer'),

@@ -19,7 +19,12 @@ import {
   waitingRefundStatuses,
 } from '../../domain/payments/refund-standing.ts'
 import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
-import { refundReasons, refundStatuses, refundTransitions } from '../../domain/payments/refund.ts'
+import {
+  refundReasons,
+  refundStatuses,
+  refundTransitions,
+  type RefundStatus,
+} from '../../domain/payments/refund.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 
@@ -31,10 +36,10 @@ export const refunds = pgTable(
     paymentId: uuid('payment_id').notNull(),
     amountMinor: minor('amount_minor').notNull(),
     currency: text('currency').notNull(),
-    status: text('status', { enum: refundStatuses as [string] })
+    status: text('status', { enum: refundStatuses as [RefundStatus] })
       .notNull()
       .default('processing'),
-    previousStatus: text('previous_status', { enum: refundStatuses as [string] }),
+    previousStatus: text('previous_status', { enum: refundStatuses as [RefundStatus] }),
     reason: text('reason', { enum: refundReasons }),
     reference: text('reference'),
     metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),

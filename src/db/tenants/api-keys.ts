@@ -19,6 +19,8 @@ import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { asService, inTenant } from '../connection/transaction.ts'
 import { ownLimits } from './tenant-limits.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { apiKeys, tenants } from '../schema/tenants.ts'
 
 /** The tenant of a request with its limits, its API key and the scopes of the key. */
 export interface AuthenticatedKey {
@@ -35,16 +37,11 @@ export interface AuthenticatedKey {
   readonly worksSeconds: number | null
 }
 
-interface CandidateRow {
-  tenant_id: string
-  id: string
-  scopes: string[]
-  secret_hash: Buffer
-  limits: TenantLimits
-  requires_reference: boolean
-  providers: Route[] | null
-  works_seconds: number | null
-}
+type CandidateRow = Pick<RowOf<typeof apiKeys>, 'tenant_id' | 'id' | 'scopes' | 'secret_hash'> &
+  Pick<RowOf<typeof tenants>, 'requires_reference' | 'providers'> & {
+    readonly limits: TenantLimits
+    readonly works_seconds: number | null
+  }
 
 export function makeApiKey(): string {
   return composeApiKey(randomBytes(API_KEY_BYTES))
@@ -107,16 +104,7 @@ function findActiveKey(sql: Sql, prefix: string) {
   `
 }
 
-interface KeyRow {
-  tenant_id: string
-  id: string
-  prefix: string
-  scopes: string[]
-  status: ApiKeyStatus
-  created_at: string
-  expires_at: string | null
-  revoked_at: string | null
-}
+type KeyRow = Omit<RowOf<typeof apiKeys>, 'secret_hash'> & { readonly status: ApiKeyStatus }
 
 /** The status by the database's clock, as in authentication. */
 const shownColumns = (sql: Sql | Transaction): Fragment => sql`

@@ -8,17 +8,13 @@ import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { asTenant, inService } from '../connection/transaction.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { tenants } from '../schema/tenants.ts'
 
-interface TenantRow {
-  id: string
-  name: string
-  fee_basis_points: number
-  fee_fixed_minor: number
-  requires_reference: boolean
-  providers: Route[] | null
-  created_at: string
-  disabled_at: string | null
-}
+type TenantRow = Omit<
+  RowOf<typeof tenants>,
+  `rate_limit_${string}` | `max_${string}_keys` | 'key_length_min'
+>
 
 const columns = (sql: Sql | Transaction): Fragment => sql`
   id, name, fee_basis_points, fee_fixed_minor, requires_reference, providers, created_at, disabled_at

@@ -1,7 +1,6 @@
 // Reads webhook deliveries for clients, and redelivers them. They are written with their event, and
 // attempts update them (webhook-attempts.ts).
 import type {
-  AttemptError,
   DeliveryStatus,
   WebhookAttempt,
   WebhookDelivery,
@@ -14,27 +13,15 @@ import { asTenant, inTenant } from '../connection/transaction.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { WEBHOOKS_QUEUE, type WebhookJob } from '../queue/queues.ts'
 import { endPause } from './endpoint-health.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { webhookAttempts, webhookDeliveries } from '../schema/webhook-deliveries.ts'
 
-export interface DeliveryRow {
-  tenant_id: string
-  id: string
-  event_id: string
-  event_type: string
-  endpoint_id: string
-  status: DeliveryStatus
-  next_attempt_at: string | null
-  created_at: string
-  attempts: AttemptRow[]
+export type DeliveryRow = Omit<RowOf<typeof webhookDeliveries>, 'attempts' | 'schedule_step'> & {
+  readonly event_type: string
+  readonly attempts: readonly AttemptRow[]
 }
 
-/** A row of `webhook_attempts` as `to_jsonb` renders it. */
-interface AttemptRow {
-  number: number
-  started_at: string
-  latency_ms: number
-  http_status: number | null
-  error: AttemptError | null
-}
+type AttemptRow = RowOf<typeof webhookAttempts>
 
 export function deliveryFromRow(row: DeliveryRow): WebhookDelivery {
   return {

@@ -15,19 +15,14 @@ import { rowsOf } from '../connection/rows.ts'
 import { asTenant, inTenant, together } from '../connection/transaction.ts'
 import { insertDelivery, insertEndpointEvent } from '../events/write-events.ts'
 import { endPause } from './endpoint-health.ts'
+import type { RowOf } from '../schema/row-of.ts'
+import type { webhookEndpoints } from '../schema/webhook-endpoints.ts'
 
 /** The columns of `webhook_endpoints` that the API may show. */
-export interface EndpointRow {
-  tenant_id: string
-  id: string
-  url: string
-  description: string | null
-  event_types: string[]
-  status: EndpointStatus
-  disabled_reason: DisabledReason | null
-  paused_until: string | null
-  created_at: string
-}
+export type EndpointRow = Omit<
+  RowOf<typeof webhookEndpoints>,
+  'slot' | 'failing_since' | 'consecutive_failures' | `${string}secret${string}`
+>
 
 /** The columns of an endpoint that the API may show, without a secret. */
 export const endpointColumns = (sql: Sql | Transaction): Fragment => sql`

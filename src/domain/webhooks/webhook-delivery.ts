@@ -18,7 +18,7 @@ export const attemptErrors = [
   'connection_failed',
   'timeout',
 ] as const
-export type AttemptError = (typeof attemptErrors)[number]
+type AttemptError = (typeof attemptErrors)[number]
 
 /** The result of an attempt: the status of the answer, or why there was none. */
 export type Reply = { readonly httpStatus: number } | { readonly error: AttemptError }

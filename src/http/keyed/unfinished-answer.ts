@@ -16,7 +16,7 @@ export async function showPayment(
   { store }: ApiParts,
   { key: { tenantId, paymentId, id }, resource }: Reservation,
 ): Promise<UnfinishedResource> {
-  if (resource !== null) return renderPayment(paymentFromRow(resource as unknown as PaymentRow))
+  if (resource !== null) return renderPayment(paymentFromRow(resource as PaymentRow))
   const payment = paymentId === null ? undefined : await findPayment(store.sql, tenantId, paymentId)
   if (payment === undefined) throw new Error(`operation ${id} has no payment`)
   return renderPayment(payment)
@@ -31,7 +31,7 @@ export async function showRefund(
   { store }: ApiParts,
   { key: { tenantId, refundId, id }, resource }: Reservation,
 ): Promise<UnfinishedResource> {
-  if (resource !== null) return renderRefund(refundFromRow(resource as unknown as RefundRow))
+  if (resource !== null) return renderRefund(refundFromRow(resource as RefundRow))
   const refund = refundId === null ? undefined : await findRefund(store.sql, tenantId, refundId)
   if (refund === undefined) throw new Error(`operation ${id} has no refund`)
   return renderRefund(refund)

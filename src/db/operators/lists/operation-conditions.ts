@@ -28,7 +28,7 @@ const PENDING_MAX = 100_000
 
 /** The ids of the pending operations whose job is gone. */
 export async function findJobless(tx: Transaction): Promise<string[]> {
-  const pending = await tx<{ id: string; job_id: string }[]>`
+  const pending = await tx<{ id: string; job_id: string | null }[]>`
     select id, job_id from idempotency_keys
     where status = 'pending'
     order by created_at
@@ -44,8 +44,8 @@ export async function findJobless(tx: Transaction): Promise<string[]> {
 /** Those of the jobs of operations that have not ended. */
 export async function findQueued(
   sql: Sql | Transaction,
-  jobs: readonly string[],
-): Promise<Set<string>> {
+  jobs: readonly (string | null)[],
+): Promise<ReadonlySet<string | null>> {
   if (jobs.length === 0) return new Set()
   const queued = await sql<{ id: string }[]>`
     select id from ${sql(JOB_SCHEMA)}.job

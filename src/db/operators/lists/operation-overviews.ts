@@ -3,6 +3,7 @@
 import type { OperationRef, OperationStatus } from '../../../domain/operations/operation.ts'
 import type { FindingKind } from '../../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
+import type { Evidence } from '../../operations/evidence.ts'
 import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
 import { asService, asTenant, inService, together } from '../../connection/transaction.ts'
 import type { OpenProposal } from '../admin-actions.ts'
@@ -16,6 +17,8 @@ import {
   type OperationNames,
   type OperationView,
 } from './operation-conditions.ts'
+import type { idempotencyKeys } from '../../schema/idempotency-keys.ts'
+import type { RowOf } from '../../schema/row-of.ts'
 
 /** An operation, as operators see it. */
 export interface OperationOverview extends OperationRef {
@@ -35,7 +38,7 @@ export interface OperationOverview extends OperationRef {
   readonly unknownAt: Date | null
   readonly nextCheckAt: Date | null
   readonly checkedAt: Date | null
-  readonly evidence: Readonly<Record<string, unknown>> | null
+  readonly evidence: Evidence | null
   /** Null for a local operation. */
   readonly paymentId: string | null
   /** The provider of the payment; null for a local operation. */
@@ -48,30 +51,32 @@ export interface OperationOverview extends OperationRef {
   readonly finding: { readonly id: string; readonly kind: FindingKind } | null
 }
 
-interface OverviewRow {
-  tenant_id: string
-  id: string
-  key: string
-  operation: string
-  status: OperationStatus
-  recovery_point: string
-  attempts: number
-  lease_epoch: number
-  lease_expires_at: string | null
-  lease_ran_out: boolean
-  job_id: string
-  in_doubt: boolean
-  phase_age_ms: number | null
-  last_error: string | null
-  unknown_at: string | null
-  next_check_at: string | null
-  checked_at: string | null
-  evidence: Record<string, unknown> | null
-  payment_id: string | null
-  provider: string | null
-  refund_id: string | null
-  created_at: string
-  finished_at: string | null
+type OverviewRow = Pick<
+  RowOf<typeof idempotencyKeys>,
+  | 'tenant_id'
+  | 'id'
+  | 'key'
+  | 'operation'
+  | 'status'
+  | 'recovery_point'
+  | 'attempts'
+  | 'lease_epoch'
+  | 'lease_expires_at'
+  | 'job_id'
+  | 'in_doubt'
+  | 'last_error'
+  | 'unknown_at'
+  | 'next_check_at'
+  | 'checked_at'
+  | 'evidence'
+  | 'payment_id'
+  | 'refund_id'
+  | 'created_at'
+  | 'finished_at'
+> & {
+  readonly lease_ran_out: boolean
+  readonly phase_age_ms: number | null
+  readonly provider: string | null
 }
 
 /** Adds what is on the coordinator of Citus, which does not join it with rows of tenants. */
