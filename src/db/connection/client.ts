@@ -134,8 +134,13 @@ export const types = {
 /**
  * Planner settings of each connection. Memoize (caching rows that a join looks up) speeds up none
  * of our statements, and the planner's estimates were so close that plans changed as a table grew.
+ * Parallel workers take the processors of payments, and each reads as many rows as a page has.
  */
-export const planning = { enable_memoize: 'off', jit: 'off' }
+export const planning = {
+  enable_memoize: 'off',
+  jit: 'off',
+  max_parallel_workers_per_gather: 0,
+}
 
 function driverOptions(options: StoreOptions): DriverOptions {
   return { types, connection: { application_name: options.applicationName } }

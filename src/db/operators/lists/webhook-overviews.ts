@@ -53,10 +53,7 @@ export async function listEndpointsOfTenants(
 const ofTenant = (sql: Sql, tenant: string | undefined): Fragment =>
   tenant === undefined ? sql`` : sql`and tenant_id = ${tenant}`
 
-/**
- * Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. Those of
- * each tenant are read by a statement of its own: Citus counts no attempts of several tenants at once.
- */
+/** Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. */
 export async function listDeliveriesOfTenants(
   sql: Sql,
   { tenant, ...filters }: DeliveryFilters & { readonly tenant?: string | undefined },
