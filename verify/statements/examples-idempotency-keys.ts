@@ -41,7 +41,7 @@ import {
 } from '../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
 import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
-import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
+import { example, type Example, WRITTEN } from './example.ts'
 import {
   dispute,
   ID,
@@ -59,7 +59,9 @@ import {
   refundRow,
   RESPONSE,
   RETENTION_SECONDS,
+  subscriber,
   TRACEPARENT,
+  writtenEvent,
 } from './example-values.ts'
 
 const replayCount = {
@@ -97,10 +99,11 @@ export const idempotencyExamples: readonly Example[] = [
       [reserved],
       [],
       [{ provider: 'stripe', id: 'cus_1' }],
+      [subscriber],
       [paymentRow],
       [],
       [],
-      ...WITH_DELIVERY,
+      [writtenEvent],
     ],
   }),
   // Its key was used and has expired.
@@ -108,7 +111,7 @@ export const idempotencyExamples: readonly Example[] = [
     reserveEach,
     (sql) =>
       reserveEach(sql, [{ ...intent, expiredKeys: 'new' }], selectPaymentIfIn(['succeeded'])),
-    { answers: [[reserved], [tombstone], [], [paymentRow]] },
+    { answers: [[reserved], [tombstone], [], [], [paymentRow]] },
   ),
   // It is too old for that.
   example(reserveEach, (sql) => reserveEach(sql, [retriedIntent], noResource), {

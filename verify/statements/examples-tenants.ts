@@ -19,7 +19,11 @@ import {
   setTenantFees,
 } from '../../src/db/tenants/tenants.ts'
 import { announceEndedKeys } from '../../src/db/connection/notifications.ts'
-import { findPaymentEvents, insertEndpointEvent } from '../../src/db/events/write-events.ts'
+import {
+  findPaymentEvents,
+  findSubscribers,
+  insertEndpointEvent,
+} from '../../src/db/events/write-events.ts'
 import {
   claimTestIfHalfOpen,
   endPause,
@@ -123,6 +127,7 @@ export const tenantExamples: readonly Example[] = [
 ]
 
 export const webhookExamples: readonly Example[] = [
+  example(findSubscribers, (sql) => findSubscribers(sql, ID)),
   example(findPaymentEvents, (sql) => findPaymentEvents(sql, ID, [ID], EARLY_FRAUD_WARNING)),
   example(insertEndpointEvent, (sql) => insertEndpointEvent(sql, REF, 'webhook_endpoint.test'), {
     answers: [[{ id: ID }], [writtenEvent]],

@@ -41,16 +41,17 @@ export function eventsOfChange(kind: ResourceKind, row: ResourceRow, key: string
   return [{ type: `${kind}.${previous === null ? 'created' : status}`, kind, row, key }]
 }
 
-/** Writes events about resources of a tenant. */
+/** Writes events about resources of a tenant, with deliveries to its subscribers: these, if they are known. */
 export async function writeEvents(
   tx: Transaction,
   tenantId: string,
   events: readonly NewEvent[],
+  known?: readonly Subscriber[],
 ): Promise<void> {
   if (events.length === 0) return
   const [written, endpoints] = await together([
     insertEvents(tx, tenantId, events),
-    findSubscribers(tx, tenantId),
+    known === undefined ? findSubscribers(tx, tenantId) : Promise.resolve(known),
   ])
   await deliver(tx, tenantId, written, endpoints)
 }
@@ -83,9 +84,11 @@ async function insertRows(tx: Transaction, rows: readonly NewRow[]): Promise<Wri
 
 export type WrittenEvent = Pick<RowOf<typeof events>, 'id' | 'type'>
 
-type Subscriber = Pick<RowOf<typeof webhookEndpoints>, 'id' | 'event_types'>
+/** An enabled endpoint. */
+export type Subscriber = Pick<RowOf<typeof webhookEndpoints>, 'id' | 'event_types'>
 
-async function findSubscribers(tx: Transaction, tenantId: string): Promise<Subscriber[]> {
+/** Finds the enabled endpoints of a tenant. */
+export async function findSubscribers(tx: Transaction, tenantId: string): Promise<Subscriber[]> {
   return await tx<Subscriber[]>`
     select id, event_types from webhook_endpoints
     where tenant_id = ${tenantId} and status = 'enabled'

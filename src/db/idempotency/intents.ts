@@ -1,11 +1,13 @@
 // Writes intents: one transaction reserves the keys of several requests and writes what they are for.
 import type { Sql, Transaction } from '../connection/client.ts'
-import { inTenant, together } from '../connection/transaction.ts'
+import { inTenant, lastly, together } from '../connection/transaction.ts'
 import {
   eventsOfChange,
+  findSubscribers,
   writeEvents,
   type ResourceKind,
   type ResourceRow,
+  type Subscriber,
 } from '../events/write-events.ts'
 import { insertStarted } from '../operations/phase-runs.ts'
 import { addOperationJobs } from '../queue/jobs.ts'
@@ -111,9 +113,10 @@ async function writeIntents(
   intents: readonly Intent[],
   write: WriteResources,
 ): Promise<WrittenIntents> {
-  const [reserved, customers] = await together([
+  const [reserved, customers, subscribers] = await together([
     reserveKeys(tx, tenantId, intents),
     findOwnedCustomers(tx, tenantId, intents),
+    findSubscribers(tx, tenantId),
   ])
   const rowOf = new Map(reserved.map((row) => [row.id, row]))
   const won = intents.filter(({ id }) => rowOf.has(id))
@@ -125,11 +128,14 @@ async function writeIntents(
     return row && typeof resource === 'object' ? [{ intent, row, resource }] : []
   })
   const refused = won.filter(({ id }) => typeof written.get(id) !== 'object')
-  const [, holders] = await together([
+  const following = [
     releaseKeys(tx, tenantId, refused),
     findKeyRows(tx, tenantId, others),
-    writeBeginnings(tx, tenantId, accepted),
-  ])
+    writeBeginnings(tx, tenantId, accepted, subscribers),
+  ] as const
+  // Deliveries follow the events that they are of.
+  const areLast = subscribers.length === 0 && others.length === 0
+  const [, holders] = await (areLast ? lastly(tx, following) : together(following))
   requireHolders(intents, others, holders)
   const outcomes = new Map<string, ReservationOutcome>([
     ...refused.map(({ id }) => [id, refusalOf(written.get(id))] as const),
@@ -169,6 +175,7 @@ async function writeBeginnings(
   tx: Transaction,
   tenantId: string,
   accepted: readonly Accepted[],
+  subscribers: readonly Subscriber[],
 ): Promise<void> {
   const jobs = accepted.map(({ intent: { id, traceparent }, row }) => ({
     tenantId,
@@ -185,7 +192,7 @@ async function writeBeginnings(
       accepted.map(({ row }) => row),
     ),
     addOperationJobs(tx, jobs),
-    writeEvents(tx, tenantId, events),
+    writeEvents(tx, tenantId, events, subscribers),
   ])
 }
 

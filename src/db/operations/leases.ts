@@ -35,7 +35,7 @@ export async function claimEachIfUnowned(
         claimOfTenant(tx, tenantId, own, leaseMs),
       ),
     )
-    return await joinResources(tx, claimed.flat())
+    return await joinResources(tx, claimed.flat(), true)
   })
   const claims = new Map(rows.map(operationFromRow).map((claim) => [nameOf(claim), claim]))
   return refs.map((ref) => {

@@ -6,7 +6,7 @@ import type { Payment } from '../../domain/payments/payment.ts'
 import type { Dispute } from '../../domain/payments/dispute.ts'
 import type { Refund } from '../../domain/payments/refund.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
-import { asTenant, together } from '../connection/transaction.ts'
+import { asTenant, lastly, together } from '../connection/transaction.ts'
 import { paymentFromRow, type PaymentRow } from '../payments/payments.ts'
 import { disputeFromRow, type DisputeRow } from '../payments/disputes.ts'
 import { refundFromRow, type RefundRow } from '../payments/refunds.ts'
@@ -85,10 +85,15 @@ export const operationColumns = (tx: Transaction): Fragment => tx`
   lease_epoch, attempts, in_doubt, key_generation, created_at, unknown_at, failure_kept, evidence
 `
 
-/** Reads the resources of operations, and how old they are. */
+/**
+ * Reads the resources of operations, and how old they are.
+ *
+ * @param isLast whether the transaction ends with it.
+ */
 export async function joinResources(
   tx: Transaction,
   rows: readonly OperationColumns[],
+  isLast = false,
 ): Promise<JoinedRow[]> {
   if (rows.length === 0) return []
   const tenantIds = [...new Set(rows.map((row) => row.tenant_id))]
@@ -96,7 +101,7 @@ export async function joinResources(
     table: 'payments' | 'refunds' | 'disputes',
     ids: readonly (string | null)[],
   ) => findRows<Row>(tx, table, tenantIds, ids)
-  const [payments, refunds, disputes, tenants, ages] = await together([
+  const reading = [
     find<PaymentRow>(
       'payments',
       rows.map((row) => row.payment_id),
@@ -111,7 +116,9 @@ export async function joinResources(
     ),
     findFees(tx, tenantIds),
     findAges(tx, tenantIds, rows),
-  ])
+  ] as const
+  const found = isLast ? lastly(tx, reading) : together(reading)
+  const [payments, refunds, disputes, tenants, ages] = await found
   return rows.flatMap((row) => {
     const { tenant_id: tenantId } = row
     const payment = payments.get(nameOf(tenantId, row.payment_id))

@@ -53,7 +53,7 @@ export async function claimDueChecks(
       limit ${limit}
     `
     const claimed = await together(due.map((row) => claimIfDue(tx, delaysSeconds, row)))
-    return await joinResources(tx, claimed.flat())
+    return await joinResources(tx, claimed.flat(), true)
   })
   return rows.map(dueFromRow)
 }

@@ -23,9 +23,9 @@ export const mutantsOfBatches: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: '  const [, holders] = await together([',
+        text: '  const following = [',
         replacement: `  if (refused.length > 0) throw new IntentRefusedError('one of them')
-  const [, holders] = await together([`,
+  const following = [`,
       },
       {
         file: 'src/db/idempotency/intents.ts',
