@@ -110,8 +110,8 @@ export const mutantsOfTransactions: readonly Mutant[] = [
     patches: [
       {
         file: 'src/db/idempotency/intents.ts',
-        text: '    releaseKeys(tx, tenantId, refused),\n',
-        replacement: '',
+        text: 'releaseKeys(tx, tenantId, refused)',
+        replacement: 'releaseKeys(tx, tenantId, [])',
       },
     ],
     // Otherwise a key without its payment fails the transaction.
