@@ -1,6 +1,6 @@
 // How pages of the console stay current: by events, and by a timer while there are none.
 import { expect } from '@jest/globals'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { showId } from '../../src/domain/resource-id.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { makeCompleted, OPERATORS } from '../support/admin.ts'
@@ -41,10 +41,11 @@ testInBrowser('shows a change by an event, without a timer', async () => {
 testInBrowser('reads at the next tick of the timer while the stream fails', async () => {
   const ref = await api().t.accept()
   await withoutTimers(async (page) => {
-    const failed = page.waitForEvent('requestfailed')
+    const isStream = (request: Request) => request.url() === `${api().url}/console/live`
+    const failed = page.waitForEvent('requestfailed', isStream)
     await page.route('**/console/live', (route) => route.abort())
     await openPage(page, 'payments')
-    expect((await failed).url()).toBe(`${api().url}/console/live`)
+    await failed
     await rowOf(page, ref).getByText('pending').waitFor()
     expect(await runOperation(api().t.engine, ref)).toBe('finished')
     await tick(page)

@@ -235,14 +235,16 @@ describe('a request continues to wait', () => {
 
 describe('looking up', () => {
   test('reads all awaited operations in one statement', async () => {
+    const finished = await claimedOperation(store)
+    await finish(finished)
     const refs = [unknownOperation(), unknownOperation(), unknownOperation()]
     refs.forEach((ref) => void watch.wait(ref, LONG_MS, NEVER))
     refs.forEach((ref) => void watch.wait(ref, LONG_MS, NEVER))
+    const released = watch.wait(finished, LONG_MS, NEVER)
 
     lookUp()
-    // Statements are executed in their order.
-    await store.sql`select 1`
 
+    expect((await released)?.id).toBe(finished.id)
     expect(lookUps).toBe(1)
   })
 
