@@ -4,6 +4,8 @@ import { DocumentError } from './sections.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
+const HEAD = /^(export )?(async )?function (?<name>\w+)/
+
 /**
  * The source of a function, with the comment before it.
  *
@@ -12,7 +14,7 @@ const ROOT = new URL('../../', import.meta.url)
 export function renderFunction(place: string): string {
   const [path = '', name = ''] = place.split('#')
   const lines = readFileSync(new URL(path, ROOT), 'utf8').split('\n')
-  const start = lines.findIndex((line) => line.includes(`function ${name}`) && /^\w/.test(line))
+  const start = lines.findIndex((line) => HEAD.exec(line)?.groups?.['name'] === name)
   if (start < 0) throw new DocumentError(`${path} has no function \`${name}\``)
   const end = lines.indexOf('}', start)
   return ['```ts', ...commentBefore(lines, start), ...lines.slice(start, end + 1), '```'].join('\n')

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Store, Transaction } from '../../../src/db/connection/client.ts'
 import { isStoreUnavailable } from '../../../src/db/connection/store-errors.ts'
-import { inTransaction, together } from '../../../src/db/connection/transaction.ts'
+import { inTransaction, lastly, together } from '../../../src/db/connection/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
 import { openTestStore } from '../reservations.ts'
 
@@ -125,6 +125,29 @@ test.each(['resolved', 'rejected'])('sends nothing when the work has %s', async 
   await work.catch(() => undefined)
 
   expect(late[0]).toThrow('a statement without its transaction')
+})
+
+const insert = async (tx: Transaction, mark: string) => await tx`insert into marks values (${mark})`
+
+test('commits behind its last statements, and refuses one after them', async () => {
+  const work = inTransaction(store.sql, async (tx) => {
+    await lastly(tx, [insert(tx, 'first'), insert(tx, 'second')])
+    await insert(tx, 'late')
+  })
+
+  await expect(work).rejects.toThrow('a statement without its transaction')
+  expect(await marks()).toEqual(['first', 'second'])
+})
+
+test('keeps nothing when one of the last statements fails', async () => {
+  const work = inTransaction(store.sql, async (tx) => {
+    const fail = async () => await tx`select 1 / 0`
+    await lastly(tx, [insert(tx, 'before'), fail(), insert(tx, 'behind')])
+  })
+
+  await expect(work).rejects.toMatchObject({ code: '22012' })
+  expect(await marks()).toEqual([])
+  expect(await store.sql`select 1 as one`).toEqual([{ one: 1 }])
 })
 
 test.each([
