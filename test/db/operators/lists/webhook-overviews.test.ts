@@ -11,6 +11,8 @@ import type { Store } from '../../../../src/db/connection/client.ts'
 
 const TENANTS = 3
 const DELIVERIES = 10_000
+/** Each tenant has a delivery a millisecond until then. */
+const END = Date.now()
 
 let database: TestDatabase
 let store: Store
@@ -44,27 +46,30 @@ async function fillTenant(): Promise<void> {
   await sql`
     with event as (
       insert into events (tenant_id, id, type, endpoint_id, object)
-      select ${tenant}, gen_random_uuid(), 'webhook_endpoint.test', ${endpoint}, '{}'
-      from generate_series(1, ${DELIVERIES}::int)
+      select ${tenant}, (lpad(to_hex(${END}::bigint - age), 12, '0') || substr(md5(random()::text), 13))::uuid,
+        'webhook_endpoint.test', ${endpoint}, '{}'
+      from generate_series(1, ${DELIVERIES}::int) as age
       returning tenant_id, id
     )
     insert into webhook_deliveries (tenant_id, id, event_id, endpoint_id, status)
-    select tenant_id, gen_random_uuid(), id, ${endpoint}, 'succeeded' from event
+    select tenant_id, id, id, ${endpoint}, 'succeeded' from event
   `
 }
 
 const LIMIT = 50
+/** The id of the moment in the middle. */
+const MIDDLE = `${(END - DELIVERIES / 2)
+  .toString(16)
+  .padStart(12, '0')
+  .replace(/(?=.{4}$)/v, '-')}-7000-8000-000000000000`
+
 /** With the deliveries between them that do not match. */
 const PAGE_ROWS = (TENANTS + 1) * (LIMIT + 1)
 
 test.each<[string, () => object, object]>([
   ['all tenants', () => ({}), {}],
-  [
-    'all tenants, a later page',
-    () => ({}),
-    { startingAfter: 'c0000000-0000-7000-8000-000000000000' },
-  ],
-  ['all tenants, backwards', () => ({}), { endingBefore: 'c0000000-0000-7000-8000-000000000000' }],
+  ['all tenants, a later page', () => ({}), { startingAfter: MIDDLE }],
+  ['all tenants, backwards', () => ({}), { endingBefore: MIDDLE }],
   ['one tenant', () => ({ tenant: first.tenant_id }), {}],
   ['one endpoint', () => ({ endpointId: first.endpoint_id }), {}],
   ['one event', () => ({ eventId: first.event_id }), {}],
