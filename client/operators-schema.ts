@@ -96,30 +96,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/tenants/{id}/customers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the customers of a tenant
-         * @description Returns the customers of the provider that a tenant may charge, in reverse order of their ids.
-         */
-        get: operations["listCustomers"];
-        put?: never;
-        /**
-         * Assign customers to a tenant
-         * @description Lets a tenant charge customers of the provider. Send it after you have created a customer at the provider. Repeating it changes nothing. A customer of another tenant moves only if `from` names that tenant; payments that were accepted before go on.
-         */
-        post: operations["assignCustomers"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin/keys/{id}/rotate": {
         parameters: {
             query?: never;
@@ -155,6 +131,30 @@ export interface paths {
          * @description Revokes an API key. A revoked key cannot be activated again.
          */
         delete: operations["revokeApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/tenants/{id}/customers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the customers of a tenant
+         * @description Returns the customers of the provider that a tenant may charge, in reverse order of their ids.
+         */
+        get: operations["listCustomers"];
+        put?: never;
+        /**
+         * Assign customers to a tenant
+         * @description Lets a tenant charge customers of the provider. Send it after you have created a customer at the provider. Repeating it changes nothing. A customer of another tenant moves only if `from` names that tenant; payments that were accepted before go on.
+         */
+        post: operations["assignCustomers"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -847,15 +847,15 @@ export interface components {
             /** @description What the key may be used for. The default, `*`, grants every scope, including scopes of later versions. */
             scopes?: ("*" | "payments:read" | "payments:write" | "refunds:write" | "ledger:read" | "events:read" | "webhooks:read" | "webhooks:write")[];
         };
+        RotateApiKey: {
+            /** @description The number of seconds for which the old key continues to work. 86400 by default. */
+            grace_seconds?: number;
+        };
         AssignCustomers: {
             /** @description The provider's ids of the customers. One that the tenant already has stays as it is. */
             customers: string[];
             /** @description The tenant from which customers may be taken. Without it, a customer of another tenant is refused. */
             from?: string;
-        };
-        RotateApiKey: {
-            /** @description The number of seconds for which the old key continues to work. 86400 by default. */
-            grace_seconds?: number;
         };
         ResolveOperation: {
             /** @constant */
@@ -1301,21 +1301,6 @@ export interface components {
              */
             created_at: string;
         };
-        WebhookReplay: {
-            /** @constant */
-            object: "webhook_replay";
-            /** @description The webhook endpoint. */
-            endpoint: components["schemas"]["WeId"];
-            /**
-             * Format: date-time
-             * @description The time of the request.
-             */
-            since: string;
-            /** @description How many deliveries are pending again. */
-            deliveries: number;
-            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
-            has_more: boolean;
-        };
         WebhookDelivery: {
             /** @description The id of the delivery. */
             id: components["schemas"]["WdId"];
@@ -1363,6 +1348,21 @@ export interface components {
             created_at: string;
         };
         WdId: string;
+        WebhookReplay: {
+            /** @constant */
+            object: "webhook_replay";
+            /** @description The webhook endpoint. */
+            endpoint: components["schemas"]["WeId"];
+            /**
+             * Format: date-time
+             * @description The time of the request.
+             */
+            since: string;
+            /** @description How many deliveries are pending again. */
+            deliveries: number;
+            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
+            has_more: boolean;
+        };
         NewTenant: {
             api_key: components["schemas"]["NewApiKey"];
         } & components["schemas"]["Tenant"];
@@ -1486,6 +1486,10 @@ export interface components {
              */
             revoked_at: string | null;
         };
+        RotatedApiKey: {
+            /** @description The id of the key that this one replaces. */
+            replaces: components["schemas"]["KeyId"];
+        } & components["schemas"]["NewApiKey"];
         CustomerAssignment: {
             /** @constant */
             object: "assignment";
@@ -1513,10 +1517,6 @@ export interface components {
              */
             assigned_at: string;
         };
-        RotatedApiKey: {
-            /** @description The id of the key that this one replaces. */
-            replaces: components["schemas"]["KeyId"];
-        } & components["schemas"]["NewApiKey"];
         Overview: {
             /** @constant */
             object: "overview";
@@ -2697,6 +2697,78 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
+    rotateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the API key, not the key itself.
+                 * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["KeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "grace_seconds": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateApiKey"];
+            };
+        };
+        responses: {
+            /** @description The new API key, with its secret. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotatedApiKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
+    revokeApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the API key, not the key itself.
+                 * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["KeyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The API key is revoked, or was revoked before. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
     listCustomers: {
         parameters: {
             query?: {
@@ -2771,78 +2843,6 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            422: components["responses"]["UnprocessableEntity"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    rotateApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the API key, not the key itself.
-                 * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: components["parameters"]["KeyId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "grace_seconds": 3600
-                 *     }
-                 */
-                "application/json": components["schemas"]["RotateApiKey"];
-            };
-        };
-        responses: {
-            /** @description The new API key, with its secret. */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RotatedApiKey"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            422: components["responses"]["UnprocessableEntity"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    revokeApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the API key, not the key itself.
-                 * @example key_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: components["parameters"]["KeyId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The API key is revoked, or was revoked before. */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             default: components["responses"]["OtherProblem"];
         };

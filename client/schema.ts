@@ -404,26 +404,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/webhook-endpoints/{id}/replay": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Replay failed webhooks
-         * @description Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to 500 deliveries. Events that happened while the endpoint was disabled have no delivery: read them from `/v1/events`.
-         */
-        post: operations["replayWebhooks"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/webhook-endpoints/{id}/test": {
         parameters: {
             query?: never;
@@ -438,6 +418,26 @@ export interface paths {
          * @description Sends the event `webhook_endpoint.test` to this endpoint alone, whichever types it has chosen. Read the delivery of the response to see the result.
          */
         post: operations["testWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook-endpoints/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay failed webhooks
+         * @description Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to 500 deliveries. Events that happened while the endpoint was disabled have no delivery: read them from `/v1/events`.
+         */
+        post: operations["replayWebhooks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1311,22 +1311,6 @@ export interface components {
             deleted: true;
             idempotency?: components["schemas"]["Idempotency"];
         };
-        WebhookReplay: {
-            /** @constant */
-            object: "webhook_replay";
-            /** @description The webhook endpoint. */
-            endpoint: components["schemas"]["WeId"];
-            /**
-             * Format: date-time
-             * @description The time of the request.
-             */
-            since: string;
-            /** @description How many deliveries are pending again. */
-            deliveries: number;
-            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
-            has_more: boolean;
-            idempotency?: components["schemas"]["Idempotency"];
-        };
         WebhookDelivery: {
             /** @description The id of the delivery. */
             id: components["schemas"]["WdId"];
@@ -1375,6 +1359,22 @@ export interface components {
             idempotency?: components["schemas"]["Idempotency"];
         };
         WdId: string;
+        WebhookReplay: {
+            /** @constant */
+            object: "webhook_replay";
+            /** @description The webhook endpoint. */
+            endpoint: components["schemas"]["WeId"];
+            /**
+             * Format: date-time
+             * @description The time of the request.
+             */
+            since: string;
+            /** @description How many deliveries are pending again. */
+            deliveries: number;
+            /** @description Whether there may be more failed deliveries. Send another request, with a new idempotency key. */
+            has_more: boolean;
+            idempotency?: components["schemas"]["Idempotency"];
+        };
         WebhookDeliveryList: {
             /** @constant */
             object: "list";
@@ -3112,6 +3112,75 @@ export interface operations {
             default: components["responses"]["OtherProblem"];
         };
     };
+    testWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
+                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
+                 */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
+                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
+                 */
+                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
+                /**
+                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
+                 * @example Sat, 31 Jan 2026 12:00:00 GMT
+                 */
+                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
+                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
+                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
+                /**
+                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
+                 * @example respond-async
+                 */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                /**
+                 * @description The id of the webhook endpoint.
+                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
+                 */
+                id: components["parameters"]["WeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The delivery of the test event, which is pending. */
+            202: {
+                headers: {
+                    Link: components["headers"]["Link"];
+                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
+                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
+                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
+                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["OtherProblem"];
+        };
+    };
     replayWebhooks: {
         parameters: {
             query?: never;
@@ -3174,75 +3243,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookReplay"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            410: components["responses"]["Gone"];
-            412: components["responses"]["PreconditionFailed"];
-            422: components["responses"]["UnprocessableEntity"];
-            default: components["responses"]["OtherProblem"];
-        };
-    };
-    testWebhookEndpoint: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description A unique value that identifies the intended operation. Use a new key for each operation, and the same key for each retry of it. The key has 1 to 255 characters: either an RFC 9651 string in double quotes, or visible ASCII characters without spaces. The service accepts a request without this header if it has a Repeatability-Request-ID, which is another name for the key. The header is marked as required all the same, so that a generated client cannot send a request without a key.
-                 * @example 6f1c0a52-3b9e-4d7a-8f21-0c5e9d4b7a10
-                 */
-                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description Another name for Idempotency-Key, of OASIS Repeatable Requests 1.0, which can be sent instead of it, without quotes. It needs Repeatability-First-Sent.
-                 * @example 2f6c1a0e-7d1b-4c55-9a40-0f6f5d6f7a10
-                 */
-                "Repeatability-Request-ID"?: components["parameters"]["RepeatabilityRequestID"];
-                /**
-                 * @description When the client sent this request for the first time, as an IMF-fixdate (RFC 9110). Every retry sends the same time. With it, a retry after the key has expired and is deleted is refused with 412, and never executed a second time.
-                 * @example Sat, 31 Jan 2026 12:00:00 GMT
-                 */
-                "Repeatability-First-Sent"?: components["parameters"]["RepeatabilityFirstSent"];
-                /** @description Proves when the request was made, so that the service can refuse a request that was delayed on its way. Format: `t=<time>,v1=<signature>`. The time is in Unix seconds. The signature is the HMAC-SHA-256, in hexadecimal, of `<time>.<method>.<path>.<body>`, with the API key as the secret; the path includes the query. */
-                "Request-Timestamp"?: components["parameters"]["RequestTimestamp"];
-                /**
-                 * @description How long to wait for the final result (RFC 7240). `wait=N` waits up to N seconds. `respond-async` does not wait, and gets `202` as long as the operation is not completed, also for a retry. Without a preference, the first request waits for a few seconds and a retry does not wait; `/.well-known/idempotency-policy` states the limits. `return=representation-with-idempotency` adds `idempotency` to the body of an answer about a stored key: whether it is a replay, and when the key expires.
-                 * @example respond-async
-                 */
-                Prefer?: components["parameters"]["Prefer"];
-            };
-            path: {
-                /**
-                 * @description The id of the webhook endpoint.
-                 * @example we_01k9zq4s5tfexbgc1m6v8w2d3h
-                 */
-                id: components["parameters"]["WeId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description The delivery of the test event, which is pending. */
-            202: {
-                headers: {
-                    Link: components["headers"]["Link"];
-                    "Idempotency-Key": components["headers"]["Idempotency-Key"];
-                    "Idempotency-Key-Expires": components["headers"]["Idempotency-Key-Expires"];
-                    "Idempotency-Key-Expired": components["headers"]["Idempotency-Key-Expired"];
-                    "Idempotency-Earlier-Resource": components["headers"]["Idempotency-Earlier-Resource"];
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
-                    "Repeatability-Result": components["headers"]["Repeatability-Result"];
-                    "Preference-Applied": components["headers"]["Preference-Applied"];
-                    Location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -2,25 +2,17 @@
 import { differences, flavors, type Flavor } from '../../src/domain/problems/flavor.ts'
 import { storedProblems, type StoredProblem } from '../../src/domain/operations/stored-response.ts'
 import { mayRetry, problems, type ProblemType } from '../../src/domain/problems/problems.ts'
-import { tags, type Contract } from '../../src/http/contracts/contract.ts'
-import type { Endpoint, Route } from '../../src/http/server/route.ts'
-import { routes } from '../../src/http/server/routes.ts'
-import { contractOf } from '../../src/openapi/contracts.ts'
+import { tags, type Endpoints } from '../../src/http/contracts/contract.ts'
+import type { Endpoint } from '../../src/http/server/route.ts'
+import { endpoints } from '../../src/http/server/routes.ts'
 import { code, renderTable } from './markdown.ts'
-
-interface Request {
-  readonly method: string
-  readonly path: string
-  readonly endpoint: Endpoint
-  readonly contract: Contract
-}
 
 /** One table for each tag of openapi.yaml. */
 export function renderRoutes(): string {
-  const requests = routes.flatMap(requestsOf)
   return Object.entries(tags)
     .map(([tag, description]) => {
-      const rows = requests.filter(({ contract }) => contract.tag === tag).map(showRequest)
+      const ofTag = Object.entries(endpoints).filter(([, endpoint]) => endpoint.tag === tag)
+      const rows = ofTag.map(showEndpoint)
       return [`### ${tag}`, description, renderTable(ROUTE_HEADER, rows)].join('\n\n')
     })
     .join('\n\n')
@@ -28,15 +20,8 @@ export function renderRoutes(): string {
 
 const ROUTE_HEADER = ['request', 'scope', 'idempotency key', 'what it does']
 
-function requestsOf({ path, get, post, delete: remove }: Route): Request[] {
-  return Object.entries({ POST: post, GET: get, DELETE: remove }).flatMap(([method, endpoint]) =>
-    endpoint === undefined ? [] : { method, path, endpoint, contract: contractOf(method, path) },
-  )
-}
-
-function showRequest({ method, path, endpoint, contract }: Request): string[] {
-  const key = contract.keyed === undefined ? '' : 'required'
-  return [code(`${method} ${path}`), showScope(endpoint), key, contract.summary]
+function showEndpoint([name, { serve, keyed, summary }]: [string, Endpoints[string]]): string[] {
+  return [code(name), showScope(serve), keyed === undefined ? '' : 'required', summary]
 }
 
 function showScope(endpoint: Endpoint): string {

@@ -83,7 +83,7 @@ function record({ payment }: PaymentSubject): Step<never, never> {
 
 function endpoint({ camel, verb }: OperationNames): string {
   return `// POST /v1/payments/:id/${verb}
-import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
+import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { ${camel}Body, ${camel}Contract } from './contract.ts'
 import { ${camel} } from './phases.ts'
 
@@ -106,7 +106,7 @@ function contract({ camel, pascal, verb }: OperationNames, event?: string): stri
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/payments/contract.ts'
+import { acceptedPayment, paymentAnswer, paymentInPath } from '../../http/resources/payments.ts'
 
 export const ${camel}Body = z.strictObject({
   reason: z.enum(cancelReasons).nullish().describe('${why}'),

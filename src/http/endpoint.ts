@@ -22,7 +22,7 @@ import type { RateLimiter } from './limits/rate-limit.ts'
 import type { StoreBreaker } from './limits/store-breaker.ts'
 import type { ApiObserver } from './observer.ts'
 import type { RecentKeys } from './keyed/recent-keys.ts'
-import type { ReplayCounter } from './idempotency-keys/replay-counter.ts'
+import type { ReplayCounter } from './keyed/replay-counter.ts'
 import type { IdleWatch } from './keyed/idle-watch.ts'
 import type { LiveFeed } from './console/live-feed.ts'
 

@@ -1,7 +1,7 @@
 // Describes an endpoint as an OpenAPI operation: its parameters, its body and its authentication.
 import { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiRequestBodyObject } from 'zod-openapi'
-import type { Contract } from '../http/contracts/contract.ts'
+import type { Contract, Endpoints } from '../http/contracts/contract.ts'
 import { idempotencyKeyHeader, pageParameters, preferHeader } from '../http/contracts/parameters.ts'
 import type { Endpoint } from '../http/server/route.ts'
 import { describeResponses } from './describe-responses.ts'
@@ -35,11 +35,10 @@ function securityOf(endpoint: Endpoint): Record<string, string[]>[] {
 
 export function describeOperation(
   method: string,
-  endpoint: Endpoint,
-  contract: Contract,
+  { serve: endpoint, ...contract }: Endpoints[string],
 ): ZodOpenApiOperationObject {
   const { access } = endpoint
-  const isRead = method === 'get'
+  const isRead = method === 'GET'
   const { operationId, tag, summary, description, body } = contract
   return {
     operationId,

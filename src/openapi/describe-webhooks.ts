@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { RETRY_DELAYS_SECONDS } from '../domain/webhooks/webhook-delivery.ts'
-import { anyEventSchema, exampleEvent } from '../http/events/schema.ts'
+import { anyEventSchema, exampleEvent } from '../http/resources/events.ts'
 import { EXAMPLE_TIME, exampleId } from '../http/contracts/fields.ts'
 
 const headers = z.object({

@@ -1,14 +1,12 @@
-// Builds the OpenAPI documents from the table of routes, the contract of each route, and the schemas
-// that validate requests: one for tenants, and one for operators. No part is written by hand.
+// Builds the OpenAPI documents from the contract of each endpoint, and the schemas that validate
+// requests: one for tenants, and one for operators. No part is written by hand.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { operatorTags, tenantTags } from '../http/contracts/contract.ts'
-import { contractOf, contracts } from './contracts.ts'
-import { eventBase } from '../http/events/schema.ts'
+import { eventBase } from '../http/resources/events.ts'
 import { responseHeaders, type ResponseHeader } from '../http/contracts/response-headers.ts'
-import type { Endpoint } from '../http/server/route.ts'
-import { routes } from '../http/server/routes.ts'
+import { endpoints } from '../http/server/routes.ts'
 import { describeOperation, securitySchemes } from './describe-operation.ts'
 import { describeProblems } from './describe-responses.ts'
 import { describeWebhooks } from './describe-webhooks.ts'
@@ -17,8 +15,6 @@ import { partOf } from './part-of.ts'
 import { problemGroups } from './problems-of.ts'
 import { shareParts } from './share-parts.ts'
 import { shortenSchemas } from './shorten-schemas.ts'
-
-const methods = ['get', 'post', 'delete'] as const
 
 /** Headers that are always present on the responses that have them in their description. */
 const ALWAYS: readonly ResponseHeader[] = ['Request-Id']
@@ -100,32 +96,14 @@ function makeDocument(): OpenapiDocument {
 }
 
 function describePaths(): ZodOpenApiPathsObject {
-  // The contracts are in an order for readers; the routes are in the order in which they are
-  // matched.
-  const order = Object.keys(contracts)
-  const endpoints = routes.flatMap((route) =>
-    methods.flatMap((method) => {
-      const endpoint = route[method]
-      return endpoint === undefined ? [] : [{ method, path: route.path, endpoint }]
-    }),
-  )
-  const place = ({ method, path }: RouteEndpoint) => order.indexOf(nameOf(method, path))
   const paths: ZodOpenApiPathsObject = {}
-  for (const { method, path, endpoint } of endpoints.toSorted((a, b) => place(a) - place(b))) {
-    const contract = contractOf(method.toUpperCase(), path)
+  for (const [name, endpoint] of Object.entries(endpoints)) {
+    const [method = '', path = ''] = name.split(' ')
     const item = (paths[path.replaceAll(/:(\w+)/g, '{$1}')] ??= {})
-    item[method] = describeOperation(method, endpoint, contract)
+    item[method.toLowerCase() as 'get' | 'post' | 'delete'] = describeOperation(method, endpoint)
   }
   return paths
 }
-
-interface RouteEndpoint {
-  readonly method: (typeof methods)[number]
-  readonly path: string
-  readonly endpoint: Endpoint
-}
-
-const nameOf = (method: string, path: string): string => `${method.toUpperCase()} ${path}`
 
 function describeHeaders() {
   const headers = Object.entries(responseHeaders).map(([name, header]) => {

@@ -10,7 +10,7 @@ import { problems, type ProblemType } from '../../src/domain/problems/problems.t
 import { operatorTags, tenantTags } from '../../src/http/contracts/contract.ts'
 import { responseHeaders } from '../../src/http/contracts/response-headers.ts'
 import { routes } from '../../src/http/server/routes.ts'
-import { contracts } from '../../src/openapi/contracts.ts'
+import { endpoints } from '../../src/http/server/routes.ts'
 import { renderDocuments } from '../../src/openapi/render-document.ts'
 import { stripeCapabilities } from '../../src/provider/stripe/capabilities.ts'
 
@@ -74,7 +74,7 @@ const operations = documents.flatMap(({ file, document }) =>
 )
 
 test('both together have exactly the routes of the API', () => {
-  expect(Object.keys(contracts).toSorted()).toEqual(routeNames.toSorted())
+  expect(Object.keys(endpoints).toSorted()).toEqual(routeNames.toSorted())
   expect(operations.map(({ name }) => name).toSorted()).toEqual(routeNames.toSorted())
 })
 

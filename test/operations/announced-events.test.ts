@@ -6,14 +6,10 @@ import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { insertEndpoint } from '../../src/db/webhooks/webhook-endpoints.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import { paymentAfter, type Payment } from '../../src/domain/payments/payment.ts'
-import {
-  advanceTo,
-  defineOperation,
-  type OperationInput,
-} from '../../src/engine/define-operation.ts'
+import { advanceTo, defineOperation, type OperationInput } from '../../src/engine/define-operation.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
-import { paymentEndpoint } from '../../src/http/payments/payment-endpoint.ts'
+import { paymentEndpoint } from '../../src/http/resources/payment-endpoint.ts'
 import { keepsStatus, onPayment } from '../../src/operations/on-payment.ts'
 import { capturePaymentContract } from '../../src/operations/capture-payment/contract.ts'
 import { finishWithPayment } from '../../src/operations/payment-answers.ts'

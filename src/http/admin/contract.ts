@@ -1,11 +1,21 @@
 // Contracts of the endpoints for operators, except those for tenants and API keys.
+import { admin } from '../server/route.ts'
+import { listDeadLettersEndpoint } from './dead-letters.ts'
+import { redriveDeadLetters } from './dead-letters.ts'
+import { requestReconciliationEndpoint } from './reconciliations.ts'
+import { listReconciliations } from './reconciliations.ts'
+import { getReconciliation } from './reconciliations.ts'
+import { listFindingsEndpoint } from './findings.ts'
+import { getFindingEndpoint } from './findings.ts'
+import { resolveFinding } from './findings.ts'
+import { listActions } from './actions-get.ts'
 import { z } from 'zod'
 import { deadLetterQueues } from '../../db/queue/dead-letters.ts'
 import { findingStatuses } from '../../domain/operations/finding.ts'
 import { redriveDeadLettersBody } from './dead-letters.ts'
 import { requestReconciliationBody } from './reconciliations.ts'
 import { resolveFindingBody } from './findings.ts'
-import { operationContracts } from './operations-contract.ts'
+import { operationEndpoints } from './operations-contract.ts'
 import {
   findingListSchema,
   findingSchema,
@@ -14,11 +24,12 @@ import {
 } from './reconciliations-schema.ts'
 import { adminActionSchema, deadLetterSchema, redriveSchema } from './schema.ts'
 import { listOf } from '../contracts/fields.ts'
-import type { Contracts } from '../contracts/contract.ts'
+import type { Endpoints } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
-const deadLetterContracts: Contracts = {
+const deadLetterEndpoints: Endpoints = {
   'GET /admin/dead-letters': {
+    serve: admin(listDeadLettersEndpoint),
     operationId: 'listDeadLetters',
     tag: 'Operators',
     summary: 'List dead letters',
@@ -35,6 +46,7 @@ const deadLetterContracts: Contracts = {
     },
   },
   'POST /admin/dead-letters/redrive': {
+    serve: admin(redriveDeadLetters),
     operationId: 'redriveDeadLetters',
     tag: 'Operators',
     summary: 'Redrive dead letters',
@@ -48,8 +60,9 @@ const deadLetterContracts: Contracts = {
   },
 }
 
-const reconciliationContracts: Contracts = {
+const reconciliationEndpoints: Endpoints = {
   'POST /admin/reconciliations': {
+    serve: admin(requestReconciliationEndpoint),
     operationId: 'requestReconciliation',
     tag: 'Operators',
     summary: 'Request a reconciliation',
@@ -68,6 +81,7 @@ const reconciliationContracts: Contracts = {
     },
   },
   'GET /admin/reconciliations': {
+    serve: admin(listReconciliations),
     operationId: 'listReconciliations',
     tag: 'Operators',
     summary: 'List reconciliations',
@@ -81,6 +95,7 @@ const reconciliationContracts: Contracts = {
     },
   },
   'GET /admin/reconciliations/:id': {
+    serve: admin(getReconciliation),
     operationId: 'getReconciliation',
     tag: 'Operators',
     summary: 'Retrieve a reconciliation',
@@ -96,6 +111,7 @@ const reconciliationContracts: Contracts = {
     },
   },
   'GET /admin/findings': {
+    serve: admin(listFindingsEndpoint),
     operationId: 'listFindings',
     tag: 'Operators',
     summary: 'List findings',
@@ -109,6 +125,7 @@ const reconciliationContracts: Contracts = {
     answers: { 200: { description: 'A page of findings.', schema: findingListSchema } },
   },
   'GET /admin/findings/:id': {
+    serve: admin(getFindingEndpoint),
     operationId: 'getFinding',
     tag: 'Operators',
     summary: 'Retrieve a finding',
@@ -117,6 +134,7 @@ const reconciliationContracts: Contracts = {
     answers: { 200: { description: 'The finding.', schema: findingSchema } },
   },
   'POST /admin/findings/:id/resolve': {
+    serve: admin(resolveFinding),
     operationId: 'resolveFinding',
     tag: 'Operators',
     summary: 'Resolve a finding',
@@ -130,6 +148,7 @@ const reconciliationContracts: Contracts = {
     problems: ['finding-not-open'],
   },
   'GET /admin/actions': {
+    serve: admin(listActions),
     operationId: 'listActions',
     tag: 'Operators',
     summary: 'List the audit trail',
@@ -155,8 +174,8 @@ const reconciliationContracts: Contracts = {
   },
 }
 
-export const adminContracts: Contracts = {
-  ...operationContracts,
-  ...deadLetterContracts,
-  ...reconciliationContracts,
+export const adminEndpoints: Endpoints = {
+  ...operationEndpoints,
+  ...deadLetterEndpoints,
+  ...reconciliationEndpoints,
 }

@@ -1,4 +1,10 @@
 // Contracts of the endpoints for operators that concern operations.
+import { admin } from '../server/route.ts'
+import { listOperations } from './operations-get.ts'
+import { getOperation } from './operations-get.ts'
+import { resumeOperationEndpoint } from './operations-resume.ts'
+import { resolveOperation } from './operations-resolve.ts'
+import { dropResponse } from './idempotency-keys-drop-response.ts'
 import { z } from 'zod'
 import { operationViews } from '../../db/operators/lists/operation-conditions.ts'
 import { resolveOperationBody } from './operations-resolve.ts'
@@ -11,7 +17,7 @@ import {
   resolutionProposalSchema,
 } from './schema.ts'
 import { EXAMPLE_KEY, listOf } from '../contracts/fields.ts'
-import type { Contracts } from '../contracts/contract.ts'
+import type { Endpoints } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 
 const filterText = (description: string, example: string) =>
@@ -22,8 +28,9 @@ const filterText = (description: string, example: string) =>
 
 const operationInPath = idInPath('op', 'The id of the operation, or its UUID.')
 
-export const operationContracts: Contracts = {
+export const operationEndpoints: Endpoints = {
   'GET /admin/operations': {
+    serve: admin(listOperations),
     operationId: 'listOperations',
     tag: 'Operators',
     summary: 'List operations',
@@ -54,6 +61,7 @@ export const operationContracts: Contracts = {
     },
   },
   'GET /admin/operations/:id': {
+    serve: admin(getOperation),
     operationId: 'getOperation',
     tag: 'Operators',
     summary: 'Retrieve an operation',
@@ -67,6 +75,7 @@ export const operationContracts: Contracts = {
     },
   },
   'POST /admin/operations/:id/resume': {
+    serve: admin(resumeOperationEndpoint),
     operationId: 'resumeOperation',
     tag: 'Operators',
     summary: 'Resume an operation',
@@ -80,6 +89,7 @@ export const operationContracts: Contracts = {
     problems: ['nothing-to-resume'],
   },
   'POST /admin/operations/:id/resolve': {
+    serve: admin(resolveOperation),
     operationId: 'resolveOperation',
     tag: 'Operators',
     summary: 'Resolve an unknown outcome',
@@ -111,6 +121,7 @@ export const operationContracts: Contracts = {
     ],
   },
   'DELETE /admin/idempotency-keys/:id/response': {
+    serve: admin(dropResponse),
     operationId: 'dropStoredResponse',
     tag: 'Operators',
     summary: 'Drop a stored response',

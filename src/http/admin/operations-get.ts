@@ -31,7 +31,7 @@ import {
 } from '../../db/operators/admin-actions.ts'
 import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
 import { showJson } from '../responses/answer.ts'
-import { presentPhaseRun } from '../payments/payments-get.ts'
+import { presentPhaseRun } from '../resources/payments.ts'
 import { providerNames } from '../../provider/declared.ts'
 
 const knownFilters = {

@@ -6,7 +6,7 @@ import { findingKinds } from '../../domain/operations/finding.ts'
 import { operationStatuses } from '../../domain/operations/operation.ts'
 import { verdicts } from '../../domain/operations/verdict.ts'
 import { anyMembers, idField, timeField } from '../contracts/fields.ts'
-import { phaseRunSchema } from '../payments/schema.ts'
+import { phaseRunSchema } from '../resources/payments.ts'
 
 const resumptions = ['look_up', 'repeat_call', 'run', 'park', 'reopen', 'nothing'] as const
 

@@ -1,10 +1,20 @@
-// Reads the scripts and styles of the console: our own from the folder console/, and those of
-// packages from node_modules. There is no build step: a browser runs them as they are.
+// GET /console and its files: the page, its modules and the packages that they import.
+import { consoleOnly } from '../server/route.ts'
+import { z } from 'zod'
+import { unchanged, type Endpoints } from '../contracts/contract.ts'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { makeFile, type StaticFile } from '../responses/static-file.ts'
+import { makeFile, type StaticFile, answerFile } from '../responses/static-file.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { OpenEndpoint, ApiParts } from '../endpoint.ts'
+import { readOnce } from '../service/docs.ts'
+import type { Request } from 'express'
+import { authenticateSession } from '../operators/authenticate.ts'
+
+const fileInPath = (example: string) =>
+  z.object({ file: z.string().meta({ description: 'The name of the file.', examples: [example] }) })
 
 export type ConsoleFiles = ReadonlyMap<string, StaticFile>
 
@@ -73,4 +83,104 @@ function withPaths(script: string): string {
       Object.hasOwn(PATHS, name) ? `${quote}${PATHS[name] ?? ''}${quote}` : found,
     )
     .replaceAll(/^\/\/# sourceMappingURL=.*$/gm, '')
+}
+
+/** Everything comes from this host. No script and no style is in the page itself. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const pagePolicy = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+const getConsoleFile = serve(readOnce(readConsoleFolder))
+
+const getConsolePackage = serve(readOnce(readConsolePackages))
+
+function serve(read: () => Promise<ConsoleFiles>): OpenEndpoint {
+  return async (_parts, request) => {
+    const file = (await read()).get(String(request.params['file']))
+    if (file === undefined) throw new ProblemError('resource-not-found')
+    return answerFile(request, file, pagePolicy)
+  }
+}
+
+const pageWith = (session: 'open' | 'none') => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Atomic Payments console</title>
+<link rel="icon" href="/console/app/icon.svg">
+<link rel="stylesheet" href="/console/packages/uplot.css">
+<link rel="stylesheet" href="/console/app/style.css">
+<script type="module" src="/console/app/main.js"></script>
+<body>
+<div id="console" data-session="${session}"></div>
+<noscript>The console needs JavaScript. The same requests are in <a href="/docs">the API
+reference</a>.</noscript>
+</html>
+`
+
+const getConsole: OpenEndpoint = async (parts, request) => ({
+  status: 200,
+  headers: { ...pagePolicy, 'content-type': 'text/html; charset=utf-8' },
+  body: pageWith((await hasSession(parts, request)) ? 'open' : 'none'),
+})
+
+/** Without a database the page opens, too, and says then what is wrong. */
+async function hasSession(parts: ApiParts, request: Request): Promise<boolean> {
+  try {
+    await authenticateSession(parts, request)
+    return true
+  } catch (error) {
+    return !(error instanceof ProblemError && error.type === 'session-ended')
+  }
+}
+
+export const pageEndpoints: Endpoints = {
+  'GET /console': {
+    serve: consoleOnly(getConsole),
+    operationId: 'getConsole',
+    tag: 'Console',
+    summary: 'Open the console',
+    description: 'Returns the HTML page of the console.',
+    answers: { 200: { description: 'The page.', texts: ['text/html'] } },
+  },
+  'GET /console/app/:file': {
+    serve: consoleOnly(getConsoleFile),
+    operationId: 'getConsoleFile',
+    tag: 'Console',
+    summary: 'Retrieve a file of the console',
+    path: fileInPath('main.js'),
+    answers: {
+      200: {
+        description: 'The file.',
+        texts: ['text/css', 'text/javascript', 'image/svg+xml'],
+        headers: ['ETag'],
+      },
+      304: unchanged,
+    },
+  },
+  'GET /console/packages/:file': {
+    serve: consoleOnly(getConsolePackage),
+    operationId: 'getConsolePackage',
+    tag: 'Console',
+    summary: 'Retrieve a package of the console',
+    path: fileInPath('preact.js'),
+    answers: {
+      200: {
+        description: 'The file.',
+        texts: ['text/css', 'text/javascript'],
+        headers: ['ETag'],
+      },
+      304: unchanged,
+    },
+  },
 }

@@ -1,16 +1,108 @@
-// Feeds the browsers that watch: one look at the store each second for all of them, and what the
-// process hears by its listening connection: idle operations, and sessions that their operators ended.
-// Without viewers it does nothing.
+// Sends what happens to the browsers of operators: ids and states, and nothing else of a payment.
+import {
+  type UnfinishedOperation,
+  listUnfinishedOperations,
+} from '../../db/operators/unfinished-operations.ts'
+import { showId } from '../../domain/resource-id.ts'
 import type { ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Store } from '../../db/connection/client.ts'
 import { SESSION_ENDED_CHANNEL } from '../../db/connection/notifications.ts'
 import { withinMs } from '../../db/connection/deadline.ts'
 import { findOpenConsoleSessions, type SessionLimits } from '../../db/operators/console-sessions.ts'
-import { listUnfinishedOperations } from '../../db/operators/unfinished-operations.ts'
 import type { IdleWatch } from '../keyed/idle-watch.ts'
-import { changedEvent, unfinishedEvent, OPERATIONS_MAX } from './live-events.ts'
-import { createLiveViewers, type LiveViewers } from './live-viewers.ts'
+
+/** An event names so many operations at most. */
+const OPERATIONS_MAX = 50
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** Operations that have become idle: a list that shows them is stale. */
+function changedEvent(ids: readonly string[]): string {
+  const shown = ids.filter((id) => UUID.test(id)).slice(0, OPERATIONS_MAX)
+  const operations = shown.map((id) => showId('op', id))
+  return renderEvent('changed', { operations, has_more: ids.length > OPERATIONS_MAX })
+}
+
+/** All operations that wait for a worker or run, and all unknown ones, as they are now. */
+function unfinishedEvent(operations: readonly UnfinishedOperation[]): string {
+  return renderEvent('unfinished', { operations: operations.map(present) })
+}
+
+/** The last event. After `session` the operator has to log in, after `shutdown` connect again. */
+function endEvent(reason: EndReason): string {
+  return renderEvent('end', { reason })
+}
+
+type EndReason = 'shutdown' | 'session'
+
+function present(operation: UnfinishedOperation): Record<string, unknown> {
+  const { tenantId, id, paymentId } = operation
+  return {
+    operation: showId('op', id),
+    kind: operation.operation,
+    tenant: showId('tnt', tenantId),
+    payment: paymentId === null ? null : showId('pay', paymentId),
+    status: operation.status,
+    recovery_point: operation.recoveryPoint,
+    lease_epoch: operation.leaseEpoch,
+  }
+}
+
+/** JSON has no line breaks, so that one line holds it. */
+function renderEvent(event: string, value: Readonly<Record<string, unknown>>): string {
+  return `event: ${event}\ndata: ${JSON.stringify(value)}\n\n`
+}
+
+/** Each costs a connection. Operators are few, and each has a few pages open. */
+const VIEWERS_MAX = 50
+
+/** A viewer with more unread bytes is cut off. Its browser connects again when it can. */
+const UNREAD_MAX_BYTES = 262_144
+
+export interface LiveViewers {
+  count(): number
+  isFull(): boolean
+  /** Sends events to the response from now on, until its browser disconnects. */
+  add(response: ServerResponse, tokenHash: Buffer): void
+  /** Sends the text to all viewers. */
+  send(text: string): void
+  /** The hashes of the tokens of the sessions that watch. */
+  tokenHashes(): Buffer[]
+  /** Ends the connections of the sessions for which the condition is true. */
+  end(reason: EndReason, isOver: (tokenHash: Buffer) => boolean): void
+}
+
+export function createLiveViewers(
+  most = VIEWERS_MAX,
+  unreadMaxBytes = UNREAD_MAX_BYTES,
+): LiveViewers {
+  const viewers = new Map<ServerResponse, Buffer>()
+  return {
+    count: () => viewers.size,
+    isFull: () => viewers.size >= most,
+    add(response, tokenHash) {
+      viewers.set(response, tokenHash)
+      response.once('close', () => viewers.delete(response))
+    },
+    send(text) {
+      // Node copies a text for each connection, and bytes for none.
+      const bytes = Buffer.from(text)
+      for (const response of viewers.keys()) {
+        if (response.writableLength > unreadMaxBytes) response.destroy()
+        else response.write(bytes)
+      }
+    },
+    tokenHashes: () => [...viewers.values()],
+    end(reason, isOver) {
+      for (const [response, tokenHash] of viewers) {
+        if (!isOver(tokenHash)) continue
+        viewers.delete(response)
+        response.end(endEvent(reason))
+      }
+    },
+  }
+}
 
 const LOOK_INTERVAL_MS = 1_000
 
@@ -18,6 +110,7 @@ const LOOK_INTERVAL_MS = 1_000
  * In looks: how often sessions are checked, which end by time, too, and how often heartbeats are sent.
  */
 const LOOKS_PER_CHECK = 5
+
 const LOOKS_PER_HEARTBEAT = 10
 
 /** The announcements of this time make one event. */

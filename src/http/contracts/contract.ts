@@ -1,7 +1,8 @@
 // Defines the contract of an endpoint: what the OpenAPI documents say about it beyond its row in the
 // table of routes. The contracts of one resource are in one file.
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { ProblemType } from '../../domain/problems/problems.ts'
+import type { Endpoint } from '../server/route.ts'
 import type { ResponseHeader } from './response-headers.ts'
 
 /** The parts of openapi.yaml, which is for tenants. */
@@ -86,5 +87,5 @@ export interface BodyContract {
   readonly example?: Readonly<Record<string, unknown>>
 }
 
-/** Contracts by method and path, written as in the table of routes. */
-export type Contracts = Readonly<Record<string, Contract>>
+/** The endpoints of a resource by method and path: who may call them, what they do, and their contracts. */
+export type Endpoints = Readonly<Record<string, Contract & { readonly serve: Endpoint }>>

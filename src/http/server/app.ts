@@ -15,15 +15,17 @@ import {
   type Answer,
   retryAfter,
 } from '../responses/answer.ts'
-import { authenticateSession } from '../console/session-authenticate.ts'
-import { authenticateOperator } from '../operators/operators-authenticate.ts'
-import { authorizeOperator } from '../operators/operators-authorize.ts'
+import {
+  authenticateSession,
+  authenticateOperator,
+  authorizeOperator,
+} from '../operators/authenticate.ts'
 import { authenticate, requireScope } from './authenticate.ts'
 import { isRead, withinStoreTimeout, type ApiParts } from '../endpoint.ts'
 import { flavorHeaders } from '../responses/flavor-headers.ts'
 import { repeatabilityResult } from '../responses/repeatability-result.ts'
 import { addIdempotencyMember } from '../keyed/idempotency-member.ts'
-import { policyLink } from '../idempotency-keys/idempotency-policy-get.ts'
+import { policyLink } from '../resources/idempotency-policy.ts'
 import { limitConcurrency } from '../limits/concurrency.ts'
 import { rateLimitHeaders } from '../limits/rate-limit.ts'
 import { refusals } from '../observer.ts'
@@ -31,7 +33,7 @@ import { removeForwardedPorts } from './forwarded-for.ts'
 import { traceIdOf } from './trace-parent.ts'
 import { traceRequest } from './trace-request.ts'
 import { describeError } from '../../log.ts'
-import { START_PATH } from '../service/start-get.ts'
+import { START_PATH } from '../service/start.ts'
 import type { Endpoint, Route } from './route.ts'
 import { isServed, routes } from './routes.ts'
 

@@ -42,7 +42,7 @@ export const keyless = (endpoint: TenantEndpoint, scope: Scope): Endpoint => ({
   endpoint,
 })
 export const admin = (endpoint: AdminEndpoint): Endpoint => ({ access: 'admin', endpoint })
-export const session = (endpoint: SessionEndpoint, isForViewers = false): Endpoint => ({
+export const withSession = (endpoint: SessionEndpoint, isForViewers = false): Endpoint => ({
   access: 'session',
   isForViewers,
   endpoint,

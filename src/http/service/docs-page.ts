@@ -1,7 +1,72 @@
-// Renders the API reference as HTML without scripts: an index of the operations of an OpenAPI
-// document, and a page for each operation. A browser shows a page at once, however long the document.
+// Renders the reference documentation of the API as pages without scripts.
 import { problems, type ProblemType } from '../../domain/problems/problems.ts'
-import { describeFields, type Json, type Resolve } from './docs-fields.ts'
+
+type Json = Record<string, unknown>
+
+/** Follows a reference to a component. */
+type Resolve = (part: Json) => Json
+
+interface Field {
+  /** With the names of the objects around it: `provider.name`, `entries[].account`. */
+  readonly name: string
+  readonly type: string
+  readonly required: boolean
+  readonly description: string
+}
+
+/** Deeper objects are described on the pages of their own operations. */
+const DEPTH_MAX = 4
+
+/** Each name once, although variants may share it. */
+function describeFields(schema: Json, resolve: Resolve): Field[] {
+  const fields = fieldsOf(schema, resolve, '', 0)
+  return [...new Map(fields.toReversed().map((field) => [field.name, field])).values()].toReversed()
+}
+
+function fieldsOf(part: Json, resolve: Resolve, prefix: string, depth: number): Field[] {
+  if (depth > DEPTH_MAX) return []
+  const schema = resolve(part)
+  const inner = partsOf(schema).flatMap((one) => fieldsOf(one, resolve, prefix, depth))
+  const required = (schema['required'] ?? []) as string[]
+  const own = Object.entries((schema['properties'] ?? {}) as Record<string, Json>).flatMap(
+    ([key, value]) => {
+      const shown = resolve(value)
+      const name = `${prefix}${key}`
+      const { description = '' } = shown
+      const field = {
+        name,
+        type: typeOf(shown, resolve),
+        required: required.includes(key),
+        description: String(description),
+      }
+      const items = shown['items'] as Json | undefined
+      return [
+        field,
+        ...fieldsOf(shown, resolve, `${name}.`, depth + 1),
+        ...(items === undefined ? [] : fieldsOf(items, resolve, `${name}[].`, depth + 1)),
+      ]
+    },
+  )
+  return [...inner, ...own]
+}
+
+/** What a schema extends, or its variants. */
+function partsOf({ allOf, anyOf, oneOf }: Json): Json[] {
+  return [allOf, anyOf, oneOf].flatMap((parts) => (parts ?? []) as Json[])
+}
+
+function typeOf(schema: Json, resolve: Resolve): string {
+  const { type, const: only, enum: values, format, items, anyOf, oneOf } = schema
+  if (only !== undefined) return JSON.stringify(only)
+  if (Array.isArray(values)) return values.map((value) => String(value)).join(' | ')
+  if (items !== undefined) return `list of ${typeOf(resolve(items as Json), resolve)}`
+  const variants = (anyOf ?? oneOf) as Json[] | undefined
+  if (variants !== undefined) {
+    return [...new Set(variants.map((one) => typeOf(resolve(one), resolve)))].join(' | ')
+  }
+  const names = [(type ?? 'object') as string | string[]].flat().join(' | ')
+  return typeof format === 'string' ? `${names}, ${format}` : names
+}
 
 interface Operation extends Json {
   readonly operationId: string
@@ -190,3 +255,23 @@ function markdown(text: string): string {
 function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
+
+export const policy = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+export const STYLE = `:root { color-scheme: light dark; --line: light-dark(#d8dce2, #3a4150); --quiet: light-dark(#f4f5f7, #1d222c) }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#fff, #12151b); color: light-dark(#1b2330, #dfe3ea) }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem }
+a { color: light-dark(#0b57c2, #8ab8ff) }
+code, pre { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere }
+code { background: var(--quiet); padding: 0.1em 0.3em; border-radius: 4px }
+code.request { font-size: 1.2em }
+pre { background: var(--quiet); padding: 1rem; overflow: auto; border-radius: 6px }
+table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 1rem }
+th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line) }
+summary { cursor: pointer }
+li { margin: 0.2rem 0 }
+`

@@ -1,7 +1,7 @@
 // POST /v1/payments/:id/adjust
 import { findChargeProblem } from '../../domain/payments/amount-rules.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
+import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { adjustPaymentBody, adjustPaymentContract } from './contract.ts'
 import { adjustPayment } from './phases.ts'
 

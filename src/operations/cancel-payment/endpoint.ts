@@ -1,6 +1,6 @@
 // POST /v1/payments/:id/cancel
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
+import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { cancelPaymentBody, cancelPaymentContract } from './contract.ts'
 import { cancelPayment } from './phases.ts'
 

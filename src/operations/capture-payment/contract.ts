@@ -1,13 +1,8 @@
 // The contract of POST /v1/payments/:id/capture, and the schema of its body.
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { partAmountField } from '../../http/payments/amount-fields.ts'
-import {
-  acceptedPayment,
-  heldPayment,
-  paymentAnswer,
-  paymentInPath,
-} from '../../http/payments/contract.ts'
+import { partAmountField } from '../../http/resources/amount-fields.ts'
+import { acceptedPayment, heldPayment, paymentAnswer, paymentInPath } from '../../http/resources/payments.ts'
 
 export const capturePaymentBody = z.strictObject({
   amount: partAmountField(

@@ -1,7 +1,7 @@
 // POST /v1/payments/:id/capture
 import { findPartProblem } from '../../domain/payments/amount-rules.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
-import { paymentEndpoint } from '../../http/payments/payment-endpoint.ts'
+import { paymentEndpoint } from '../../http/resources/payment-endpoint.ts'
 import { capturePaymentBody, capturePaymentContract } from './contract.ts'
 import { capturePayment } from './phases.ts'
 

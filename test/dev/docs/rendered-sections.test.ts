@@ -22,7 +22,7 @@ import { paymentTransitions } from '../../../src/domain/payments/payment-status.
 import { refundTransitions } from '../../../src/domain/payments/refund.ts'
 import { differences } from '../../../src/domain/problems/flavor.ts'
 import { mayRetry, problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
-import { contracts } from '../../../src/openapi/contracts.ts'
+import { endpoints } from '../../../src/http/server/routes.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { confined, layers } from '../../layers.ts'
 import { readPage } from '../../support/named-tests.ts'
@@ -108,7 +108,7 @@ test('a table has one line for each row, and escapes bars', () => {
 })
 
 test('the routes have every contract once', () => {
-  expect(rowsIn(renderRoutes()).toSorted()).toEqual(Object.keys(contracts).toSorted())
+  expect(rowsIn(renderRoutes()).toSorted()).toEqual(Object.keys(endpoints).toSorted())
 })
 
 test.each([

@@ -5,17 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
-import { createLiveFeed, type LiveFeed } from '../../../src/http/console/live-feed.ts'
-import { createLiveViewers } from '../../../src/http/console/live-viewers.ts'
-import { hashSessionToken } from '../../../src/http/console/session-token.ts'
-import {
-  makeAbandoned,
-  makeUnknown,
-  OPERATORS,
-  shownId,
-  startAdminApi,
-  type AdminApi,
-} from '../../support/admin.ts'
+import { createLiveFeed, type LiveFeed, createLiveViewers } from '../../../src/http/console/live-feed.ts'
+import { hashSessionToken } from '../../../src/http/operators/authenticate.ts'
+import { makeAbandoned, makeUnknown, OPERATORS, shownId, startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { postPayment, read } from '../../support/client.ts'
 import { logIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'

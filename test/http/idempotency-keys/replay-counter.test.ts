@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
-import { createReplayCounter } from '../../../src/http/idempotency-keys/replay-counter.ts'
+import { createReplayCounter } from '../../../src/http/keyed/replay-counter.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
 import { pendingOperation, reservationOf, reserve } from '../../db/reservations.ts'
 import { paymentBody, post, postPayment, read } from '../../support/client.ts'

@@ -76,7 +76,7 @@ export const mutantsOfSecrets: readonly Mutant[] = [
     breaks: "A request for another tenant's payment is answered with the id of that tenant.",
     patches: [
       {
-        file: 'src/http/payments/requested-payment.ts',
+        file: 'src/http/resources/payments.ts',
         text: "if (payment === undefined) throw new ProblemError('resource-not-found')\n",
         replacement: `if (payment === undefined) {
     const [other] = await store.sql\`select tenant_id from payments where id = \${id ?? null}\`

@@ -15,7 +15,7 @@ export interface Product {
   readonly reap: typeof import('../../../src/recovery/reaper.ts').reap
   readonly resolveDue: typeof import('../../../src/recovery/outcome-resolver.ts').resolveDue
   readonly applyProviderEvent: typeof import('../../../src/operations/apply-provider-event.ts').applyProviderEvent
-  readonly cancelIdempotencyKey: typeof import('../../../src/http/idempotency-keys/idempotency-keys-cancel.ts').cancelIdempotencyKey
+  readonly keyEndpoints: typeof import('../../../src/http/resources/idempotency-keys.ts').keyEndpoints
   readonly cancelOperation: typeof import('../../../src/engine/cancel-operation.ts').cancelOperation
   readonly workOnOperation: typeof import('../../../workers/operation-worker.ts').workOnOperation
   readonly createPaymentEndpoint: typeof import('../../../src/operations/create-payment/endpoint.ts').createPaymentEndpoint
@@ -63,7 +63,7 @@ const PROGRAM_MODULES = [
   'workers/operation-worker.ts',
   'src/operations/create-payment/endpoint.ts',
   'src/operations/create-refund/endpoint.ts',
-  'src/http/idempotency-keys/idempotency-keys-cancel.ts',
+  'src/http/resources/idempotency-keys.ts',
   'src/http/responses/answer.ts',
 ]
 

@@ -97,8 +97,10 @@ export function programsOf(
     },
     cancel: (key) => async (environment) => {
       const parts = makeApi(product, settings, environment, [])
+      const { serve: cancel } = product.keyEndpoints['POST /v1/idempotency-keys/:key/cancel'] ?? {}
+      if (cancel?.access !== 'tenant') throw new Error('the API cancels no key')
       await answering(product, environment, () =>
-        product.cancelIdempotencyKey(parts, cancellationOf(key), TENANT_ID),
+        cancel.endpoint(parts, cancellationOf(key), TENANT_ID),
       )
     },
     apply: (operationId) => async (environment) => {

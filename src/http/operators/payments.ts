@@ -1,0 +1,367 @@
+// GET /admin/payments and GET /admin/payments/:id: payments of all tenants, and the life of one.
+import { z } from 'zod'
+import { operationStatuses } from '../../domain/operations/operation.ts'
+import { operationSchema } from '../admin/schema.ts'
+import { idField, listOf, timeField, EXAMPLE_KEY } from '../contracts/fields.ts'
+import { disputeSchema } from '../resources/disputes.ts'
+import { disputeEventSchema, paymentEventSchema, refundEventSchema } from '../resources/events.ts'
+import { ledgerTransactionSchema } from '../resources/ledger.ts'
+import { webhookDeliverySchema } from '../resources/webhook-deliveries.ts'
+import {
+  paymentSchema,
+  phaseRunSchema,
+  refundSchema,
+  presentPhaseRun,
+} from '../resources/payments.ts'
+import type { Page } from '../../db/connection/pages.ts'
+import { listEvents } from '../../db/events/events.ts'
+import { listReplays, type ReplayCount } from '../../db/idempotency/key-replays.ts'
+import { listLedgerTransactions } from '../../db/ledger/ledger-transactions.ts'
+import { listPhaseRuns } from '../../db/operations/phase-runs.ts'
+import {
+  listOperationOverviews,
+  type OperationOverview,
+} from '../../db/operators/lists/operation-overviews.ts'
+import { listDisputes } from '../../db/payments/disputes.ts'
+import { listRefunds } from '../../db/payments/refunds.ts'
+import { listDeliveries } from '../../db/webhooks/webhook-deliveries.ts'
+import { presentEventWithoutSecret } from '../../domain/events/event.ts'
+import { presentLedgerTransaction } from '../../domain/ledger/ledger-transaction.ts'
+import { presentDispute } from '../../domain/payments/dispute.ts'
+import {
+  type Payment,
+  AMOUNT_MAX_MINOR,
+  parsePaymentId,
+  showPaymentId,
+  presentPaymentWithoutSecret,
+} from '../../domain/payments/payment.ts'
+import { presentRefund } from '../../domain/payments/refund.ts'
+import { presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
+import { presentOperation, showOperationId } from '../admin/operations-show.ts'
+import { type ApiParts, withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
+import {
+  listPaymentsOfTenants,
+  type PaymentOverview,
+  findPaymentOverview,
+} from '../../db/operators/lists/payment-overviews.ts'
+import { paymentStatuses } from '../../domain/payments/payment-status.ts'
+import { showTenantId } from '../../domain/tenants/tenant.ts'
+import {
+  currencyFilter,
+  keyFilter,
+  oneOfFilter,
+  providerIdFilter,
+  tenantFilter,
+} from '../requests/list-filters.ts'
+import { parseFilteredQuery, type Filter } from '../requests/list-query.ts'
+import { showJson } from '../responses/answer.ts'
+import { presentPage } from '../responses/page-answer.ts'
+import { providerNames } from '../../provider/declared.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { admin } from '../server/route.ts'
+import { CANDIDATES_MAX } from '../../db/operators/lists/payment-candidates.ts'
+import { SEARCHED_MAX } from '../../db/operators/lists/payment-pages.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
+
+/** Each list has its oldest entries: few payments have as many, and nothing is unbounded. */
+const LIFE_MAX = 100
+
+const lifeLists = [
+  'operations',
+  'runs',
+  'events',
+  'deliveries',
+  'ledger',
+  'refunds',
+  'disputes',
+] as const
+type LifeList = (typeof lifeLists)[number]
+
+const openOperation = z.object({
+  id: idField('op', 'The id of the operation.'),
+  operation: z.string().meta({ description: 'The kind of operation.' }),
+  status: z.enum(operationStatuses).meta({ description: 'The status of the operation.' }),
+  recovery_point: z
+    .string()
+    .meta({ description: 'The last step that was recorded; work resumes after it.' }),
+})
+
+const overviewShape = paymentSchema.extend({
+  tenant: idField('tnt', 'The tenant.'),
+  operation: openOperation
+    .nullable()
+    .meta({ description: 'The newest operation on the payment that is not completed.' }),
+})
+
+const paymentOverviewSchema = overviewShape.meta({ id: 'PaymentOverview' })
+
+const paymentOverviewListSchema = listOf('PaymentOverviewList', paymentOverviewSchema)
+  .extend({
+    searched_to: idField(
+      'pay',
+      'When a page is not full, and the search for its filters ended before it looked at all payments: the last payment that it looked at. Then `has_more` is true, and this id, not that of the last entry, is the cursor of the next page. Otherwise null.',
+    ).nullable(),
+  })
+  .meta({ id: 'PaymentOverviewList' })
+
+const requestReplays = z
+  .object({
+    count: z.int().meta({ description: 'How many requests got the stored response.' }),
+    conflicts: z
+      .int()
+      .meta({ description: 'How many were refused because there was no response yet.' }),
+    mismatches: z
+      .int()
+      .meta({ description: 'How many were refused because they were other requests.' }),
+    first_at: timeField('When the first of them came.').nullable(),
+    last_at: timeField('When the last of them came.').nullable(),
+  })
+  .meta({
+    description:
+      'The requests that used the idempotency key again. The counts are a few seconds old. They can be too small, never too large: a crash of an API process loses its last seconds.',
+  })
+
+const completedOperation = operationSchema.extend({
+  request_replays: requestReplays,
+  completed_at: timeField('When its response was stored. Null until then.').nullable(),
+})
+
+const runOfOperation = phaseRunSchema.extend({
+  operation_id: idField('op', 'The operation.'),
+})
+
+const lifeSchema = z
+  .object({
+    operations: z
+      .array(completedOperation)
+      .meta({ description: 'The operations whose idempotency keys are not forgotten yet.' }),
+    runs: z.array(runOfOperation).meta({ description: 'Every attempt of every step.' }),
+    events: z
+      .array(
+        z.discriminatedUnion('type', [paymentEventSchema, refundEventSchema, disputeEventSchema]),
+      )
+      .meta({ description: 'The events, without client secrets.' }),
+    deliveries: z.array(webhookDeliverySchema).meta({
+      description:
+        'The webhook deliveries of these events. When `events` is incomplete, later events can have more.',
+    }),
+    ledger: z
+      .array(ledgerTransactionSchema)
+      .meta({ description: 'The transactions that moved its money.' }),
+    refunds: z.array(refundSchema).meta({ description: 'Its refunds.' }),
+    disputes: z.array(disputeSchema).meta({ description: 'Its disputes.' }),
+    has_more: z.boolean().meta({ description: 'Whether a list has more entries than these.' }),
+    incomplete: z.array(z.enum(lifeLists)).meta({
+      description:
+        'The lists that have more entries than these. `deliveries` is among them when `events` is.',
+    }),
+  })
+  .meta({
+    id: 'PaymentLife',
+    description: `What happened to the payment. Each list has the oldest entries, up to ${LIFE_MAX}, oldest first.`,
+  })
+
+const paymentWithLifeSchema = overviewShape
+  .extend({ life: lifeSchema })
+  .meta({ id: 'PaymentWithLife' })
+
+type Json = Record<string, unknown>
+
+const OLDEST = { limit: LIFE_MAX, oldest: true }
+
+interface Entries {
+  readonly shown: readonly Json[]
+  readonly hasMore: boolean
+}
+
+async function readLife(parts: ApiParts, payment: Payment): Promise<Json> {
+  const { sql } = parts.store
+  const { tenantId: tenant, id } = payment
+  const filter = { paymentId: id }
+  const [operations, runs, ofEvents, ledger, refunds, disputes] = await Promise.all([
+    readOperations(parts, payment),
+    readRuns(parts, payment),
+    readEvents(parts, payment),
+    listLedgerTransactions(sql, tenant, filter, OLDEST).then(oldestFirst(presentLedgerTransaction)),
+    listRefunds(sql, tenant, filter, OLDEST).then(oldestFirst(presentRefund)),
+    listDisputes(sql, tenant, filter, OLDEST).then(oldestFirst(presentDispute)),
+  ])
+  return presentLife({ operations, runs, ...ofEvents, ledger, refunds, disputes })
+}
+
+function presentLife(lists: Readonly<Record<LifeList, Entries>>): Json {
+  const shown = lifeLists.map((name) => [name, lists[name].shown])
+  const incomplete = lifeLists.filter((name) => lists[name].hasMore)
+  return { ...Object.fromEntries(shown), has_more: incomplete.length > 0, incomplete }
+}
+
+/** Renders a page, which is newest first. Without a cursor there is always one. */
+const oldestFirst =
+  <Item>(present: (item: Item) => Json) =>
+  (page: Page<Item> | undefined): Entries => ({
+    shown: (page?.items ?? []).map((item) => present(item)).toReversed(),
+    hasMore: page?.hasMore ?? false,
+  })
+
+async function readOperations(parts: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
+  const { sql } = parts.store
+  const page = await listOperationOverviews(sql, { tenant: tenantId, payment: id }, OLDEST)
+  const ids = page?.items.map((operation) => operation.id) ?? []
+  const replays = new Map((await listReplays(sql, tenantId, ids)).map((count) => [count.id, count]))
+  const present = (operation: OperationOverview) => ({
+    ...presentOperation(parts, operation),
+    request_replays: presentReplays(replays.get(operation.id)),
+    completed_at: operation.finishedAt,
+  })
+  return oldestFirst(present)(page)
+}
+
+function presentReplays(count: ReplayCount | undefined): Json {
+  return {
+    count: count?.replays ?? 0,
+    conflicts: count?.conflicts ?? 0,
+    mismatches: count?.mismatches ?? 0,
+    first_at: count?.firstAt ?? null,
+    last_at: count?.lastAt ?? null,
+  }
+}
+
+async function readRuns({ store }: ApiParts, { tenantId, id }: Payment): Promise<Entries> {
+  const runs = await listPhaseRuns(store, tenantId, id, LIFE_MAX + 1)
+  const shown = runs.slice(0, LIFE_MAX).map((run) => ({
+    ...presentPhaseRun(run),
+    operation_id: showOperationId(run.operationId),
+  }))
+  return { shown, hasMore: runs.length > LIFE_MAX }
+}
+
+/** The events, and their deliveries. Those of events that are not shown are not shown either. */
+async function readEvents(
+  { store: { sql } }: ApiParts,
+  { tenantId, id }: Payment,
+): Promise<Pick<Record<LifeList, Entries>, 'events' | 'deliveries'>> {
+  const events = await listEvents(sql, tenantId, { paymentId: id }, OLDEST)
+  const eventIds = events?.items.map((event) => event.id) ?? []
+  const page = await listDeliveries(sql, tenantId, { eventIds }, OLDEST)
+  const deliveries = oldestFirst(presentDelivery)(page)
+  return {
+    events: oldestFirst(presentEventWithoutSecret)(events),
+    deliveries: { ...deliveries, hasMore: deliveries.hasMore || events?.hasMore === true },
+  }
+}
+
+const amountFilter: Filter<number> = {
+  expected: `one integer from 1 to ${AMOUNT_MAX_MINOR}`,
+  parse: (text) => (/^[1-9]\d{0,7}$/.test(text) ? Number(text) : undefined),
+}
+
+const knownFilters = {
+  tenant: tenantFilter,
+  status: oneOfFilter(`one of ${paymentStatuses.join(', ')}`, paymentStatuses),
+  stuck: oneOfFilter('true', ['true'] as const),
+  currency: currencyFilter,
+  amount: amountFilter,
+  key: keyFilter,
+  provider_id: providerIdFilter,
+}
+
+const listPaymentsEndpoint: AdminEndpoint = async (parts, request) => {
+  const { page, filters } = parseFilteredQuery(request.query, parsePaymentId, knownFilters)
+  const { stuck, amount, provider_id: id, ...same } = filters
+  const filter = {
+    ...same,
+    stuck: stuck === 'true',
+    amountMinor: amount,
+    providerObject: id === undefined ? undefined : { providers: providerNames, id },
+  }
+  const lookup = listPaymentsOfTenants(parts.store.sql, filter, page)
+  const found = await withinStoreTimeout(parts, lookup)
+  const searchedTo = found?.searchedTo ?? null
+  return showJson({
+    ...presentPage(found, presentOverview),
+    searched_to: searchedTo && showPaymentId(searchedTo),
+  })
+}
+
+/** Renders a payment as its tenant sees it, with tenant and operation, and without the client secret. */
+function presentOverview({ payment, operation }: PaymentOverview): Record<string, unknown> {
+  return {
+    ...presentPaymentWithoutSecret(payment),
+    tenant: showTenantId(payment.tenantId),
+    operation: operation && {
+      id: showOperationId(operation.id),
+      operation: operation.operation,
+      status: operation.status,
+      recovery_point: operation.recoveryPoint,
+    },
+  }
+}
+
+const getPaymentEndpoint: AdminEndpoint = async (parts, request) => {
+  const id = parsePaymentId(String(request.params['id']))
+  const lookup = id === undefined ? undefined : findPaymentOverview(parts.store.sql, id)
+  const overview = lookup && (await withinStoreTimeout(parts, lookup))
+  if (overview === undefined) throw new ProblemError('resource-not-found')
+  const life = await withinStoreTimeout(parts, readLife(parts, overview.payment))
+  return showJson({ ...presentOverview(overview), life })
+}
+
+const filterText = (description: string, example: string) =>
+  z
+    .string()
+    .meta({ description, examples: [example] })
+    .optional()
+
+export const operatorPaymentEndpoints: Endpoints = {
+  'GET /admin/payments': {
+    serve: admin(listPaymentsEndpoint),
+    operationId: 'listTenantPayments',
+    tag: 'Operators',
+    summary: 'List payments of tenants',
+    description: `Returns the payments of all tenants, newest first, each with its newest operation that is not completed. Several filters must all match. A page looks at ${SEARCHED_MAX} payments at most to find those of a status, a currency or an amount, and at ${CANDIDATES_MAX} stuck ones; \`searched_to\` says when it ended there. No payment has its client secret.`,
+    isList: true,
+    query: z.object({
+      tenant: idFilter('tnt', 'Only return payments of this tenant.'),
+      status: oneOf(paymentStatuses, 'Only return payments with this status.'),
+      stuck: oneOf(
+        ['true'],
+        'Only return payments with an operation in progress that no worker works on any more.',
+      ),
+      currency: filterText(
+        'Only return payments in this currency: a three-letter ISO 4217 code, in lower case.',
+        'usd',
+      ),
+      amount: filterText(
+        'Only return payments of this amount, in the smallest unit of the currency.',
+        '1999',
+      ),
+      key: filterText(
+        'Only return the payment that a request with this idempotency key created or changed, without the quotes of its header. The service forgets a key after its retention.',
+        EXAMPLE_KEY,
+      ),
+      provider_id: filterText(
+        "Only return the payment that has this id at the provider, or has a refund or dispute with this id of the provider's.",
+        'pi_3SZ0001',
+      ),
+    }),
+    answers: {
+      200: {
+        description: 'A page of payments.',
+        schema: paymentOverviewListSchema,
+      },
+    },
+  },
+  'GET /admin/payments/:id': {
+    serve: admin(getPaymentEndpoint),
+    operationId: 'getTenantPayment',
+    tag: 'Operators',
+    summary: 'Retrieve a payment of a tenant',
+    description:
+      'Returns a payment of any tenant with its life: its operations and their attempts, its events and their deliveries, its entries in the ledger, its refunds and its disputes.',
+    path: idInPath('pay', 'The id of the payment.'),
+    answers: {
+      200: { description: 'The payment with its life.', schema: paymentWithLifeSchema },
+    },
+  },
+}

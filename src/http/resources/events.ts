@@ -1,0 +1,159 @@
+// GET /v1/events and GET /v1/events/:id: list and return events.
+import { z } from 'zod'
+import { eventTypes } from '../../domain/events/event-types.ts'
+import { disputeSchema } from './disputes.ts'
+import { disabledReasons } from '../../domain/webhooks/webhook-endpoint.ts'
+import {
+  EXAMPLE_KEY,
+  EXAMPLE_TIME,
+  exampleId,
+  idField,
+  timeField,
+  listOf,
+} from '../contracts/fields.ts'
+import { examplePayment, paymentSchema, refundSchema } from './payments.ts'
+import { listEvents as readEvents, findEvent } from '../../db/events/events.ts'
+import { parseEventId, presentEvent } from '../../domain/events/event.ts'
+import type { TenantEndpoint } from '../endpoint.ts'
+import { oneOfFilter, paymentFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery } from '../requests/list-query.ts'
+import { showPage } from '../responses/page-answer.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { showJson } from '../responses/answer.ts'
+import { tenant } from '../server/route.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
+
+type Kind = 'payment' | 'refund' | 'dispute' | 'webhook_endpoint'
+
+const eventTypesOf = (kind: Kind): string[] =>
+  eventTypes.filter((type) => type.startsWith(`${kind}.`))
+
+/** What all events have. */
+export const eventBase = z
+  .object({
+    id: idField(
+      'evt',
+      'The id of the event. An event can be delivered more than once; store its id to ignore repetitions.',
+    ),
+    object: z.literal('event'),
+    request: z.object({
+      idempotency_key: z.string().nullable().meta({
+        description:
+          'The idempotency key of the request that caused the event. Null when no request caused it.',
+      }),
+    }),
+    created_at: timeField('When the event happened.'),
+    timestamp: timeField('The same as `created_at`, under the name of Standard Webhooks.'),
+  })
+  .meta({ id: 'EventBase' })
+
+const eventSchema = <Subject extends z.ZodType>(kind: Kind, subject: Subject) =>
+  eventBase.extend({
+    type: z.enum(eventTypesOf(kind)).meta({ description: 'What happened.' }),
+    data: z.object({ object: subject }),
+  })
+
+export const exampleEvent = {
+  id: exampleId('evt'),
+  object: 'event',
+  type: 'payment.succeeded',
+  data: { object: examplePayment },
+  request: { idempotency_key: EXAMPLE_KEY },
+  created_at: EXAMPLE_TIME,
+  timestamp: EXAMPLE_TIME,
+}
+
+const endpointOfEvent = z.object({
+  id: idField('we', 'The id of the webhook endpoint.'),
+  object: z.literal('webhook_endpoint'),
+  description: z.string().nullable().meta({ description: 'Free text, for people.' }),
+  status: z.enum(['enabled', 'disabled']).meta({ description: 'The status of the endpoint.' }),
+  disabled_reason: z
+    .enum(disabledReasons)
+    .nullable()
+    .meta({ description: 'Why the endpoint is disabled. Null while it is enabled.' }),
+  failing_since: timeField('When the first attempt since the last success failed.').nullable(),
+})
+
+export const paymentEventSchema = eventSchema('payment', paymentSchema).meta({
+  id: 'PaymentEvent',
+  description:
+    'An event about a payment. `data.object` is the payment as it was when the event happened. `payment.early_fraud_warning`: its bank suspects fraud, and a dispute mostly follows. It changes no status and moves no money; a full refund can prevent the dispute.',
+})
+
+export const refundEventSchema = eventSchema('refund', refundSchema).meta({
+  id: 'RefundEvent',
+  description:
+    'An event about a refund. `data.object` is the refund as it was when the event happened.',
+})
+
+export const disputeEventSchema = eventSchema('dispute', disputeSchema).meta({
+  id: 'DisputeEvent',
+  description:
+    'An event about a dispute. `data.object` is the dispute as it was when the event happened.',
+})
+
+const endpointEventSchema = eventSchema('webhook_endpoint', endpointOfEvent).meta({
+  id: 'WebhookEndpointEvent',
+  description:
+    'An event about a webhook endpoint. `webhook_endpoint.disabled`: the service has disabled it, because it answered with status 410, or has failed for a long time. It is sent to your other endpoints. `webhook_endpoint.test`: you have requested a test. `data.object` has no URL.',
+})
+
+export const anyEventSchema = z
+  .discriminatedUnion('type', [
+    paymentEventSchema,
+    refundEventSchema,
+    disputeEventSchema,
+    endpointEventSchema,
+  ])
+  .meta({ id: 'Event', examples: [exampleEvent] })
+
+const knownFilters = {
+  type: oneOfFilter('one event type, such as payment.succeeded', eventTypes),
+  payment: paymentFilter,
+}
+
+const listEvents: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseEventId, knownFilters)
+  const { type, payment: paymentId } = filters
+  return showPage(await readEvents(store.sql, tenantId, { type, paymentId }, page), presentEvent)
+}
+
+const getEvent: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const id = parseEventId(String(request.params['id']))
+  const event = id === undefined ? undefined : await findEvent(store.sql, tenantId, id)
+  if (event === undefined) throw new ProblemError('resource-not-found')
+  return showJson(presentEvent(event))
+}
+
+export const eventEndpoints: Endpoints = {
+  'GET /v1/events': {
+    serve: tenant(listEvents, 'events:read'),
+    operationId: 'listEvents',
+    tag: 'Events',
+    summary: 'List events',
+    description:
+      'Returns your events, newest first. An event is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
+    isList: true,
+    query: z.object({
+      type: oneOf(eventTypes, 'Only return events of this type.'),
+      payment: idFilter(
+        'pay',
+        'Only return the events of this payment, of its refunds and of its disputes.',
+      ),
+    }),
+    answers: {
+      200: { description: 'A page of events.', schema: listOf('EventList', anyEventSchema) },
+    },
+  },
+  'GET /v1/events/:id': {
+    serve: tenant(getEvent, 'events:read'),
+    operationId: 'getEvent',
+    tag: 'Events',
+    summary: 'Retrieve an event',
+    description: 'Returns an event. Webhooks deliver the same object.',
+    path: idInPath('evt', 'The id of the event.'),
+    answers: { 200: { description: 'The event.', schema: anyEventSchema } },
+  },
+}

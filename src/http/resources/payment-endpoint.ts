@@ -1,0 +1,97 @@
+// Serves the POST of an operation on an existing payment. The operation marks the payment as
+// processing only if its status allows it, so that one of several concurrent operations wins. One that
+// keeps the status needs an allowed status, too, but takes the payment from no other operation.
+import { z } from 'zod'
+import {
+  findPayment,
+  markProcessingIfIn,
+  selectPaymentIfIn,
+  type PaymentCondition,
+} from '../../db/payments/payments.ts'
+import type { PaymentStatus } from '../../domain/payments/payment-status.ts'
+import { type Payment, hasExpired } from '../../domain/payments/payment.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { Operation } from '../../engine/define-operation.ts'
+import type { Capabilities } from '../../provider/capabilities.ts'
+import { refusing } from '../keyed/intent-draft.ts'
+import { keyedEndpoint } from '../keyed/keyed-endpoint.ts'
+import type { KeyedRoute, OperationEndpoint } from '../keyed/keyed-route.ts'
+import { showPayment } from '../keyed/unfinished-answer.ts'
+import { validateBody } from '../requests/validate-body.ts'
+import { findRequestedPayment } from './payments.ts'
+import type { ApiParts } from '../endpoint.ts'
+
+type Parameters = Readonly<Record<string, unknown>>
+
+export interface PaymentRoute<Body extends z.ZodObject, Stored extends Parameters> extends Pick<
+  KeyedRoute,
+  'path' | 'contract'
+> {
+  readonly operation: Operation & {
+    readonly startsFrom: readonly PaymentStatus[]
+    readonly changesStatus?: false
+  }
+  readonly body: Body
+  /**
+   * Returns the parameters that the operation stores. The payment was read before the key was
+   * reserved. Use it for defaults only; conditions on the payment belong into `requires`.
+   */
+  readonly parameters: (body: z.output<Body>, payment: Payment) => Stored
+  /** Returns why a new operation is refused in every state of the payment: see `refusing`. */
+  readonly refuses?: (
+    body: z.output<Body>,
+    payment: Payment,
+    capabilities: Capabilities,
+  ) => ProblemError | undefined
+  /** A condition on the payment as it is when the key is reserved, in addition to its status. */
+  readonly requires?: (now: Payment, parameters: Stored) => boolean
+  /** Explains why `requires` was not met; undefined when only the status was wrong. */
+  readonly explain?: (now: Payment, parameters: Stored) => ProblemError | undefined
+}
+
+export function paymentEndpoint<Body extends z.ZodObject, Stored extends Parameters>(
+  route: PaymentRoute<Body, Stored>,
+): OperationEndpoint {
+  const { operation, path, contract } = route
+  const select = operation.changesStatus === false ? selectPaymentIfIn : markProcessingIfIn
+  const resource = select(operation.startsFrom, route.requires as PaymentCondition | undefined)
+  return keyedEndpoint({
+    operation,
+    path,
+    contract,
+    scope: 'payments:write',
+    async readBeforeKey({ parts, request, tenantId, body }) {
+      const valid = validateBody(route.body, body)
+      const payment = await findRequestedPayment(parts, request, tenantId)
+      const parameters = route.parameters(valid, payment)
+      return refusing(route.refuses?.(valid, payment, parts.capabilitiesOf(payment.provider)), {
+        paymentId: payment.id,
+        parameters,
+        resource,
+        async explainRefusal() {
+          const now = await findPayment(parts.store.sql, tenantId, payment.id)
+          const explained = now && route.explain?.(now, parameters)
+          return explained ?? invalidState(now)
+        },
+      })
+    },
+    showUnfinished: showPayment,
+  })
+}
+
+/** Returns the problem invalid-state, which names the payment's current status. */
+export function invalidState(now: Payment | undefined): ProblemError {
+  const why = now !== undefined && hasExpired(now) ? ': its authorization has expired' : ''
+  const detail = `The payment is ${now?.status ?? 'gone'}${why}.`
+  return new ProblemError('invalid-state', { detail })
+}
+
+/** The problem of a request whose tenant requires a reference, if it has none: see `refusing`. */
+export function findReferenceProblem(
+  { requiresReference = false }: ApiParts,
+  reference: string | null,
+): ProblemError | undefined {
+  if (!requiresReference || reference !== null) return undefined
+  const errors = [{ pointer: '/reference', detail: 'Required' }]
+  return new ProblemError('reference-required', { errors })
+}

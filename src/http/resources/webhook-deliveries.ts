@@ -1,0 +1,309 @@
+// GET /v1/webhook-deliveries, redelivery, test events, and the replay of what an endpoint missed.
+import { z } from 'zod'
+import {
+  deliveryPath,
+  presentDelivery,
+  REPLAY_MAX,
+  attemptErrors,
+  deliveryStatuses,
+  parseDeliveryId,
+} from '../../domain/webhooks/webhook-delivery.ts'
+import { parseEndpointId, showEndpointId } from '../../domain/webhooks/webhook-endpoint.ts'
+import { EXAMPLE_TIME, exampleId, idField, timeField, listOf } from '../contracts/fields.ts'
+import { idempotencyField } from '../contracts/idempotency-field.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { TenantEndpoint } from '../endpoint.ts'
+import { noFields, noBody } from '../requests/body-fields.ts'
+import { findEndpoint, insertTestEvent } from '../../db/webhooks/webhook-endpoints.ts'
+import { showPage } from '../responses/page-answer.ts'
+import { showJson, jsonType } from '../responses/answer.ts'
+import { resourceResponse } from '../../domain/operations/stored-response.ts'
+import { keyedLocally } from '../keyed/keyed-locally.ts'
+import {
+  findDelivery,
+  replayFailedDeliveries,
+  listDeliveries,
+  redeliverIfEnabled,
+} from '../../db/webhooks/webhook-deliveries.ts'
+import { tenant } from '../server/route.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { idInPath, idFilter, oneOf } from '../contracts/parameters.ts'
+import { parseEventId } from '../../domain/events/event.ts'
+import { oneOfFilter } from '../requests/list-filters.ts'
+import { parseFilteredQuery } from '../requests/list-query.ts'
+import { requestedEndpointId, endpointNotFound, endpointInPath } from './webhook-endpoints.ts'
+
+export const webhookReplaySchema = z
+  .object({
+    object: z.literal('webhook_replay'),
+    endpoint: idField('we', 'The webhook endpoint.'),
+    since: timeField('The time of the request.'),
+    deliveries: z.int().meta({ description: 'How many deliveries are pending again.' }),
+    has_more: z.boolean().meta({
+      description:
+        'Whether there may be more failed deliveries. Send another request, with a new idempotency key.',
+    }),
+    idempotency: idempotencyField,
+  })
+  .meta({
+    id: 'WebhookReplay',
+    examples: [
+      {
+        object: 'webhook_replay',
+        endpoint: exampleId('we'),
+        since: EXAMPLE_TIME,
+        deliveries: 42,
+        has_more: false,
+      },
+    ],
+  })
+
+export const replayWebhooksBody = z
+  .strictObject({
+    since: z.iso.datetime({ offset: true }).meta({
+      description:
+        'Only deliveries of events that happened at this time or later. A time in RFC 3339.',
+    }),
+  })
+  .meta({ id: 'ReplayWebhooks' })
+
+const replayWebhooks = keyedLocally({
+  operation: 'webhook_endpoint.replay',
+  body: replayWebhooksBody,
+  read: ({ request, body: { since } }) => ({
+    id: requestedEndpointId(request),
+    since: new Date(since),
+  }),
+  // The 202 is a final response: this operation only makes the deliveries pending again.
+  async work(tx, { id, since }, tenantId) {
+    const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
+    if (endpoint.status !== 'enabled') throw new ProblemError('webhook-endpoint-disabled')
+    const deliveries = await replayFailedDeliveries(tx, endpoint, since, REPLAY_MAX)
+    const replay = presentReplay({ id, since, deliveries })
+    return { status: 202, headers: jsonType, body: JSON.stringify(replay) }
+  },
+})
+
+interface Replay {
+  /** The id of the endpoint. */
+  readonly id: string
+  readonly since: Date
+  /** How many deliveries were started again. */
+  readonly deliveries: number
+}
+
+export function presentReplay({ id, since, deliveries }: Replay): Record<string, unknown> {
+  return {
+    object: 'webhook_replay',
+    endpoint: showEndpointId(id),
+    since: since.toISOString(),
+    deliveries,
+    has_more: deliveries === REPLAY_MAX,
+  }
+}
+
+const exampleDelivery = {
+  id: exampleId('wd'),
+  object: 'webhook_delivery',
+  event: exampleId('evt'),
+  event_type: 'payment.succeeded',
+  endpoint: exampleId('we'),
+  status: 'succeeded',
+  next_attempt_at: null,
+  attempts: [
+    { number: 1, started_at: EXAMPLE_TIME, latency_ms: 84, http_status: 204, error: null },
+  ],
+  created_at: EXAMPLE_TIME,
+}
+
+/** A delivery whose next attempt is due. */
+const pendingDelivery = {
+  ...exampleDelivery,
+  status: 'pending',
+  next_attempt_at: EXAMPLE_TIME,
+}
+
+export const webhookDeliverySchema = z
+  .object({
+    id: idField('wd', 'The id of the delivery.'),
+    object: z.literal('webhook_delivery'),
+    event: idField('evt', 'The event that is delivered.'),
+    event_type: z.string().meta({ description: 'The type of the event.' }),
+    endpoint: idField('we', 'The webhook endpoint that the event is sent to.'),
+    status: z.enum(deliveryStatuses).meta({
+      description:
+        'The status of the delivery. `pending`: another attempt will follow. `succeeded`: the endpoint received the event. `failed`: no more attempts are made.',
+    }),
+    next_attempt_at: timeField(
+      'When the next attempt is made. Null when no attempt will follow.',
+    ).nullable(),
+    attempts: z
+      .array(
+        z.object({
+          number: z.int().meta({ description: 'The number of the attempt.' }),
+          started_at: timeField('When the attempt began.'),
+          latency_ms: z
+            .number()
+            .meta({ description: 'The duration of the attempt, in milliseconds.' }),
+          http_status: z
+            .int()
+            .nullable()
+            .meta({ description: 'The HTTP status that the endpoint answered with.' }),
+          error: z
+            .enum(attemptErrors)
+            .nullable()
+            .meta({ description: 'Why there was no answer. Null when there was one.' }),
+        }),
+      )
+      .meta({ description: 'The last 30 attempts, oldest first.' }),
+    created_at: timeField('When the event happened.'),
+    idempotency: idempotencyField,
+  })
+  .meta({
+    id: 'WebhookDelivery',
+    examples: [exampleDelivery],
+  })
+
+const deliveryInPath = idInPath('wd', 'The id of the delivery.')
+
+export const deliveryFilters = {
+  endpoint: { expected: 'the id of one webhook endpoint', parse: parseEndpointId },
+  event: { expected: 'the id of one event', parse: parseEventId },
+  status: oneOfFilter('pending, succeeded or failed', deliveryStatuses),
+}
+
+const listWebhookDeliveries: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const { page, filters } = parseFilteredQuery(request.query, parseDeliveryId, deliveryFilters)
+  const { endpoint: endpointId, event: eventId, status } = filters
+  const filter = { endpointId, eventId, status }
+  return showPage(await listDeliveries(store.sql, tenantId, filter, page), presentDelivery)
+}
+
+const getWebhookDelivery: TenantEndpoint = async ({ store }, request, tenantId) => {
+  const id = parseDeliveryId(String(request.params['id']))
+  const delivery = id === undefined ? undefined : await findDelivery(store.sql, tenantId, id)
+  if (delivery === undefined) throw new ProblemError('resource-not-found')
+  return showJson(presentDelivery(delivery))
+}
+
+const redeliverWebhook = keyedLocally({
+  operation: 'webhook_delivery.redeliver',
+  body: noFields,
+  mayOmitBody: true,
+  read({ request }) {
+    const id = parseDeliveryId(String(request.params['id']))
+    if (id === undefined) throw new ProblemError('resource-not-found')
+    return id
+  },
+  // The 202 is a final response: this operation only makes the delivery pending again.
+  async work(tx, id, tenantId) {
+    const enabled = await redeliverIfEnabled(tx, { tenantId, id })
+    const delivery = await findDelivery(tx, tenantId, id)
+    if (delivery === undefined) throw new ProblemError('resource-not-found')
+    if (!enabled) throw new ProblemError('webhook-endpoint-disabled')
+    return resourceResponse(202, deliveryPath(id), presentDelivery(delivery))
+  },
+})
+
+const testWebhookEndpoint = keyedLocally({
+  operation: 'webhook_endpoint.test',
+  body: noFields,
+  mayOmitBody: true,
+  read: ({ request }) => requestedEndpointId(request),
+  async work(tx, id, tenantId) {
+    const endpoint = (await findEndpoint(tx, tenantId, id)) ?? endpointNotFound()
+    const deliveryId = await insertTestEvent(tx, endpoint)
+    const delivery = deliveryId && (await findDelivery(tx, tenantId, deliveryId))
+    if (!delivery) throw new ProblemError('webhook-endpoint-disabled')
+    return resourceResponse(202, deliveryPath(delivery.id), presentDelivery(delivery))
+  },
+})
+
+export const deliveryEndpoints: Endpoints = {
+  'POST /v1/webhook-endpoints/:id/test': {
+    serve: tenant(testWebhookEndpoint, 'webhooks:write'),
+    operationId: 'testWebhookEndpoint',
+    tag: 'Webhooks',
+    summary: 'Test a webhook endpoint',
+    description:
+      'Sends the event `webhook_endpoint.test` to this endpoint alone, whichever types it has chosen. Read the delivery of the response to see the result.',
+    path: endpointInPath,
+    keyed: 'local',
+    body: noBody,
+    answers: {
+      202: {
+        description: 'The delivery of the test event, which is pending.',
+        schema: webhookDeliverySchema,
+        headers: ['Location'],
+        example: { ...pendingDelivery, event_type: 'webhook_endpoint.test', attempts: [] },
+      },
+    },
+    problems: ['webhook-endpoint-disabled'],
+  },
+  'POST /v1/webhook-endpoints/:id/replay': {
+    serve: tenant(replayWebhooks, 'webhooks:write'),
+    operationId: 'replayWebhooks',
+    tag: 'Webhooks',
+    summary: 'Replay failed webhooks',
+    description: `Sends the events again whose delivery to this endpoint has failed since a moment, the oldest first, each with the full schedule of retries. One request starts up to ${REPLAY_MAX} deliveries. Events that happened while the endpoint was disabled have no delivery: read them from \`/v1/events\`.`,
+    path: endpointInPath,
+    keyed: 'local',
+    body: {
+      schema: replayWebhooksBody,
+      example: { since: '2026-01-31T12:00:00Z' },
+    },
+    answers: {
+      202: { description: 'The deliveries are pending again.', schema: webhookReplaySchema },
+    },
+    problems: ['webhook-endpoint-disabled'],
+  },
+  'GET /v1/webhook-deliveries': {
+    serve: tenant(listWebhookDeliveries, 'webhooks:read'),
+    operationId: 'listWebhookDeliveries',
+    tag: 'Webhooks',
+    summary: 'List webhook deliveries',
+    description:
+      'Returns the deliveries of events to your webhook endpoints, newest first. One is shown only when no earlier one can still appear, so that a program can follow the list with `ending_before`.',
+    isList: true,
+    query: z.object({
+      endpoint: idFilter('we', 'Only return deliveries to this webhook endpoint.'),
+      event: idFilter('evt', 'Only return deliveries of this event.'),
+      status: oneOf(deliveryStatuses, 'Only return deliveries with this status.'),
+    }),
+    answers: {
+      200: {
+        description: 'A page of deliveries.',
+        schema: listOf('WebhookDeliveryList', webhookDeliverySchema),
+      },
+    },
+  },
+  'GET /v1/webhook-deliveries/:id': {
+    serve: tenant(getWebhookDelivery, 'webhooks:read'),
+    operationId: 'getWebhookDelivery',
+    tag: 'Webhooks',
+    summary: 'Retrieve a webhook delivery',
+    description: 'Returns a delivery with its attempts.',
+    path: deliveryInPath,
+    answers: { 200: { description: 'The delivery.', schema: webhookDeliverySchema } },
+  },
+  'POST /v1/webhook-deliveries/:id/redeliver': {
+    serve: tenant(redeliverWebhook, 'webhooks:write'),
+    operationId: 'redeliverWebhook',
+    tag: 'Webhooks',
+    summary: 'Redeliver a webhook',
+    description:
+      'Sends the event of a delivery to its webhook endpoint again, with the full schedule of retries.',
+    path: deliveryInPath,
+    keyed: 'local',
+    body: noBody,
+    answers: {
+      202: {
+        description: 'The delivery, which is pending again.',
+        schema: webhookDeliverySchema,
+        headers: ['Location'],
+        example: pendingDelivery,
+      },
+    },
+    problems: ['webhook-endpoint-disabled'],
+  },
+}

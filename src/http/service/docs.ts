@@ -1,0 +1,135 @@
+// GET /openapi.yaml, /openapi-operators.yaml and /docs: the documents of the API, read once.
+import { open } from '../server/route.ts'
+import { z } from 'zod'
+import { unchanged, type Endpoints } from '../contracts/contract.ts'
+import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import type { OpenEndpoint } from '../endpoint.ts'
+import { answerFile, makeFile, type StaticFile } from '../responses/static-file.ts'
+import { type OpenapiDocument, pagesOf, policy, STYLE } from './docs-page.ts'
+
+export const html = ['text/html']
+
+const documentAnswer = {
+  description: 'The OpenAPI document.',
+  texts: ['application/yaml'],
+  headers: ['ETag'],
+} as const
+
+/** Reads at the first call and keeps the result; a failure is not kept. */
+export function readOnce<Content>(read: () => Promise<Content>): () => Promise<Content> {
+  let content: Promise<Content> | undefined
+  return async () => {
+    content ??= read()
+    try {
+      return await content
+    } catch (error) {
+      content = undefined
+      throw error
+    }
+  }
+}
+
+/** They differ for clients that accept no HTML. */
+export const VARY = { vary: 'accept' }
+
+export const pageHeaders = {
+  ...VARY,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
+
+const readText = async (name: string) =>
+  await readFile(new URL(`../../../${name}`, import.meta.url), 'utf8')
+
+const serveDocument = (name: string): OpenEndpoint => {
+  const read = readOnce(async () => await makeFile('application/yaml', await readText(name)))
+  return async (_parts, request) => answerFile(request, await read(), policy)
+}
+
+export const getOpenapi = serveDocument('openapi.yaml')
+
+const getOperatorsOpenapi = serveDocument('openapi-operators.yaml')
+
+const INDEX = 'docs'
+
+/** The pages of each document. It is parsed, which takes long, when a page of it may be asked for. */
+const documents = [
+  [INDEX, 'openapi.yaml'] as const,
+  ['operators', 'openapi-operators.yaml'] as const,
+].map(([index, name]) =>
+  readOnce(async () => pagesOf(parse(await readText(name)) as OpenapiDocument, index)),
+)
+
+const files = new Map<string, Promise<StaticFile>>()
+
+async function readPage(name: string): Promise<StaticFile> {
+  const file = files.get(name) ?? makePage(name)
+  files.set(name, file)
+  try {
+    return await file
+  } catch (error) {
+    files.delete(name)
+    throw error
+  }
+}
+
+/** @throws ProblemError when there is no such page. */
+async function makePage(name: string): Promise<StaticFile> {
+  if (name === 'style.css') return await makeFile('text/css', STYLE)
+  for (const read of documents) {
+    const render = (await read()).get(name)
+    if (render !== undefined) return await makeFile('text/html', render())
+  }
+  throw new ProblemError('resource-not-found')
+}
+
+const getDocs: OpenEndpoint = async (_parts, request) =>
+  answerFile(request, await readPage(INDEX), policy)
+
+export const getDocsPage: OpenEndpoint = async (_parts, request) =>
+  answerFile(request, await readPage(String(request.params['page'])), policy)
+
+export const docsEndpoints: Endpoints = {
+  'GET /openapi.yaml': {
+    serve: open(getOpenapi),
+    operationId: 'getOpenapi',
+    tag: 'Service',
+    summary: 'Retrieve this document',
+    answers: { 200: documentAnswer, 304: unchanged },
+  },
+  'GET /openapi-operators.yaml': {
+    serve: open(getOperatorsOpenapi),
+    operationId: 'getOperatorsOpenapi',
+    tag: 'Operators',
+    summary: 'Retrieve this document',
+    answers: { 200: documentAnswer, 304: unchanged },
+  },
+  'GET /docs': {
+    serve: open(getDocs),
+    operationId: 'getDocs',
+    tag: 'Service',
+    summary: 'Browse this document',
+    description: 'Returns an HTML page that lists the operations, with a link to the page of each.',
+    answers: { 200: { description: 'The page.', texts: html, headers: ['ETag'] }, 304: unchanged },
+  },
+  'GET /docs/:page': {
+    serve: open(getDocsPage),
+    operationId: 'getDocsPage',
+    tag: 'Service',
+    summary: 'Browse one operation',
+    description: 'Returns the page of an operation, or the style sheet of the pages.',
+    path: z.object({
+      page: z.string().meta({
+        description: 'The `operationId` of the operation; `operators` for the list of theirs.',
+        examples: ['createPayment'],
+      }),
+    }),
+    answers: {
+      200: { description: 'The page.', texts: ['text/css', ...html], headers: ['ETag'] },
+      304: unchanged,
+    },
+  },
+}

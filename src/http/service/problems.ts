@@ -1,0 +1,74 @@
+// GET /problems/:type: explains a problem type, as a page for browsers and as JSON for other
+// clients.
+import { open } from '../server/route.ts'
+import { z } from 'zod'
+import { problemPageSchema } from '../contracts/problem-schema.ts'
+import type { Endpoints } from '../contracts/contract.ts'
+import { ProblemError } from '../../domain/problems/problem-error.ts'
+import { statusIn, type Flavor } from '../../domain/problems/flavor.ts'
+import { problems, type ProblemType } from '../../domain/problems/problems.ts'
+import { showJson, type Answer } from '../responses/answer.ts'
+import type { OpenEndpoint } from '../endpoint.ts'
+import { pageHeaders, VARY, html } from './docs.ts'
+
+const getProblem: OpenEndpoint = async ({ settings }, request) => {
+  const type = String(request.params['type'])
+  if (!isProblemType(type)) throw new ProblemError('resource-not-found')
+  // A client without an Accept header is not a browser and gets JSON.
+  const show = request.accepts(['json', 'html']) === 'html' ? showPage : showMeaning
+  return show(type, settings.IDEMPOTENCY_FLAVOR)
+}
+
+function showMeaning(type: ProblemType, flavor: Flavor): Answer {
+  const { title, meaning } = problems[type]
+  const status = statusIn(flavor, type)
+  const answer = showJson({ type: `/problems/${type}`, title, status, meaning })
+  return { ...answer, headers: { ...answer.headers, ...VARY } }
+}
+
+function showPage(type: ProblemType, flavor: Flavor): Answer {
+  const { title, meaning } = problems[type]
+  const status = statusIn(flavor, type)
+  const body = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>${title} - Atomic Payments</title>
+<h1>${title}</h1>
+<p>Problem type <code>${type}</code>, status ${status}.</p>
+<p>${escapeHtml(meaning).replaceAll(/`([^`]+)`/g, '<code>$1</code>')}</p>
+<p>See <a href="/docs">the API reference</a> for all problem types.</p>
+</html>
+`
+  return { status: 200, headers: pageHeaders, body }
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function isProblemType(type: string): type is ProblemType {
+  return Object.hasOwn(problems, type)
+}
+
+export const problemEndpoints: Endpoints = {
+  'GET /problems/:type': {
+    serve: open(getProblem),
+    operationId: 'getProblem',
+    tag: 'Service',
+    summary: 'Retrieve a problem type',
+    description:
+      'Explains a problem: what happened, and what to do next. The `type` of every problem is the path of this endpoint. Browsers get an HTML page, other clients get JSON.',
+    path: z.object({
+      type: z
+        .string()
+        .meta({ description: 'The name of the problem type.', examples: ['payment-declined'] }),
+    }),
+    answers: {
+      200: {
+        description: 'The explanation of the problem type.',
+        schema: problemPageSchema,
+        texts: html,
+      },
+    },
+  },
+}
