@@ -6,8 +6,8 @@ import { planning, types, type Sql } from '../src/db/connection/client.ts'
 import { SERVICE_ROLE } from '../src/config.ts'
 
 /** A statement that a part of the service runs, called as that part calls it. */
-export interface Statement<Part extends string = string> {
-  readonly of: Part
+export interface Statement {
+  readonly of: string
   readonly name: string
   /** Makes it find something to do. */
   readonly arrange?: (sql: Sql) => Promise<unknown>

@@ -22,7 +22,7 @@ export async function ensureRoom(folder: string, databaseBytes: number): Promise
   return `about ${showBytes(needed)} in ${folder}, of ${showBytes(free)} free`
 }
 
-export function showBytes(bytes: number): string {
+function showBytes(bytes: number): string {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(2)} GB`
   if (bytes >= 1e6) return `${(bytes / 1e6).toFixed(1)} MB`
   return `${(bytes / 1e3).toFixed(1)} kB`

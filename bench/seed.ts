@@ -16,7 +16,7 @@ const CHUNK = 25_000
 
 const JOBS_MAX = 100_000
 /** Operations of each unfinished status: as many as the sweeper handles in one statement. */
-export const UNFINISHED_EACH = 50
+const UNFINISHED_EACH = 50
 
 /** Disk space of a seeded key with its payment and its share of everything else. */
 export const BYTES_PER_KEY = 2_500
@@ -57,24 +57,6 @@ export async function seedCompleted(
     const age = (number: number) => SPAN_SECONDS * (1 - number / keys)
     await insertCompleted(sql, ids, { count, oldest: age(from), youngest: age(from + count) })
     progressed(from + count)
-  }
-}
-
-/** Ensures that at least `wanted` keys have expired and wait for the reaper. */
-export async function ensureExpired(
-  sql: Sql,
-  tenants: readonly BenchTenant[],
-  wanted: number,
-): Promise<void> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from idempotency_keys
-    where status = 'completed' and expires_at < now()
-  `
-  const ids = tenants.map(({ id }) => id)
-  for (let left = wanted - (row?.count ?? 0); left > 0; left -= CHUNK) {
-    const oldest = SPAN_SECONDS / 2
-    const count = Math.min(CHUNK, left)
-    await insertCompleted(sql, ids, { count, oldest, youngest: oldest / 1.2 })
   }
 }
 

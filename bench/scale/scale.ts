@@ -5,7 +5,7 @@ import { fingerprintRequest } from '../../src/domain/idempotency/fingerprint.ts'
 import { wireEncryption } from '../../src/wiring.ts'
 import { startDatabase, type Measuring } from '../benchmark.ts'
 import { benchConfig } from '../engine.ts'
-import { readPlans } from '../plans.ts'
+import { readPlans, type Plan } from '../plans.ts'
 import type { Progress } from '../progress.ts'
 import { ensureRoom } from '../room.ts'
 import { BYTES_PER_KEY, KEYS_PER_SECOND, seedAll } from '../seed.ts'
@@ -23,6 +23,7 @@ import {
   writeScaleReport,
   type ScaleReport,
 } from './report.ts'
+import { maintenanceStatements } from './maintenance-statements.ts'
 import { withPaused } from './paused-processes.ts'
 import { paymentStatements } from './statements.ts'
 import { measureWorkers } from './workers.ts'
@@ -52,17 +53,13 @@ export async function announceScale(options: BenchOptions, progress: Progress): 
 }
 
 export async function measureScale(measuring: Measuring<BenchOptions>): Promise<number> {
-  const { options, progress } = measuring
+  const { options } = measuring
   const machine = await startDatabase(measuring)
   const sized: SizedService[] = []
   for (const size of sizesOf(options)) sized.push(await startSized(measuring, size))
   const largest = sized.at(-1)
   if (largest === undefined) throw new Error('there is no size')
-  const plans: SizedPlans[] = []
-  for (const { size, stack: own, parts } of sized) {
-    progress.say(`Explaining the statements at ${show(size)} payments`)
-    plans.push({ size, plans: await explainStatements(own, parts) })
-  }
+  const plans = sized.map((one): SizedPlans => ({ size: one.size, plans: one.plans }))
   const rows = await measureSizes(measuring, sized)
   const { parts, services } = largest
   const measurement = { ...measurementOf('pay_wait', options), concurrency: WORKERS.concurrency }
@@ -85,7 +82,7 @@ export async function measureScale(measuring: Measuring<BenchOptions>): Promise<
 /** A service with `size` payments in a separate database. */
 interface SizedService {
   readonly size: number
-  readonly stack: BenchStack
+  readonly plans: readonly Plan[]
   readonly services: Services
   readonly parts: RoundParts
 }
@@ -94,11 +91,22 @@ async function startSized(measuring: Measuring<BenchOptions>, size: number): Pro
   const { progress } = measuring
   const stack = await measuring.stack.createSibling(`payments_${size}`)
   const tenants = await stack.createTenants()
+  const [tenant] = tenants
+  if (tenant === undefined) throw new Error('there is no tenant')
   const progressed = progress.begin(`Seeding ${show(size)} payments`, size)
   await seedAll(stack.owner.sql, { keys: size, tenants }, progressed)
+  const completed = await chooseCompleted(stack, tenant)
+  progress.say(`Explaining the statements at ${show(size)} payments`)
+  // Before a service changes what maintenance finds.
+  const plans = await explainStatements(stack, tenant, completed)
   progress.say('Starting the service')
   const services = await stack.startServices(UNLIMITED)
-  return { size, stack, services, parts: await partsOf(measuring, stack, services, tenants) }
+  return {
+    size,
+    plans,
+    services,
+    parts: await partsOf(measuring, stack, services, tenant, completed),
+  }
 }
 
 /** Measures the sizes in turn, so that a busy moment of the machine affects all of them. */
@@ -155,11 +163,9 @@ async function partsOf(
   { progress, signal }: Measuring<BenchOptions>,
   stack: BenchStack,
   { apiUrl, providerUrl, api, worker }: Services,
-  tenants: readonly BenchTenant[],
+  tenant: BenchTenant,
+  completed: readonly CompletedKey[],
 ): Promise<RoundParts> {
-  const [tenant] = tenants
-  if (tenant === undefined) throw new Error('there is no tenant')
-  const completed = await chooseCompleted(stack, tenant)
   return {
     place: { apiUrl, providerUrl, tenant, completed, signal },
     owner: stack.owner.sql,
@@ -195,15 +201,18 @@ async function chooseCompleted(
   return rows.map((row) => ({ key: row.key, paymentId: showId('pay', row.payment_id) }))
 }
 
-async function explainStatements({ databaseUrl }: BenchStack, { place }: RoundParts) {
-  const [completed] = place.completed
+async function explainStatements(
+  { databaseUrl }: BenchStack,
+  tenant: BenchTenant,
+  [completed]: readonly CompletedKey[],
+): Promise<Plan[]> {
   if (completed === undefined) throw new Error('there is no completed key')
   const settings = benchConfig(databaseUrl)
   wireEncryption(settings)
-  return await readPlans(
-    databaseUrl,
-    paymentStatements({ settings, tenant: place.tenant, completed }),
-  )
+  return await readPlans(databaseUrl, [
+    ...paymentStatements({ settings, tenant, completed }),
+    ...maintenanceStatements(settings),
+  ])
 }
 
 async function publish(report: ScaleReport): Promise<number> {

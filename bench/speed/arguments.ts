@@ -32,12 +32,11 @@ export interface BenchOptions {
   readonly folder: string
 }
 
-export type Mode = 'speed' | 'soak' | 'scale' | 'nodes' | 'redis' | 'slow-clients' | 'neighbours'
+export type Mode = 'speed' | 'soak' | 'scale' | 'redis' | 'slow-clients' | 'neighbours'
 
 export const HELP = `Usage: npm run bench -- [options]
        npm run bench -- --soak <minutes> [--rate <n>] [--payments <n>] [--folder <dir>]
        npm run bench -- --scale [--scale-max <n>] [--quick] [--folder <dir>]
-       npm run bench -- --nodes [--quick] [--folder <dir>]
        npm run bench -- --redis [--quick] [--folder <dir>]
        npm run bench -- --slow-clients [--sockets <n>] [--quick] [--folder <dir>]
        npm run bench -- --neighbours [--quick] [--folder <dir>]
@@ -66,7 +65,6 @@ Growing tables, and more workers:
 --scale-max <n> The largest of these: 1000000 by default, 10000 to 10000000.
 
 More processes on the same machine:
---nodes         One, two and four APIs, with as many workers.
 
 Copies of answers, in memory and in Redis; needs redis-server:
 --redis         Replays, first requests and one key at once, with each layer.
@@ -80,7 +78,7 @@ The latency of a tenant beside a noisy one:
                 step: rounds of 20 seconds for each step, or of 5 with --quick.
 
 Prints one table and writes bench-report/latest.json and latest.html. The names
-are soak, scale, nodes, redis, slow-clients or neighbours for the other modes.
+are soak, scale, redis, slow-clients or neighbours for the other modes.
 Exit code: 0 measured; 1 an answer was unexpected, a webhook did not arrive, a curve
 of the soak grows, or a plan or a latency changes with size; 2 usage error; 3 not
 measured; 130 interrupted.
@@ -99,7 +97,6 @@ const ROUNDS: Readonly<Record<Mode, number>> = {
   speed: 3,
   soak: 3,
   scale: 3,
-  nodes: 3,
   redis: 3,
   'slow-clients': 5,
   neighbours: 3,
@@ -107,11 +104,11 @@ const ROUNDS: Readonly<Record<Mode, number>> = {
 
 /** The modes that an option applies to. --help and --folder apply to all modes. */
 const MODES_OF_OPTION: Readonly<Record<string, readonly Mode[]>> = {
-  quick: ['speed', 'scale', 'nodes', 'redis', 'slow-clients', 'neighbours'],
+  quick: ['speed', 'scale', 'redis', 'slow-clients', 'neighbours'],
   peers: ['speed'],
-  seconds: ['speed', 'scale', 'nodes', 'redis', 'slow-clients', 'neighbours'],
-  rounds: ['speed', 'scale', 'nodes', 'redis', 'slow-clients', 'neighbours'],
-  payments: ['speed', 'soak', 'nodes', 'redis', 'slow-clients', 'neighbours'],
+  seconds: ['speed', 'scale', 'redis', 'slow-clients', 'neighbours'],
+  rounds: ['speed', 'scale', 'redis', 'slow-clients', 'neighbours'],
+  payments: ['speed', 'soak', 'redis', 'slow-clients', 'neighbours'],
   rate: ['soak'],
   'scale-max': ['scale'],
   sockets: ['slow-clients'],
@@ -170,7 +167,7 @@ const BOUNDS = {
 type Values = ReturnType<typeof parse>
 
 function modeOf(values: Values): Mode {
-  const modes = (['soak', 'scale', 'nodes', 'redis', 'slow-clients', 'neighbours'] as const).filter(
+  const modes = (['soak', 'scale', 'redis', 'slow-clients', 'neighbours'] as const).filter(
     (mode) => values[mode] !== undefined,
   )
   const [mode = 'speed', other] = modes
@@ -186,7 +183,7 @@ function rejectIgnored(values: Values, mode: Mode): void {
   if (first === undefined) return
   const beside =
     mode === 'speed'
-      ? 'without --soak, --scale, --nodes, --redis, --slow-clients or --neighbours'
+      ? 'without --soak, --scale, --redis, --slow-clients or --neighbours'
       : `with --${mode}`
   throw new UsageError(`--${first} has no effect ${beside}`)
 }
@@ -202,7 +199,6 @@ function parse(args: readonly string[]) {
     rate: { type: 'string' },
     scale: { type: 'boolean' },
     'scale-max': { type: 'string' },
-    nodes: { type: 'boolean' },
     redis: { type: 'boolean' },
     'slow-clients': { type: 'boolean' },
     sockets: { type: 'string' },

@@ -2,13 +2,17 @@ import { expect, test } from '@jest/globals'
 import { benchConfig } from '../../../bench/engine.ts'
 import { readPlans } from '../../../bench/plans.ts'
 import { reservePayment } from '../../../bench/reserve-payment.ts'
+import { maintenanceStatements } from '../../../bench/scale/maintenance-statements.ts'
 import { paymentStatements } from '../../../bench/scale/statements.ts'
+import { seedAll } from '../../../bench/seed.ts'
 import { openStore } from '../../../src/db/connection/client.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { createTestDatabase } from '../../support/database.ts'
 
-test('explains every statement of a payment twice, and keeps nothing that they write', async () => {
+const KEYS = 1_000
+
+test('explains every statement of a payment and of maintenance twice, and keeps nothing that they write', async () => {
   const database = await createTestDatabase()
   // auto_explain is loaded by superusers only.
   const { adminUrl: url } = database
@@ -23,7 +27,13 @@ test('explains every statement of a payment twice, and keeps nothing that they w
   const id = await createTenant(store, { name: 'test', apiKey })
   const { key, paymentId } = await reservePayment(store.sql, id, settings)
   const completed = { key, paymentId: showId('pay', paymentId ?? '') }
-  const statements = paymentStatements({ settings, tenant: { id, apiKey }, completed })
+  await seedAll(store.sql, { keys: KEYS, tenants: [{ id, apiKey }] }, () => {})
+  const countKeys = async () => (await store.sql`select from idempotency_keys`).count
+  const keys = await countKeys()
+  const statements = [
+    ...paymentStatements({ settings, tenant: { id, apiKey }, completed }),
+    ...maintenanceStatements(settings),
+  ]
 
   const plans = await readPlans(url, statements)
 
@@ -35,7 +45,8 @@ test('explains every statement of a payment twice, and keeps nothing that they w
       'after many runs',
     ])
   }
-  expect(await store.sql`select key from idempotency_keys`).toEqual([{ key }])
+  expect(keys).toBeGreaterThan(KEYS)
+  expect(await countKeys()).toBe(keys)
   await store.close()
   await database.drop()
 })

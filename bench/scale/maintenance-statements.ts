@@ -1,8 +1,8 @@
-// The statements whose plans are shown: the service's own functions, called as it calls them. What
-// they change is rolled back.
+// Lists the statements of sweeper, outcome resolver, reaper and metrics. Each is called as the service
+// calls it, and its writes are rolled back.
 import type { Config } from '../../src/config.ts'
 import type { Sql } from '../../src/db/connection/client.ts'
-import { inService } from '../../src/db/connection/transaction.ts'
+import { asService, inService } from '../../src/db/connection/transaction.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
   insertTombstones,
@@ -28,9 +28,7 @@ import { problemResponse } from '../../src/domain/operations/stored-response.ts'
 import { keyWindowSeconds, settleSeconds } from '../../src/provider/capabilities.ts'
 import { capabilitiesOf } from '../../src/provider/declared.ts'
 import { repeatRule } from '../../src/recovery/sweeper.ts'
-import type { Statement as StatementOf } from '../plans.ts'
-
-type Statement = StatementOf<'sweeper' | 'outcome resolver' | 'reaper' | 'metrics'>
+import type { Statement } from '../plans.ts'
 
 /** As the sweeper and the outcome resolver have them. */
 const SWEEP_BATCH = 50
@@ -42,7 +40,7 @@ const AT_ONCE_MS = 0
 const PROVIDER_NAME = 'stripe'
 const capabilities = capabilitiesOf(PROVIDER_NAME)
 
-export function statementsOf(config: Config): readonly Statement[] {
+export function maintenanceStatements(config: Config): readonly Statement[] {
   return [
     ...sweeperStatements(config),
     ...resolverStatements(config),
@@ -92,7 +90,7 @@ function resolverStatements(config: Config): Statement[] {
     {
       of: 'outcome resolver',
       name: 'claimDueChecks',
-      arrange: (sql) => sql`
+      arrange: (sql) => asService(sql)`
         update idempotency_keys set next_check_at = now() where status = 'unknown'
       `,
       run: (sql) => claimDueChecks(sql, config.CHECK_DELAYS_SECONDS, CHECK_BATCH),
@@ -100,7 +98,7 @@ function resolverStatements(config: Config): Statement[] {
     {
       of: 'outcome resolver',
       name: 'openFindingsOfStuck',
-      arrange: (sql) => sql`
+      arrange: (sql) => asService(sql)`
         update idempotency_keys set
           next_check_at = null, unknown_at = now() - interval '2 days',
           checked_at = now() - interval '1 day'
@@ -125,7 +123,7 @@ function resolverStatements(config: Config): Statement[] {
       of: 'outcome resolver',
       name: 'requestCheckOfPayment',
       async run(sql) {
-        const [row] = await sql<{ tenantId: string; paymentId: string }[]>`
+        const [row] = await asService(sql)<{ tenantId: string; paymentId: string }[]>`
           select tenant_id as "tenantId", payment_id as "paymentId" from idempotency_keys
           where status = 'unknown' limit 1
         `
@@ -186,14 +184,14 @@ function reaperStatements(config: Config): Statement[] {
 
 const NIL = '00000000-0000-0000-0000-000000000000'
 
-const expireLeases = (sql: Sql) => sql`
+const expireLeases = (sql: Sql) => asService(sql)`
   update idempotency_keys set lease_expires_at = now() - interval '1 second'
   where status = 'processing'
 `
 
 /** In the midst of what has expired. */
 async function readMiddleExpiry(sql: Sql): Promise<string> {
-  const [row] = await sql<{ middle: string }[]>`
+  const [row] = await asService(sql)<{ middle: string }[]>`
     select (min(expires_at) + (now() - min(expires_at)) / 2)::text as middle from idempotency_keys
     where status = 'completed'
   `
@@ -201,7 +199,7 @@ async function readMiddleExpiry(sql: Sql): Promise<string> {
 }
 
 const abandon = (recoveryPoint: string) => (sql: Sql) =>
-  sql`
+  asService(sql)`
   update idempotency_keys
   set expires_at = now() - interval '1 second', recovery_point = ${recoveryPoint}
   where status = 'failed_retryable'
