@@ -8,7 +8,11 @@ import { fileURLToPath } from 'node:url'
 import express, { type ErrorRequestHandler, type Express, type Request } from 'express'
 import { z } from 'zod'
 import { openStore } from '../../src/db/connection/client.ts'
-import { readConsoleFolder, readConsolePackages, type ConsoleFiles } from '../../src/http/console/files.ts'
+import {
+  readConsoleFolder,
+  readConsolePackages,
+  type ConsoleFiles,
+} from '../../src/http/console/files.ts'
 import { countCharges } from './charge-counts.ts'
 import { demoPayment } from './demo-payment.ts'
 import type { Counts, PaymentAnswer } from './answers.ts'

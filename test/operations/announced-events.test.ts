@@ -6,7 +6,11 @@ import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { insertEndpoint } from '../../src/db/webhooks/webhook-endpoints.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import { paymentAfter, type Payment } from '../../src/domain/payments/payment.ts'
-import { advanceTo, defineOperation, type OperationInput } from '../../src/engine/define-operation.ts'
+import {
+  advanceTo,
+  defineOperation,
+  type OperationInput,
+} from '../../src/engine/define-operation.ts'
 import { LeaseLostError } from '../../src/engine/lease.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
 import { paymentEndpoint } from '../../src/http/resources/payment-endpoint.ts'

@@ -2,7 +2,12 @@
 import { z } from 'zod'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { chargeAmountField } from '../../http/resources/amount-fields.ts'
-import { acceptedPayment, heldPayment, paymentAnswer, paymentInPath } from '../../http/resources/payments.ts'
+import {
+  acceptedPayment,
+  heldPayment,
+  paymentAnswer,
+  paymentInPath,
+} from '../../http/resources/payments.ts'
 
 export const adjustPaymentBody = z.strictObject({
   amount: chargeAmountField('The new amount to hold.'),

@@ -2,7 +2,12 @@
 import { z } from 'zod'
 import { cancelReasons } from '../../domain/payments/payment.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { acceptedPayment, heldPayment, paymentAnswer, paymentInPath } from '../../http/resources/payments.ts'
+import {
+  acceptedPayment,
+  heldPayment,
+  paymentAnswer,
+  paymentInPath,
+} from '../../http/resources/payments.ts'
 import { optionalField } from '../../http/requests/body-fields.ts'
 
 export const cancelPaymentBody = z.strictObject({

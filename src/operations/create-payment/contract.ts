@@ -6,7 +6,13 @@ import { providerNames } from '../../provider/declared.ts'
 import { chargeAmountField } from '../../http/resources/amount-fields.ts'
 import { acceptedPayment, paymentAnswer } from '../../http/resources/payments.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
-import { optionalField, optionalMetadataField, providerIdField, referenceField, textField } from '../../http/requests/body-fields.ts'
+import {
+  optionalField,
+  optionalMetadataField,
+  providerIdField,
+  referenceField,
+  textField,
+} from '../../http/requests/body-fields.ts'
 
 /** Only with an authority, which a URL that is a script or data does not have. */
 const RETURN_URL = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[\x21-\x7E]+$/

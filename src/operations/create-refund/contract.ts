@@ -3,8 +3,17 @@ import { z } from 'zod'
 import { refundReasons } from '../../domain/payments/refund.ts'
 import type { KeyedContract } from '../../http/keyed/keyed-route.ts'
 import { partAmountField } from '../../http/resources/amount-fields.ts'
-import { accepted, paymentInPath, exampleRefund, refundSchema } from '../../http/resources/payments.ts'
-import { optionalField, optionalMetadataField, referenceField } from '../../http/requests/body-fields.ts'
+import {
+  accepted,
+  paymentInPath,
+  exampleRefund,
+  refundSchema,
+} from '../../http/resources/payments.ts'
+import {
+  optionalField,
+  optionalMetadataField,
+  referenceField,
+} from '../../http/requests/body-fields.ts'
 
 export const createRefundBody = z.strictObject({
   amount: partAmountField('The amount to refund. By default all that is left.').optional(),

@@ -5,9 +5,20 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parseId, showId } from '../../../src/domain/resource-id.ts'
-import { createLiveFeed, type LiveFeed, createLiveViewers } from '../../../src/http/console/live-feed.ts'
+import {
+  createLiveFeed,
+  type LiveFeed,
+  createLiveViewers,
+} from '../../../src/http/console/live-feed.ts'
 import { hashSessionToken } from '../../../src/http/operators/authenticate.ts'
-import { makeAbandoned, makeUnknown, OPERATORS, shownId, startAdminApi, type AdminApi } from '../../support/admin.ts'
+import {
+  makeAbandoned,
+  makeUnknown,
+  OPERATORS,
+  shownId,
+  startAdminApi,
+  type AdminApi,
+} from '../../support/admin.ts'
 import { postPayment, read } from '../../support/client.ts'
 import { logIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'

@@ -5,9 +5,16 @@ import { describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { z } from 'zod'
 import { isSameRequest } from '../../../src/domain/idempotency/fingerprint.ts'
-import { currentFingerprint, fingerprintsOf, type SentRequest } from '../../../src/http/keyed/request-fingerprints.ts'
+import {
+  currentFingerprint,
+  fingerprintsOf,
+  type SentRequest,
+} from '../../../src/http/keyed/request-fingerprints.ts'
 import { optionalField } from '../../../src/http/requests/body-fields.ts'
-import { createWebhookEndpointBody, updateWebhookEndpointBody } from '../../../src/http/resources/webhook-endpoints.ts'
+import {
+  createWebhookEndpointBody,
+  updateWebhookEndpointBody,
+} from '../../../src/http/resources/webhook-endpoints.ts'
 import { createPaymentBody } from '../../../src/operations/create-payment/contract.ts'
 import { paymentRequestOf } from '../../../src/operations/create-payment/endpoint.ts'
 import { operationEndpoints } from '../../../src/operations/index.ts'
