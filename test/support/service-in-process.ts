@@ -31,7 +31,8 @@ export interface ServiceInProcess {
   /** Connects as the owner of the database. */
   readonly store: Store
   readonly provider: RunningProvider
-  createTenant(fees: FeeSchedule): Promise<Tenant>
+  /** Without fees by default. */
+  createTenant(fees?: FeeSchedule): Promise<Tenant>
   /** Stops everything. Throws the error of a background run that failed. */
   stop(): Promise<void>
 }
@@ -53,6 +54,7 @@ export async function startServiceInProcess(
     ENCRYPTION_KEYS,
     ...settings,
   })
+
   const log = pino({ level: 'silent' })
   const engine = await wireEngine(config, wireWorkerBase(config, log))
   const store = openStore({
@@ -61,6 +63,7 @@ export async function startServiceInProcess(
     poolSize: 2,
     timeoutMs: 60_000,
   })
+
   const worker = workerOf(engine, store)
   const parts = { ...(await wireApi(config, log)), wakeWorkers: worker.wake, ...own }
   const server = createApiServer(createApp(parts), parts, timeouts).listen(0, '127.0.0.1')
@@ -72,7 +75,7 @@ export async function startServiceInProcess(
     parts,
     store,
     provider,
-    async createTenant(fees) {
+    async createTenant(fees = { basisPoints: 0, fixedMinor: 0 }) {
       const apiKey = `sk_test_${randomUUID().replaceAll('-', '')}`
       const id = await createTenant(store, { name: 'test', apiKey })
       await setTenantFees(store.sql, id, fees)
