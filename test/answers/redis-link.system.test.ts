@@ -128,24 +128,6 @@ test('a replica refuses copies and still answers reads', async () => {
 describe('a password', () => {
   const password = `secret-${randomUUID()}`
 
-  test('opens the connection', async () => {
-    const server = await startRedis(['--requirepass', password], `:${password}@`)
-
-    const usable = await connectWhenUsable(server)
-
-    expect(await usable.get('name')).toEqual({ result: 'miss' })
-  })
-
-  test('that is wrong is not logged, and Redis is not used', async () => {
-    const server = await startRedis(['--requirepass', 'other'], ':other@')
-    const refused = connect(server.url.replace(':other@', `:${password}@`))
-
-    await until(() => lines.some((line) => line.includes('WRONGPASS')))
-
-    expect(refused.isUsable()).toBe(false)
-    expect(lines.join('')).not.toContain(password)
-  })
-
   test('of a server that is not there is not logged', async () => {
     const server = await startRedis()
     await server.kill()

@@ -1,5 +1,5 @@
 // The commands of `npm run atomic`, as processes, on a real API with operations in each state.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { parseId, showId } from '../../src/domain/resource-id.ts'
 import { runOperation } from '../../src/engine/run-phases.ts'
@@ -13,24 +13,17 @@ import {
   OPERATORS,
   runUnderFault,
   shownId,
-  startAdminApi,
   type AdminApi,
 } from '../support/admin.ts'
 import type { Accepted } from '../support/engine.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { until } from '../support/until.ts'
 import { atomic, CONTROL } from './atomic.ts'
+import { adminApi } from '../support/for-file.ts'
 
-let api: AdminApi
+const api = adminApi()
 
-beforeAll(async () => {
-  api = await startAdminApi()
-})
-
-afterAll(async () => {
-  await expectLedgerBalanced(api.t.engine.store)
-  await api.stop()
-})
+afterEach(() => expectLedgerBalanced(api.t.engine.store))
 
 const run = (...args: string[]) => atomic(api.url, args)
 

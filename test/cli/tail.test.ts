@@ -3,24 +3,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { startProcess } from '../support/processes.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { urlOfNothing } from './atomic.ts'
+import { ownService, tenantOf } from '../support/for-file.ts'
 
 const KEY = 'adm_tail_0123456789abcdef01234'
 
-let service: OwnService
-let tenant: Tenant
-
-beforeAll(async () => {
-  service = await startService({ ADMIN_API_KEY: KEY, WAIT_SECONDS: '0' })
-  tenant = await service.createTenant()
-})
-
-afterAll(() => service.stop())
+const service = ownService({ ADMIN_API_KEY: KEY, WAIT_SECONDS: '0' })
+const tenant = tenantOf(service)
 
 const tail = (url: string, ...args: string[]) =>
   startProcess('cli/main.ts', {

@@ -2,51 +2,44 @@
 // does not answer.
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { usages } from '../../cli/usage.ts'
-import { OPERATORS, startAdminApi, type AdminApi } from '../support/admin.ts'
+import { readArguments } from '../../cli/arguments.ts'
+import { connect } from '../../cli/connection.ts'
+import { UsageError } from '../../cli/errors.ts'
+import { helpOf, usages } from '../../cli/usage.ts'
+import { OPERATORS } from '../support/admin.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { atomic, urlOfNothing } from './atomic.ts'
+import { adminApi } from '../support/for-file.ts'
 
-let api: AdminApi
-/** Something else that listens. */
-let other: Server
+const api = adminApi()
+/** Something else that listens, or proxies that answer each request themselves. */
+const servers: Server[] = []
 let otherUrl: string
 const seen: string[] = []
 
 beforeAll(async () => {
-  api = await startAdminApi()
-  other = createServer((request, response) => {
+  otherUrl = await serve((request, response) => {
     seen.push(request.headers.authorization ?? '')
     response.end('<html>hello</html>')
-  }).listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  })
 })
-
-afterAll(async () => {
-  other.close()
-  await api.stop()
-})
-
-const servers: Server[] = []
-
 afterAll(() => {
   for (const server of servers) server.close()
 })
 
-/** A proxy that answers each request itself. */
-async function startAnswering(status: number): Promise<string> {
-  const server = createServer((_, response) => {
-    response.writeHead(status, { location: '/elsewhere' }).end()
-  }).listen(0, '127.0.0.1')
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
   servers.push(server)
   await once(server, 'listening')
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+const startAnswering = (status: number) =>
+  serve((_, response) => void response.writeHead(status, { location: '/elsewhere' }).end())
 
 describe('help', () => {
   test('lists the commands, and says that the key is never an argument', async () => {
@@ -57,17 +50,23 @@ describe('help', () => {
     expect(stdout).toContain('It is never an argument')
   })
 
-  test.each(Object.keys(usages))('has the usage of %s', async (name) => {
-    const { code, stdout } = await atomic(api.url, [name, '--help'], {})
+  test.each(Object.keys(usages))('has the usage of %s', (name) => {
+    const { command, isHelp } = readArguments([name, '--help'])
 
-    expect(code).toBe(0)
-    expect(stdout).toMatch(new RegExp(`^Usage: npm run atomic -- ${name}`))
+    expect(isHelp).toBe(true)
+    expect(command && helpOf(command)).toMatch(new RegExp(`^Usage: npm run atomic -- ${name}`))
   })
 })
 
 describe('wrong usage', () => {
+  test('ends with 2, and names the help', async () => {
+    const { code, stderr } = await atomic(api.url, [])
+
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^atomic: .*\nSee: npm run atomic -- --help\n$/)
+  })
+
   test.each([
-    ['no command', []],
     ['another command', ['destroy']],
     ['another option', ['unknown', '--force']],
     ['an option of another command', ['unknown', '--since', '2026-01-31T12:00:00Z']],
@@ -78,11 +77,11 @@ describe('wrong usage', () => {
     ['a URL of another protocol', ['unknown', '--url', 'ftp://127.0.0.1']],
     ['a URL with a password', ['unknown', '--url', 'http://a:b@127.0.0.1']],
     ['a key file that is not there', ['unknown', '--key-file', '/nowhere/key']],
-  ])('%s ends with 2', async (_, args) => {
-    const { code, stderr } = await atomic(api.url, args)
+  ])('is %s', async (_, args) => {
+    const key = { ATOMIC_ADMIN_KEY: OPERATORS.alice }
+    const run = async () => await connect(readArguments(args).options, key)
 
-    expect(code).toBe(2)
-    expect(stderr).toMatch(/^atomic: .*\nSee: npm run atomic -- --help\n$/)
+    await expect(run()).rejects.toThrow(UsageError)
   })
 
   test('does not repeat a key that was given as an argument', async () => {

@@ -2,29 +2,26 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { unwrap } from '../../client/errors.ts'
 import { getOrCreateKey } from '../../client/examples/stored-keys.ts'
 import { createClient, newIdempotencyKey, type Client } from '../../client/index.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
 import { startProcess, type ServiceProcess } from '../support/processes.ts'
-import { startService, type OwnService, type Tenant } from '../support/service.ts'
+import { type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
 import { executedForOrder, expectOneCharge } from './expect-one-charge.ts'
 import { until } from '../support/until.ts'
+import { ownService } from '../support/for-file.ts'
 
-let service: OwnService
+const service = ownService({ WEBHOOK_ALLOW_INSECURE: 'true' })
 let proxy: FaultyProxy
 let tenant: Tenant
 let client: Client
 let keysFolder: string
 let order: string
-
-beforeAll(async () => {
-  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
-})
 
 beforeEach(async () => {
   proxy = await startFaultyProxy(service.apiUrl)
@@ -39,8 +36,6 @@ afterEach(async () => {
   await proxy.stop()
   await expectLedgerBalanced(service.store)
 })
-
-afterAll(() => service.stop())
 
 /** Starts an example with these environment variables. */
 function run(example: string, settings: Record<string, string> = {}): ServiceProcess {

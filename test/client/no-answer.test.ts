@@ -1,10 +1,10 @@
 // What the client, the MCP server and the terminal make of an answer that is not one of the service.
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { unwrap } from '../../client/errors.ts'
 import { createClient, type Client } from '../../client/index.ts'
 import type { RetryOptions } from '../../client/retry.ts'
-import { connectStdio } from '../mcp/connect.ts'
+import { connectStdio, type Agent } from '../mcp/connect.ts'
 import { service, tenant } from '../support/shared-service.ts'
 import {
   closeConnection,
@@ -136,11 +136,17 @@ describe('an answer that is not one of the service', () => {
 describe('behind a proxy that answers itself after the service has paid', () => {
   let proxy: SubstitutingProxy
 
-  beforeEach(async () => {
+  let agent: Agent
+
+  beforeAll(async () => {
     proxy = await startSubstitutingProxy(service.apiUrl)
+    agent = await connectStdio(proxy.url, tenant)
   })
 
-  afterEach(() => proxy.stop())
+  afterAll(async () => {
+    await agent.client.close()
+    await proxy.stop()
+  })
 
   const calls = async (paymentId: string) =>
     (await service.executedFor({ id: paymentId })).map(({ kind }) => kind)
@@ -158,14 +164,12 @@ describe('behind a proxy that answers itself after the service has paid', () => 
   })
 
   test.each(FOREIGN_ANSWERS)('%s: an agent does not hear of a failure', async (_, foreign) => {
-    const agent = await connectStdio(proxy.url, tenant)
     const order = { ...BODY, reference: randomUUID() }
     // As many as the MCP server makes tries.
     proxy.substitutes.push(foreign, foreign, foreign, foreign)
 
     const first = await agent.call('pay', order)
     const second = await agent.call('pay', order)
-    await agent.client.close()
 
     expect(first).toMatchObject({ outcome: 'not_known_yet', isError: false })
     expect(second).toMatchObject({ outcome: 'succeeded', isError: false })

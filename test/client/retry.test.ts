@@ -61,9 +61,7 @@ describe('a call with a key', () => {
   test.each([
     ['a closed connection', closeConnection],
     ['an incomplete answer', truncateResponse],
-    ['429', problem(429, 'rate-limited', SOON)],
     ['503', problem(503, 'store-unavailable', SOON)],
-    ['500', problem(500, 'internal-error')],
     ['409 while the operation is running', problem(409, 'operation-in-progress', SOON)],
     ['409 in the stripe flavour', respond(409, STRIPE_PROBLEM, { 'stripe-should-retry': 'true' })],
   ])('is retried with the same key and the same bytes after %s', async (_, failure) => {
@@ -80,8 +78,6 @@ describe('a call with a key', () => {
 
   test.each([
     ['402', problem(402, 'payment-declined')],
-    ['409 for a state', problem(409, 'invalid-state')],
-    ['422', problem(422, 'idempotency-key-reused')],
     [
       '500 with Stripe-Should-Retry: false',
       respond(500, STRIPE_PROBLEM, { 'stripe-should-retry': 'false' }),

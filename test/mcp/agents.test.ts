@@ -13,10 +13,10 @@ import { service, tenant } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 import { connectHttp, TOKEN, type Agent } from './connect.ts'
 
-const SEEDS = [1, 2, 3]
+const SEEDS = [1, 2]
 const AGENTS = 4
 const ORDERS = 6
-const CALLS_OF_AN_AGENT = 24
+const CALLS_OF_AN_AGENT = 16
 
 let server: Server
 let url: string
@@ -29,6 +29,7 @@ beforeAll(async () => {
     fetch: loseSome,
     retry: { maxFailures: 2, deadlineMs: 5_000, baseDelayMs: 1, maxDelayMs: 20 },
   })
+
   const settings = { host: '127.0.0.1', port: 0, token: TOKEN, hosts: ['127.0.0.1'], origins: [] }
   server = await serveHttp(client, settings)
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

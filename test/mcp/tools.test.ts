@@ -6,39 +6,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { parse } from 'yaml'
 import { paymentBody, postPayment } from '../support/client.ts'
 import { expectLedgerBalanced } from '../support/ledger.ts'
-import {
-  startService,
-  type ExecutedCall,
-  type OwnService,
-  type Tenant,
-} from '../support/service.ts'
+import { type ExecutedCall } from '../support/service.ts'
 import { connectStdio, type Agent, type Answer } from './connect.ts'
+import { ONE_TRY, ownService, tenantOf } from '../support/for-file.ts'
 
-let service: OwnService
-let tenant: Tenant
+const service = ownService({ ...ONE_TRY, CHECK_ON_READ_SECONDS: '3600' })
+const tenant = tenantOf(service)
 let agent: Agent
 
 beforeAll(async () => {
-  // One attempt and no retry, so that an operation without a final outcome stops at once.
-  service = await startService({
-    CALL_ATTEMPTS: '1',
-    JOB_RETRY_LIMIT: '0',
-    PROVIDER_OUTAGE_SECONDS: '0',
-    CHECK_DELAYS_SECONDS: '3600',
-    CHECK_ON_READ_SECONDS: '3600',
-  })
-  tenant = await service.createTenant()
   agent = await connectStdio(service.apiUrl, tenant)
 })
-
 afterEach(() => service.control('DELETE', 'faults'))
-
 afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(async () => {
-  await agent.client.close()
-  await service.stop()
-})
+afterAll(() => agent.client.close())
 
 const newReference = () => `order-${randomUUID()}`
 
@@ -62,31 +43,22 @@ const held = () => agent.call('pay', order({ capture_method: 'manual' }))
 
 const paid = () => agent.call('pay', order())
 
-test('lists six tools with schemas and annotations', async () => {
-  const { tools } = await agent.client.listTools()
-
-  expect(
-    tools.map(({ name, annotations: hints }) => [
-      name,
-      hints?.readOnlyHint,
-      hints?.destructiveHint,
-      hints?.idempotentHint,
-      hints?.openWorldHint,
-    ]),
-  ).toEqual([
-    ['pay', false, true, true, true],
-    ['look_up', true, false, true, true],
-    ['capture', false, true, true, true],
-    ['cancel', false, true, true, true],
-    ['refund', false, true, true, true],
-    ['explain', true, false, true, false],
-  ])
-})
-
-test('each tool has a schema of its answers, and gives them in its form', async () => {
+test('lists six tools with annotations and schemas, and answers in their form', async () => {
   const { tools } = await agent.client.listTools()
   const { payment, structured, message } = await paid()
+  const hints = tools.map(({ name, annotations: of }) => [
+    name,
+    [of?.readOnlyHint, of?.destructiveHint, of?.idempotentHint, of?.openWorldHint],
+  ])
 
+  expect(hints).toEqual([
+    ['pay', [false, true, true, true]],
+    ['look_up', [true, false, true, true]],
+    ['capture', [false, true, true, true]],
+    ['cancel', [false, true, true, true]],
+    ['refund', [false, true, true, true]],
+    ['explain', [true, false, true, false]],
+  ])
   for (const { outputSchema } of tools) {
     expect(outputSchema).toMatchObject({ type: 'object', required: ['outcome', 'message'] })
   }
@@ -198,8 +170,8 @@ describe('what stands is not what was asked', () => {
       expect(answer.message).toContain('Asked: amount 2500. Stands: amount 1999.')
     }
     // The message of what stands is part of it.
-    const held_ = await agent.call('pay', { ...onHold, amount: 2500 })
-    expect(held_.message).toContain('Do not pay again. Call capture')
+    const { message } = await agent.call('pay', { ...onHold, amount: 2500 })
+    expect(message).toContain('Do not pay again. Call capture')
   })
 
   test('refund with another amount or of another payment', async () => {
@@ -207,17 +179,18 @@ describe('what stands is not what was asked', () => {
     const asked = { payment_id: one.payment?.id, reference: newReference(), amount: 500 }
     const made = await agent.call('refund', asked)
     const more = await agent.call('refund', { ...asked, amount: 700 })
-    const elsewhere = await agent.call('refund', { ...asked, payment_id: other.payment?.id })
-    const open = await agent.call('refund', {
-      payment_id: asked.payment_id,
-      reference: asked.reference,
-    })
+    const open = await agent.call('refund', { ...asked, amount: undefined })
 
     expect(more).toMatchObject({ isError: true, refund: { id: made.refund?.id } })
     expect(more.message).toContain('Asked: amount 700. Stands: amount 500.')
-    expect(elsewhere).toMatchObject({ isError: true, refund: { id: made.refund?.id } })
-    expect(elsewhere.message).toContain(`Stands: payment ${one.payment?.id}.`)
     expect(open).toMatchObject({ isError: false, refund: { id: made.refund?.id } })
+    for (const attempt of [1, 2]) {
+      const there = { ...asked, payment_id: other.payment?.id, attempt }
+      const elsewhere = await agent.call('refund', there)
+      expect(elsewhere).toMatchObject({ isError: true, refund: { id: made.refund?.id } })
+      expect(elsewhere.message).toContain(`Stands: payment ${one.payment?.id}.`)
+    }
+    expect(await kindsOf(other)).not.toContain('refund.create')
   })
 
   test('capture of another amount', async () => {
@@ -296,48 +269,18 @@ describe('idempotentHint is true: the same call again does nothing more', () => 
   })
 })
 
-test('a reference that the refund of another payment uses tells that refund', async () => {
-  const [one, other] = [await paid(), await paid()]
-  const reference = newReference()
-  const made = await agent.call('refund', { payment_id: one.payment?.id, reference })
-  const asked = { payment_id: other.payment?.id, reference }
-  const answers = [await agent.call('refund', asked)]
-  answers.push(await agent.call('refund', { ...asked, attempt: 2 }))
+test('destructiveHint is true: no other call puts back a charge or what is refunded', async () => {
+  const { payment } = await paid()
+  const canceled = await agent.call('cancel', { payment_id: payment?.id })
 
-  for (const answer of answers) {
-    expect(answer.refund).toMatchObject({ id: made.refund?.id, payment: one.payment?.id })
-  }
-  expect(await kindsOf(other)).not.toContain('refund.create')
+  expect(canceled).toMatchObject({ outcome: 'refused', isError: true })
+  expect(canceled.message).toContain('invalid-state')
+  await agent.call('refund', { payment_id: payment?.id, reference: newReference() })
+  const again = await agent.call('refund', { payment_id: payment?.id, reference: newReference() })
+  expect(again.message).toContain('refund-exceeds-capture')
 })
 
-describe('destructiveHint is true: no other call puts it back', () => {
-  test('a charge cannot be canceled', async () => {
-    const { payment } = await paid()
-    const canceled = await agent.call('cancel', { payment_id: payment?.id })
-
-    expect(canceled).toMatchObject({ outcome: 'refused', isError: true })
-    expect(canceled.message).toContain('invalid-state')
-  })
-
-  test('a captured payment cannot be canceled, and a canceled one not captured', async () => {
-    const [one, other] = [await held(), await held()]
-    await agent.call('capture', { payment_id: one.payment?.id })
-    await agent.call('cancel', { payment_id: other.payment?.id })
-
-    expect((await agent.call('cancel', { payment_id: one.payment?.id })).isError).toBe(true)
-    expect((await agent.call('capture', { payment_id: other.payment?.id })).isError).toBe(true)
-  })
-
-  test('refunded money is gone from the payment', async () => {
-    const { payment } = await paid()
-    await agent.call('refund', { payment_id: payment?.id, reference: newReference() })
-    const again = await agent.call('refund', { payment_id: payment?.id, reference: newReference() })
-
-    expect(again.message).toContain('refund-exceeds-capture')
-  })
-})
-
-describe('readOnlyHint is true: look_up and explain change nothing', () => {
+test('readOnlyHint is true: look_up and explain write and execute nothing', async () => {
   const stored = async () => {
     const [row] = await service.store.sql`
       select (select jsonb_agg(p order by id) from payments as p)::text as payments,
@@ -345,19 +288,16 @@ describe('readOnlyHint is true: look_up and explain change nothing', () => {
     `
     return { row, calls: (await executed()).length }
   }
+  const { payment } = await paid()
+  const before = await stored()
+  const found = await agent.call('look_up', { reference: payment?.reference })
+  await agent.call('look_up', { payment_id: payment?.id })
+  await agent.call('look_up', { reference: newReference() })
+  const explained = await agent.call('explain', { payment_id: payment?.id })
 
-  test('nothing is written or executed', async () => {
-    const { payment } = await paid()
-    const before = await stored()
-    const found = await agent.call('look_up', { reference: payment?.reference })
-    await agent.call('look_up', { payment_id: payment?.id })
-    await agent.call('look_up', { reference: newReference() })
-    const explained = await agent.call('explain', { payment_id: payment?.id })
-
-    expect(found).toMatchObject({ outcome: 'succeeded', payment: { id: payment?.id } })
-    expect(explained.message).toContain('payment.create started: done')
-    expect(await stored()).toEqual(before)
-  })
+  expect(found).toMatchObject({ outcome: 'succeeded', payment: { id: payment?.id } })
+  expect(explained.message).toContain('payment.create started: done')
+  expect(await stored()).toEqual(before)
 })
 
 test('openWorldHint is false for explain: it works while the provider does not', async () => {
@@ -391,15 +331,6 @@ describe('pay', () => {
     expect(await kindsOf(looked)).toEqual(['payment_intent.create'])
   })
 
-  test('says the same when no answer comes', async () => {
-    const unreachable = await connectStdio('http://127.0.0.1:9', tenant)
-    const answer = await unreachable.call('pay', order())
-    await unreachable.client.close()
-
-    expect(answer).toMatchObject({ outcome: 'not_known_yet', isError: false })
-    expect(answer.message).toContain('Do not pay again')
-  })
-
   test('tells a decline, and takes another card with the next attempt', async () => {
     const asked = order({ payment_method: 'pm_card_chargeDeclined' })
     const declined = await agent.call('pay', asked)
@@ -428,11 +359,8 @@ describe('pay', () => {
 
   test('finds the payment that another program made for the reference', async () => {
     const asked = order()
-    const { json } = await postPayment(
-      service.apiUrl,
-      tenant,
-      paymentBody({ reference: asked.reference }),
-    )
+    const body = paymentBody({ reference: asked.reference })
+    const { json } = await postPayment(service.apiUrl, tenant, body)
     const answer = await agent.call('pay', asked)
 
     expect(answer).toMatchObject({ outcome: 'succeeded', payment: { id: json['id'] } })
@@ -440,10 +368,8 @@ describe('pay', () => {
   })
 
   test('asks for authentication without the secret of the cardholder', async () => {
-    const answer = await agent.call(
-      'pay',
-      order({ payment_method: 'pm_card_threeDSecureRequired' }),
-    )
+    const asked = order({ payment_method: 'pm_card_threeDSecureRequired' })
+    const answer = await agent.call('pay', asked)
 
     expect(answer.outcome).toBe('action_required')
     expect(answer.text).not.toContain('secret')
