@@ -1,33 +1,29 @@
-// Who can use the operator routes. Operator keys do not open tenant routes, and API keys do not
-// open operator routes.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+// Who can use the operator routes, and what the roles of operators allow: a viewer reads everything and
+// changes nothing. Operator keys do not open tenant routes, and API keys do not open operator routes.
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { routes } from '../../../src/http/server/routes.ts'
-import {
-  LONG_WINDOW,
-  makeUnknown,
-  OPERATORS,
-  startAdminApi,
-  type AdminApi,
-} from '../../support/admin.ts'
+import { LONG_WINDOW, makeUnknown, OPERATORS, shownId } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
+import { type Browser, logIn } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
+import { adminApi } from '../../support/for-file.ts'
 import { expectProblem } from '../payments.ts'
 
-let api: AdminApi
+const VIEWER = 'adm_vera_0123456789abcdef01234'
+const KEYS = `alice=${OPERATORS.alice},bob=${OPERATORS.bob},vera:viewer=${VIEWER}`
 
-beforeAll(async () => {
-  // The tests send more wrong keys than an address may.
-  api = await startAdminApi({ RATE_LIMIT_INVALID_KEYS: '0' })
-})
+// The tests send more wrong keys than an address may.
+const api = adminApi({ RATE_LIMIT_INVALID_KEYS: '0', CONSOLE: 'on', ADMIN_API_KEY: KEYS })
 
-afterAll(() => api.stop())
-
-const adminRoutes = routes.flatMap(({ path, get, post, delete: remove }) => [
-  ...(get?.access === 'admin' ? [['GET', path]] : []),
-  ...(post?.access === 'admin' ? [['POST', path]] : []),
-  ...(remove?.access === 'admin' ? [['DELETE', path]] : []),
+const requests = routes.flatMap(({ path, get, post, delete: remove }) => [
+  { method: 'GET', path, access: get?.access },
+  { method: 'POST', path, access: post?.access },
+  { method: 'DELETE', path, access: remove?.access },
 ])
+const adminRoutes = requests
+  .filter(({ access }) => access === 'admin')
+  .map(({ method, path }) => [method, path] as const)
 
 async function ask(url: string, method: string, path: string, authorization?: string) {
   const headers = authorization === undefined ? {} : { authorization }
@@ -41,7 +37,7 @@ const stablePartsOf = ({ status, text, headers }: Awaited<ReturnType<typeof ask>
   headers: [...headers].filter(([name]) => !['date', 'request-id'].includes(name)),
 })
 
-describe.each(adminRoutes)('%s %s', (method = '', path = '') => {
+describe.each(adminRoutes)('%s %s', (method, path) => {
   test('gives the same answer to a missing, a malformed and an unknown key and to the API key of a tenant', async () => {
     const { alice } = OPERATORS
     const refused = [
@@ -165,4 +161,65 @@ test('Postgres allows the service to append to the audit trail but not to change
 
   await expect(change('update')).rejects.toMatchObject({ code: '42501' })
   await expect(change('delete')).rejects.toMatchObject({ code: '42501' })
+})
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await logIn(api.url, VIEWER)
+})
+
+const reads = adminRoutes.filter(([method]) => method === 'GET')
+const changes = adminRoutes.filter(([method]) => method !== 'GET')
+
+const pathOf = (route: string) => route.replaceAll(':id', 'any')
+
+const askByKey = (method: string, route: string, key = VIEWER) =>
+  ask(api.url, method, route, `Bearer ${key}`)
+
+describe('a viewer', () => {
+  test.each(changes)('may not %s %s, by key or by session', async (method, route) => {
+    const answers = [
+      await askByKey(method, route),
+      await browser.send(method as 'POST' | 'DELETE', pathOf(route)),
+    ]
+    const trail = await api.trailOf(null)
+
+    for (const answer of answers) {
+      expectProblem(answer, 'operator-role-insufficient')
+      expect(answer.headers.get('www-authenticate')).toBe(
+        'Bearer realm="atomic-payments", error="insufficient_scope"',
+      )
+    }
+    const refused = 'operator-role-insufficient'
+    const entry = { actor: 'vera', action: 'operator.refuse', details: { refused, method, route } }
+    expect(trail.slice(-2)).toEqual([entry, entry])
+  })
+
+  test.each(reads)('may %s %s, by key or by session', async (method, route) => {
+    const answers = [await askByKey(method, route), await browser.get(pathOf(route))]
+
+    for (const { status } of answers) expect([200, 404]).toContain(status)
+  })
+
+  test('changes nothing with a valid request either', async () => {
+    const operation = shownId(await makeUnknown(api))
+    const body = { outcome: 'did_not_happen', proof: 'The provider says so.' }
+    const answer = await browser.send('POST', `/admin/operations/${operation}/resolve`, body)
+
+    expectProblem(answer, 'operator-role-insufficient')
+    const { json } = await browser.get(`/admin/operations/${operation}`)
+    expect(json).toMatchObject({ status: 'unknown' })
+    expect(await api.trailOf(operation)).toEqual([])
+  })
+
+  test('may log out', async () => {
+    const own = await logIn(api.url, VIEWER)
+    expect((await own.send('DELETE', '/console/session')).status).toBe(204)
+  })
+})
+
+test('an operator may change something', async () => {
+  const answer = await askByKey('POST', '/admin/operations/:id/resume', OPERATORS.alice)
+  expectProblem(answer, 'resource-not-found')
 })

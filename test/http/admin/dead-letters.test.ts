@@ -14,33 +14,22 @@ import {
 } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { startReceiver, status, type Receiver } from '../../support/receiver.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
 
-let service: Service
-let tenant: Tenant
+const service = ownService({
+  ...ONE_TRY,
+  WEBHOOK_ALLOW_INSECURE: 'true',
+  ADMIN_API_KEY: `alice=${OPERATORS.alice}`,
+})
+const tenant = tenantOf(service)
 let receiver: Receiver
 
 beforeAll(async () => {
-  service = await startService({
-    CALL_ATTEMPTS: '1',
-    JOB_RETRY_LIMIT: '0',
-    PROVIDER_OUTAGE_SECONDS: '0',
-    // Unknown outcomes are looked up only when an operator requests it.
-    CHECK_DELAYS_SECONDS: '3600',
-    WEBHOOK_ALLOW_INSECURE: 'true',
-    ADMIN_API_KEY: `alice=${OPERATORS.alice}`,
-  })
-  tenant = await service.createTenant()
   receiver = await startReceiver()
 })
-
 afterEach(() => service.control('DELETE', 'faults'))
-
-afterAll(async () => {
-  await service.stop()
-  await receiver.stop()
-})
+afterAll(() => receiver.stop())
 
 interface Letter {
   readonly id: string

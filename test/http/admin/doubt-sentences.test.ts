@@ -1,7 +1,7 @@
 // Every sentence about a doubt is so: for each claim, with and without verification, for each answer
 // of the look-up and for both operators, what the API and the terminal say before is what happens, and
 // what they say afterwards is what has happened.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
 import { resolveDue } from '../../../src/recovery/outcome-resolver.ts'
 import type { components } from '../../../client/operators-schema.ts'
@@ -13,27 +13,20 @@ import {
   OPERATORS,
   runUnderFault,
   shownId,
-  startAdminApi,
   type AdminApi,
 } from '../../support/admin.ts'
 import type { ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import type { Accepted } from '../../support/engine.ts'
 import { until } from '../../support/until.ts'
+import { expectProblem } from '../payments.ts'
+import { adminApi } from '../../support/for-file.ts'
 
-let dual: AdminApi
-let single: AdminApi
+const dual = adminApi({ ADMIN_DUAL_CONTROL: 'true', WAIT_MAX_SECONDS: '60' })
+const single = adminApi({ WAIT_MAX_SECONDS: '60' })
 
-beforeAll(async () => {
-  dual = await startAdminApi({ ADMIN_DUAL_CONTROL: 'true', WAIT_MAX_SECONDS: '60' })
-  single = await startAdminApi({ WAIT_MAX_SECONDS: '60' })
-})
 afterEach(async () => {
   for (const { t } of [dual, single]) await t.provider.control('DELETE', '/faults')
-})
-afterAll(async () => {
-  await dual.stop()
-  await single.stop()
 })
 
 type LookUp = 'found' | 'absent' | 'unanswered'
@@ -168,8 +161,13 @@ const loseLookUps = (api: AdminApi) =>
   api.t.provider.addFault({ match: { method: 'GET' }, fault: 'unavailable', times: 99 })
 
 /** What is said and what is true afterwards, wherever it is said. */
-async function expectAfter(api: AdminApi, ref: Accepted, answer: ApiResponse, expected: Expected) {
-  const { after, status, verdict, taken } = expected
+async function expectAfter(
+  api: AdminApi,
+  ref: Accepted,
+  answer: ApiResponse,
+  { after, status, verdict, taken }: Expected,
+  lookUp: LookUp,
+) {
   const operation = await readOperation(api, ref)
   expect(operation).toMatchObject({ status, resolution: { verdict, taken } })
   const effect = operation.resolution?.effect ?? ''
@@ -177,7 +175,19 @@ async function expectAfter(api: AdminApi, ref: Accepted, answer: ApiResponse, ex
   const said = taken ? answer.json['resolution'] : answer.json['detail']
   expect(answer.status).toBe(taken ? 200 : 409)
   if (taken) expect(said).toMatchObject({ effect })
-  else expect(said).toContain(effect)
+  else {
+    expect(said).toContain(effect)
+    const isContradicted = verdict === 'contradicted'
+    expectProblem(answer, isContradicted ? 'resolution-contradicted' : 'resolution-unverifiable')
+    expect(await api.t.readKey(ref)).toMatchObject({ evidence: null })
+  }
+  const shown = showPaymentId(ref.paymentId)
+  const calls = (await api.t.provider.executed()).filter(
+    ({ metadata }) => metadata['atomic_payment'] === shown,
+  )
+  expect(calls.filter(({ kind }) => kind === 'payment_intent.create').length).toBe(
+    lookUp === 'absent' ? 0 : 1,
+  )
   const trail = (await api.trailOf(shownId(ref))) as { action: string; details: object }[]
   expect(trail.find(({ action }) => action.endsWith('.verdict'))?.details).toMatchObject({ effect })
 
@@ -195,8 +205,7 @@ async function expectAfter(api: AdminApi, ref: Accepted, answer: ApiResponse, ex
   if (status === 'failed_retryable') {
     expect(printed).toContain('It is not proved that its call was not executed.')
   }
-  const payment = showPaymentId(ref.paymentId)
-  const { text } = await api.get(`/admin/payments/${payment}`)
+  const { text } = await api.get(`/admin/payments/${shown}`)
   const { life } = JSON.parse(text) as Schemas['PaymentWithLife']
   expect(life.operations[0]).toMatchObject({ resume_effect: operation.resume_effect })
 }
@@ -246,7 +255,7 @@ describe('a claim', () => {
 
       if (lookUp === 'unanswered') await loseLookUps(dual)
       const answer = await claimAndLook(dual, ref, body, 'bob')
-      await expectAfter(dual, ref, answer, expected)
+      await expectAfter(dual, ref, answer, expected, lookUp)
       // A proposal that nothing judged waits on, as was said.
       const { proposal: left } = await readOperation(dual, ref)
       if (expected.status === 'unknown' && lookUp === 'unanswered') {
@@ -270,7 +279,7 @@ describe('a claim', () => {
       if (lookUp === 'unanswered') await loseLookUps(single)
 
       const answer = await claimAndLook(single, ref, body, 'alice')
-      await expectAfter(single, ref, answer, expected)
+      await expectAfter(single, ref, answer, expected, lookUp)
     },
   )
 

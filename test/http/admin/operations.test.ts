@@ -1,5 +1,5 @@
 // Operators see every operation that is not completed, and can resume it.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomUUIDv7 } from 'node:crypto'
 import { operationViews } from '../../../src/db/operators/lists/operation-conditions.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
@@ -13,27 +13,19 @@ import {
   makeUnknown,
   runUnderFault,
   shownId,
-  startAdminApi,
-  type AdminApi,
 } from '../../support/admin.ts'
 import { get } from '../../support/client.ts'
 import type { Accepted } from '../../support/engine.ts'
+import { adminApi } from '../../support/for-file.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { deliverOf, disputed } from '../../operations/follow-dispute/disputes.ts'
 import { applyAll } from '../../operations/follow-payment/provider-events.ts'
 import { captured } from '../../operations/made-payments.ts'
 import { expectProblem } from '../payments.ts'
 
-let api: AdminApi
+const api = adminApi()
 
-beforeAll(async () => {
-  api = await startAdminApi()
-})
-
-afterAll(async () => {
-  await expectLedgerBalanced(api.t.engine.store)
-  await api.stop()
-})
+afterEach(() => expectLedgerBalanced(api.t.engine.store))
 
 /** An operation whose job is lost. */
 async function makeJobless(): Promise<Accepted> {
@@ -81,97 +73,35 @@ const executedFor = async ({ paymentId }: Accepted) =>
     ({ metadata }) => metadata['atomic_payment'] === showPaymentId(paymentId),
   )
 
-interface State {
-  readonly title: string
-  readonly make: () => Promise<Accepted>
-  readonly views: readonly string[]
-  readonly would: string
-}
-
-const states: State[] = [
-  {
-    title: 'an unknown outcome',
-    make: () => makeUnknown(api),
-    views: ['unknown'],
-    would: 'look_up',
-  },
-  {
-    title: 'an unknown outcome that is not looked up any more',
-    make: makeGivenUp,
-    views: ['unknown', 'dead'],
-    would: 'look_up',
-  },
-  {
-    title: 'a failed operation',
-    make: () => makeFailed(api),
-    views: ['failed_retryable', 'dead'],
-    would: 'reopen',
-  },
-  {
-    title: 'a pending operation',
-    make: () => api.t.accept(),
-    views: ['pending'],
-    would: 'nothing',
-  },
-  {
-    title: 'a pending operation whose job is lost',
-    make: makeJobless,
-    views: ['pending', 'stuck'],
-    would: 'run',
-  },
-  {
-    title: 'an operation with an owner',
-    make: makeLeased,
-    views: ['processing'],
-    would: 'nothing',
-  },
-  {
-    title: 'an operation whose owner died',
-    make: () => makeAbandoned(api),
-    views: ['processing', 'stuck'],
-    would: 'repeat_call',
-  },
-  { title: 'a completed operation', make: () => makeCompleted(api), views: [], would: 'nothing' },
-  {
-    title: 'an unknown outcome with a proposal that waits for a second operator',
-    make: makeProposed,
-    views: ['unknown', 'proposed'],
-    would: 'look_up',
-  },
-  {
-    title: 'an operation whose unknown outcome was found',
-    make: makeResolved,
-    views: ['resolved'],
-    would: 'nothing',
-  },
+// prettier-ignore
+const states: [title: string, make: () => Promise<Accepted>, views: string[], would: string][] = [
+  ['an unknown outcome', () => makeUnknown(api), ['unknown'], 'look_up'],
+  ['an unknown outcome that is not looked up any more', makeGivenUp, ['unknown', 'dead'], 'look_up'],
+  ['a failed operation', () => makeFailed(api), ['failed_retryable', 'dead'], 'reopen'],
+  ['a pending operation', () => api.t.accept(), ['pending'], 'nothing'],
+  ['a pending operation whose job is lost', makeJobless, ['pending', 'stuck'], 'run'],
+  ['an operation with an owner', makeLeased, ['processing'], 'nothing'],
+  ['an operation whose owner died', () => makeAbandoned(api), ['processing', 'stuck'], 'repeat_call'],
+  ['a completed operation', () => makeCompleted(api), [], 'nothing'],
+  ['an unknown outcome with a proposal that waits for a second operator', makeProposed, ['unknown', 'proposed'], 'look_up'],
+  ['an operation whose unknown outcome was found', makeResolved, ['resolved'], 'nothing'],
 ]
 
-describe.each(states)('$title', ({ make, views, would }) => {
-  let ref: Accepted
-
-  beforeAll(async () => {
-    ref = await make()
-  })
-
-  test('is listed under exactly its statuses', async () => {
-    const names = [...operationViews]
-    const listed: string[] = []
-    for (const name of names) {
-      const { json } = await api.get(`/admin/operations?status=${name}&limit=100`)
-      const data = json['data'] as { id: string }[]
-      if (data.some(({ id }) => id === shownId(ref))) listed.push(name)
+test.each(states)(
+  '%s is listed under exactly its statuses, with what a resume would do',
+  async (...row) => {
+    const [, make, views, would] = row
+    const ref = await make()
+    const isListed = async (query: string) => {
+      const { json } = await api.get(`/admin/operations?limit=100${query}`)
+      return (json['data'] as { id: string }[]).some(({ id }) => id === shownId(ref))
     }
-    const { json } = await api.get('/admin/operations?limit=100')
-    const isListed = (json['data'] as { id: string }[]).some(({ id }) => id === shownId(ref))
+    const listed: string[] = []
+    for (const name of operationViews) if (await isListed(`&status=${name}`)) listed.push(name)
 
     expect(listed).toEqual(views)
-    expect(isListed).toBe(views.some((view) => view !== 'resolved'))
-  })
-
-  test(`has resume_would ${would}`, async () => {
-    const answer = await api.get(path(ref))
-
-    expect(answer).toMatchObject({
+    expect(await isListed('')).toBe(views.some((view) => view !== 'resolved'))
+    expect(await api.get(path(ref))).toMatchObject({
       status: 200,
       json: {
         object: 'operation',
@@ -184,8 +114,8 @@ describe.each(states)('$title', ({ make, views, would }) => {
         resume_would: would,
       },
     })
-  })
-})
+  },
+)
 
 test('an operation has its timeline and its finding', async () => {
   const ref = await makeGivenUp()
@@ -313,28 +243,18 @@ describe('operations are found by', () => {
   })
 })
 
-test('the list is newest first and has pages', async () => {
+test('the list is newest first, and goes on after an operation that is completed meanwhile', async () => {
   const older = await makeFailed(api)
-  const newer = await makeFailed(api)
-
-  const first = await api.get('/admin/operations?status=failed_retryable&limit=1')
-  const next = await api.get(
-    `/admin/operations?status=failed_retryable&limit=1&starting_after=${shownId(newer)}`,
-  )
-
-  expect(first.json).toMatchObject({ has_more: true, data: [{ id: shownId(newer) }] })
-  expect(next.json).toMatchObject({ data: [{ id: shownId(older) }] })
-})
-
-test('the list goes on after an operation that is completed meanwhile', async () => {
-  const older = await makeFailed(api)
+  const newest = await api.get('/admin/operations?status=failed_retryable&limit=1')
   const newer = await makeCompleted(api)
 
   const next = await api.get(
     `/admin/operations?status=failed_retryable&limit=1&starting_after=${shownId(newer)}`,
   )
 
-  expect(next.json).toMatchObject({ data: [{ id: shownId(older) }] })
+  for (const { json } of [newest, next]) {
+    expect(json).toMatchObject({ has_more: true, data: [{ id: shownId(older) }] })
+  }
 })
 
 describe('a resume', () => {
@@ -449,17 +369,6 @@ const jobsOf = async ({ id }: Accepted): Promise<number> => {
   `
   return count
 }
-
-test('every route returns 404 for an unknown operation', async () => {
-  for (const id of [showId('op', randomUUIDv7()), 'pay_1', 'nonsense']) {
-    expectProblem(await api.get(`/admin/operations/${id}`), 'resource-not-found')
-    expectProblem(await api.post(`/admin/operations/${id}/resume`), 'resource-not-found')
-    const proof = { outcome: 'did_not_happen', proof: 'the provider says so' }
-    expectProblem(await api.post(`/admin/operations/${id}/resolve`, proof), 'resource-not-found')
-    const dropped = await api.remove(`/admin/idempotency-keys/${id}/response`)
-    expectProblem(dropped, 'resource-not-found')
-  }
-})
 
 test('a tenant sees nothing of the actions of operators', async () => {
   const ref = await makeUnknown(api)

@@ -1,19 +1,14 @@
 // The page of the console and its files: what is served, what is not, and what a browser may load.
 import { readdirSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { describe, expect, test } from '@jest/globals'
 import { testInBrowser, withPage } from '../../support/browser.ts'
 import { fetchApi } from '../../support/documented.ts'
+import { adminApi } from '../../support/for-file.ts'
 
 const POLICY =
   "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-let api: AdminApi
-
-beforeAll(async () => {
-  api = await startAdminApi({ CONSOLE: 'on' })
-})
-afterAll(() => api.stop())
+const api = adminApi({ CONSOLE: 'on' })
 
 const fetchPath = (path: string, headers: Record<string, string> = {}) =>
   fetchApi(`${api.url}${path}`, { headers })

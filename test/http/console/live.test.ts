@@ -11,14 +11,7 @@ import {
   createLiveViewers,
 } from '../../../src/http/console/live-feed.ts'
 import { hashSessionToken } from '../../../src/http/operators/authenticate.ts'
-import {
-  makeAbandoned,
-  makeUnknown,
-  OPERATORS,
-  shownId,
-  startAdminApi,
-  type AdminApi,
-} from '../../support/admin.ts'
+import { makeAbandoned, makeUnknown, OPERATORS, shownId } from '../../support/admin.ts'
 import { postPayment, read } from '../../support/client.ts'
 import { logIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
@@ -26,20 +19,19 @@ import { openStream, type EventStream, type SentEvent } from '../../support/even
 import { service, tenant } from '../../support/shared-service.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem } from '../payments.ts'
+import { adminApi } from '../../support/for-file.ts'
 
 const LIVE = '/console/live'
 
-let api: AdminApi
+const api = adminApi({ CONSOLE: 'on' })
 let browser: Browser
 const open: EventStream[] = []
 
 beforeAll(async () => {
-  api = await startAdminApi({ CONSOLE: 'on' })
   browser = await logIn(api.url, OPERATORS.alice)
 })
-afterAll(async () => {
+afterAll(() => {
   for (const stream of open) stream.close()
-  await api.stop()
 })
 
 async function watch({ cookie }: Browser = browser, url = api.url): Promise<EventStream> {

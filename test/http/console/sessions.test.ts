@@ -1,26 +1,20 @@
 // Sessions of operators in the console: how they begin, what they need, and how they end.
 import { hash, randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '../../../src/http/server/routes.ts'
-import { LONG_WINDOW, OPERATORS, startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { LONG_WINDOW, OPERATORS } from '../../support/admin.ts'
 import { read } from '../../support/client.ts'
 import { browserAt, cookieOf, logIn, postLogIn, type Browser } from '../../support/console.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expectProblem } from '../payments.ts'
+import { adminApi } from '../../support/for-file.ts'
 
 const { alice, bob } = OPERATORS
 const SESSION = '/console/session'
 
-const SETTINGS = {
-  CONSOLE: 'on',
-}
+const SETTINGS = { CONSOLE: 'on' }
 
-let api: AdminApi
-
-beforeAll(async () => {
-  api = await startAdminApi(SETTINGS)
-})
-afterAll(() => api.stop())
+const api = adminApi(SETTINGS)
 
 const sql = () => api.t.engine.store.sql
 
@@ -68,6 +62,7 @@ describe('a log-in', () => {
       dual_control: false,
       idle_seconds: 1_800,
     })
+
     const hours = (Date.parse(String(answer.json['expires_at'])) - Date.now()) / 3_600_000
     expect(hours).toBeGreaterThan(11.9)
     expect(hours).toBeLessThan(12.1)
@@ -268,36 +263,27 @@ describe('a session', () => {
     expect(await version()).toBe(before)
   })
 
-  test('ends when the key of its operator is replaced, and not while both keys work', async () => {
+  const NEW = 'adm_new_0123456789abcdef012345'
+
+  test.each([
+    ['goes on while its key and a new one work', `alice=${NEW},alice=${alice},bob=${bob}`, 200],
+    ['ends when the key of its operator is replaced', `alice=${NEW},bob=${bob}`, 401],
+    ['ends when its operator is removed, even if another one gets the key', `carol=${alice}`, 401],
+  ])('%s', async (_, keys, status) => {
     const browser = await logIn(api.url, alice)
-    const replaced = 'adm_new_0123456789abcdef012345'
-    const both = await api.serve({
-      CONSOLE: 'on',
-      ADMIN_API_KEY: `alice=${replaced},alice=${alice},bob=${bob}`,
-    })
-    const without = await api.serve({
-      CONSOLE: 'on',
-      ADMIN_API_KEY: `alice=${replaced},bob=${bob}`,
-    })
+    const other = browser.at(await api.serve({ CONSOLE: 'on', ADMIN_API_KEY: keys }))
 
-    expect((await browser.at(both).get(SESSION)).status).toBe(200)
-    expectProblem(await browser.at(without).get(SESSION), 'session-ended')
-    expectProblem(await browser.at(without).get('/admin/operations'), 'session-ended')
-  })
-
-  test('ends when its operator is removed, even if another one gets the key', async () => {
-    const browser = await logIn(api.url, bob)
-    const url = await api.serve({ CONSOLE: 'on', ADMIN_API_KEY: `alice=${alice},carol=${bob}` })
-
-    expectProblem(await browser.at(url).get(SESSION), 'session-ended')
+    for (const path of [SESSION, '/admin/operations']) {
+      const answer = await other.get(path)
+      expect(answer.status).toBe(status)
+      if (status === 401) expectProblem(answer, 'session-ended')
+    }
   })
 
   test('has the role that the settings say now', async () => {
     const browser = await logIn(api.url, bob)
-    const url = await api.serve({
-      CONSOLE: 'on',
-      ADMIN_API_KEY: `alice=${alice},bob:viewer=${bob}`,
-    })
+    const keys = `alice=${alice},bob:viewer=${bob}`
+    const url = await api.serve({ CONSOLE: 'on', ADMIN_API_KEY: keys })
 
     expect((await browser.at(url).get(SESSION)).json).toMatchObject({ role: 'viewer' })
   })

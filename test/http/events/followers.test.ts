@@ -151,7 +151,7 @@ const succeeded = async (owner: Tenant): Promise<number> => {
 
 const CLIENTS = 12
 /** Of each client. */
-const PAYMENTS = 10
+const PAYMENTS = 4
 
 test('fast followers of each list see every entry while many clients write', async () => {
   const owner = tenantOfFile

@@ -1,64 +1,39 @@
 // POST /provider/webhooks stores a signed event once before it acknowledges it, and stores nothing
-// else.
+// else. So does POST /provider/webhooks/braintree. The corpus of `verify/fuzz` has the refusals.
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import pino from 'pino'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import Stripe from 'stripe'
-import { createApiServer } from '../../../src/http/limits/api-server.ts'
-import { createApp } from '../../../src/http/server/app.ts'
-import { readConfig } from '../../../src/config.ts'
-import type { Store } from '../../../src/db/connection/client.ts'
 import { PROVIDER_EVENTS_QUEUE } from '../../../src/db/queue/queues.ts'
 import { showPaymentId } from '../../../src/domain/payments/payment.ts'
-import type { ApiParts } from '../../../src/http/endpoint.ts'
-import { wireApi } from '../../../src/wiring.ts'
-import { ENCRYPTION_KEYS } from '../../support/encryption.ts'
+import { KEYS, paymentOf } from '../../provider/braintree/adapter-calls.ts'
+import { braintreeFixture } from '../../provider/braintree/fixture.ts'
 import { read, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
-import { openTestStore } from '../../db/reservations.ts'
+import { limitedApi } from '../../support/for-file.ts'
 
 const SECRET = 'whsec_test'
+const JSON_TYPE = 'application/json; charset=utf-8'
 
-let database: TestDatabase
-/** Connects as the owner of the tables, which sees the rows of all tenants. */
-let owner: Store
-let parts: ApiParts
-let server: Server
+const api = limitedApi({
+  STRIPE_WEBHOOK_SECRET: SECRET,
+  BRAINTREE_MERCHANT_ID: KEYS.merchantId,
+  BRAINTREE_PUBLIC_KEY: KEYS.publicKey,
+  BRAINTREE_PRIVATE_KEY: KEYS.privateKey,
+})
+
+/** An API without secrets of providers. */
+let bareUrl: string
 let woken: number
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  owner = openTestStore(database.url, 1)
-  const settings = { DATABASE_URL: database.url, STRIPE_WEBHOOK_SECRET: SECRET, ENCRYPTION_KEYS }
-  const config = readConfig(settings)
-  parts = {
-    ...(await wireApi(config, pino({ level: 'silent' }))),
-    wakeEventWorkers: () => void (woken += 1),
-  }
-  server = await serve(parts)
+  Object.assign(api.parts, { wakeEventWorkers: () => void (woken += 1) })
+  bareUrl = (await api.serve({})).url
 })
 beforeEach(async () => {
   woken = 0
-  await owner.sql`delete from provider_events`
-  await owner.sql`delete from atomic_jobs.job`
+  await api.store.sql`delete from provider_events`
+  await api.store.sql`delete from atomic_jobs.job`
 })
-afterAll(async () => {
-  server.close()
-  parts.watch.stop()
-  await parts.store.close()
-  await owner.close()
-  await database.drop()
-})
-
-async function serve(served: ApiParts): Promise<Server> {
-  const started = createApiServer(createApp(served), served).listen(0, '127.0.0.1')
-  await once(started, 'listening')
-  return started
-}
 
 /** A body as Stripe sends it; tests override members. */
 function eventBody(members: Record<string, unknown> = {}): string {
@@ -72,26 +47,15 @@ function eventBody(members: Record<string, unknown> = {}): string {
   })
 }
 
-const sign = (payload: string, secret = SECRET) =>
-  Stripe.webhooks.generateTestHeaderString({ payload, secret })
-
-async function send(
-  body: string,
-  headers: Record<string, string> = { 'stripe-signature': sign(body) },
-  to: Server = server,
-): Promise<ApiResponse> {
-  const { port } = to.address() as AddressInfo
-  const response = await fetchApi(`http://127.0.0.1:${port}/provider/webhooks`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-    body,
-  })
-  return await read(response)
+async function send(body: string, url = api.url): Promise<ApiResponse> {
+  const signature = Stripe.webhooks.generateTestHeaderString({ payload: body, secret: SECRET })
+  const headers = { 'content-type': JSON_TYPE, 'stripe-signature': signature }
+  return await read(await fetchApi(`${url}/provider/webhooks`, { method: 'POST', headers, body }))
 }
 
-const storedEvents = () => owner.sql`select * from provider_events order by id`
+const storedEvents = () => api.store.sql`select * from provider_events order by id`
 const jobs = () =>
-  owner.sql<{ name: string; data: unknown }[]>`select name, data from atomic_jobs.job`
+  api.store.sql<{ name: string; data: unknown }[]>`select name, data from atomic_jobs.job`
 
 describe('a signed event', () => {
   test('is stored with its job, and acknowledged', async () => {
@@ -136,84 +100,56 @@ describe('a signed event', () => {
     expect((await send(eventBody({ data: { object } }))).status).toBe(200)
   })
 
-  test('needs neither an API key nor an idempotency key', async () => {
-    const body = eventBody()
-
-    const response = await send(body, { 'stripe-signature': sign(body) })
-
-    expect(response.status).toBe(200)
-  })
-})
-
-describe('is refused, and nothing is stored:', () => {
-  const body = eventBody()
-  const signedAt = (seconds: number) =>
-    Stripe.webhooks.generateTestHeaderString({
-      payload: body,
-      secret: SECRET,
-      timestamp: Math.floor(Date.now() / 1_000) + seconds,
-    })
-  const [old, early] = [signedAt(-400), signedAt(400)]
-
-  test.each<[string, string, Record<string, string>, number, string]>([
-    ['no signature', body, {}, 400, 'webhook-signature-invalid'],
-    [
-      'another secret',
-      body,
-      { 'stripe-signature': sign(body, 'whsec_x') },
-      400,
-      'webhook-signature-invalid',
-    ],
-    [
-      'another body',
-      `${body} `,
-      { 'stripe-signature': sign(body) },
-      400,
-      'webhook-signature-invalid',
-    ],
-    ['an old signature', body, { 'stripe-signature': old }, 400, 'webhook-too-old'],
-    ['a signature of the future', body, { 'stripe-signature': early }, 400, 'webhook-too-old'],
-    [
-      'a signed body that is not an event',
-      '{}',
-      { 'stripe-signature': sign('{}') },
-      400,
-      'webhook-malformed',
-    ],
-    [
-      'a body that is not JSON',
-      body,
-      { 'stripe-signature': sign(body), 'content-type': 'text/plain' },
-      415,
-      'unsupported-content-type',
-    ],
-    ['more than 1 MiB', 'x'.repeat(1024 * 1024 + 1), {}, 413, 'body-too-large'],
-  ])('%s', async (_title, sent, headers, status, type) => {
-    const response = await send(sent, headers)
-
-    expect(response).toMatchObject({ status, json: { type: `/problems/${type}` } })
-    expect(await storedEvents()).toEqual([])
-    expect(await jobs()).toEqual([])
-  })
-
-  test('every event when no secret is set', async () => {
-    const unset = await serve({ ...parts, eventReaders: new Map() })
-
-    const response = await send(body, { 'stripe-signature': sign(body) }, unset)
-    unset.close()
+  test('is refused when no secret is set', async () => {
+    const response = await send(eventBody(), bareUrl)
 
     expect(response).toMatchObject({ status: 404, json: { type: '/problems/route-not-found' } })
     expect(await storedEvents()).toEqual([])
   })
+
+  test('is neither stored nor acknowledged while the queue is missing', async () => {
+    const { sql } = api.store
+    await sql`update atomic_jobs.queue set name = 'elsewhere' where name = ${PROVIDER_EVENTS_QUEUE}`
+    const response = await send(eventBody())
+    await sql`update atomic_jobs.queue set name = ${PROVIDER_EVENTS_QUEUE} where name = 'elsewhere'`
+
+    expect(response.status).toBe(500)
+    expect(await storedEvents()).toEqual([])
+  })
 })
 
-test('neither stores nor acknowledges an event while the queue is missing', async () => {
-  const { sql } = owner
-  await sql`update atomic_jobs.queue set name = 'elsewhere' where name = ${PROVIDER_EVENTS_QUEUE}`
+describe('Braintree', () => {
+  const FORM = 'application/x-www-form-urlencoded'
+  const payment = paymentOf({ providerPaymentId: 'sale1' })
+  const signed = (at?: Date) => braintreeFixture.events.signed(payment, at).body
 
-  const response = await send(eventBody())
-  await sql`update atomic_jobs.queue set name = ${PROVIDER_EVENTS_QUEUE} where name = 'elsewhere'`
+  async function sendForm(body: string, url = api.url, type = FORM): Promise<ApiResponse> {
+    const request = { method: 'POST', headers: { 'content-type': type }, body }
+    return await read(await fetchApi(`${url}/provider/webhooks/braintree`, request))
+  }
 
-  expect(response.status).toBe(500)
-  expect(await storedEvents()).toEqual([])
+  test('a signed event is stored once, however often it arrives', async () => {
+    const body = signed()
+    expect(await sendForm(body)).toMatchObject({ status: 200, json: { received: true } })
+    expect(await sendForm(body)).toMatchObject({ status: 200 })
+
+    const type = 'transaction_settled'
+    expect(await storedEvents()).toMatchObject([
+      { provider: 'braintree', type, payment_id: payment.id },
+    ])
+  })
+
+  test.each<[string, number, () => Promise<ApiResponse>]>([
+    [
+      'an event with a forged signature',
+      400,
+      () => sendForm(signed().replace('bt_signature=', 'bt_signature=x')),
+    ],
+    ['an event of the future', 400, () => sendForm(signed(new Date(Date.now() + 400_000)))],
+    ['an event as JSON', 415, () => sendForm('{}', api.url, 'application/json')],
+    ['every event without the keys', 404, () => sendForm(signed(), bareUrl)],
+  ])('%s gets %d, and is not stored', async (_title, status, ask) => {
+    expect(await ask()).toMatchObject({ status })
+    expect(await storedEvents()).toEqual([])
+  })
 })

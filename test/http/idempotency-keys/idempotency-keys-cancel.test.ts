@@ -1,13 +1,13 @@
 // Cancels idempotency keys over HTTP: before their request arrives, while it waits, and afterwards.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { read } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 import { until } from '../../support/until.ts'
 import { executedKinds, expectProblem, expectReplay, makePayment } from '../payments.ts'
+import { limitedApi } from '../../support/for-file.ts'
 
 /** Cancels without a key of its own. */
 async function cancel(
@@ -195,12 +195,7 @@ describe('a key that was used', () => {
 })
 
 describe('while no worker runs', () => {
-  let api: LimitedApi
-
-  beforeAll(async () => {
-    api = await startLimitedApi({ MAX_STORED_KEYS: '3' })
-  })
-  afterAll(() => api.stop())
+  const api = limitedApi({ MAX_STORED_KEYS: '3' })
 
   test('a request that waits gets the answer of the cancellation', async () => {
     const owner = await api.createTenant()

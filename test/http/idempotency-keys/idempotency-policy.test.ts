@@ -1,9 +1,8 @@
 // The machine-readable idempotency policy, and the link to it from every keyed request.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { routes } from '../../../src/http/server/routes.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { get, paymentBody, post, postPayment, read, remove } from '../../support/client.ts'
+import { get, paymentBody, postPayment, read } from '../../support/client.ts'
 import { service, tenant } from '../../support/shared-service.ts'
 
 const PATH = '/.well-known/idempotency-policy'
@@ -63,6 +62,7 @@ describe('the policy', () => {
       RATE_LIMIT_WRITES: '7',
       RATE_LIMIT_WINDOW_SECONDS: '3',
     })
+
     const { json } = await policyAt(url)
     process.kill('SIGTERM')
 
@@ -74,43 +74,6 @@ describe('the policy', () => {
       limits: { active_keys: null, writes: { requests: 7, window_seconds: 3 } },
     })
   })
-
-  test('states the real key length and statuses', async () => {
-    const { json } = await policyAt(service.apiUrl)
-    const { max_length: longest } = json['key'] as { max_length: number }
-    const unique = randomUUID()
-    const longestKey = unique.padEnd(longest, 'k')
-    const first = await postPayment(service.apiUrl, tenant, paymentBody(), { key: longestKey })
-    const tooLong = await postPayment(service.apiUrl, tenant, paymentBody(), {
-      key: `${longestKey}k`,
-    })
-    const other = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 5 }), {
-      key: longestKey,
-    })
-
-    const { mismatch, malformed_key: malformed } = json['answers'] as Record<
-      string,
-      { status: number; type: string }
-    >
-    expect(first.status).toBe(201)
-    expect(tooLong.status).toBe(malformed?.status)
-    expect(other).toMatchObject({ status: mismatch?.status, json: { type: mismatch?.type } })
-  })
-})
-
-test('what the policy says of a DELETE holds: its retry gets the original status', async () => {
-  const url = 'https://example.com/hook'
-  const made = await post(service.apiUrl, tenant, '/v1/webhook-endpoints', { url })
-  const path = `/v1/webhook-endpoints/${String(made.json['id'])}`
-  const key = randomUUID()
-
-  const first = await remove(service.apiUrl, tenant, path, { key })
-  const retry = await remove(service.apiUrl, tenant, path, { key })
-  const other = await remove(service.apiUrl, tenant, path)
-
-  expect(retry).toMatchObject({ status: first.status, text: first.text })
-  expect(retry.headers.get('idempotent-replayed')).toBe('true')
-  expect(other.status).toBe(404)
 })
 
 describe('the link to the policy', () => {
@@ -128,22 +91,6 @@ describe('the link to the policy', () => {
 
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 422, 400, 401])
     expect(answers.map(({ headers }) => headers.get('link'))).toEqual(answers.map(() => LINK))
-  })
-
-  const keyed = routes.flatMap((route) => [
-    ...(route.post?.access === 'tenant' && route.post.isKeyless !== true
-      ? [['POST', route.path] as const]
-      : []),
-    ...(route.delete?.access === 'tenant' ? [['DELETE', route.path] as const] : []),
-  ])
-
-  test.each(keyed)('is on every answer to %s %s', async (method, path) => {
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    const url = `${service.apiUrl}${path.replaceAll(':id', 'any')}`
-    const answer = await fetchApi(url, { method, headers })
-
-    expect(answer.status).toBe(400)
-    expect(answer.headers.get('link')).toBe(LINK)
   })
 
   test('is not on the answer to a GET', async () => {

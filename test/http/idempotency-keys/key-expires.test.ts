@@ -81,8 +81,4 @@ describe('a key', () => {
     expect(other.json['id']).not.toBe(first.json['id'])
     expect((await read(spaces)).json['key']).toBe(spaces)
   })
-
-  test.each(['', ' ', '""', '"";a=1'])('%j is empty', async (key) => {
-    expect((await pay(key)).json['type']).toBe('/problems/idempotency-key-empty')
-  })
 })

@@ -7,6 +7,7 @@ import { paymentBody, post, postPayment, read, type ApiResponse } from '../../su
 import { expireKey } from '../../support/expired-keys.ts'
 import { startService, type OwnService, type Tenant } from '../../support/service.ts'
 import { expectReplay } from '../payments.ts'
+import { ONE_TRY } from '../../support/for-file.ts'
 
 let service: OwnService
 let tenant: Tenant
@@ -92,10 +93,7 @@ const COMPARED = ['mismatch', 'in_flight', 'outcome_unknown', 'not_executed', 'c
 
 /** One attempt, and a provider that may take long, so that an operation ends or waits as its fault says. */
 const SETTINGS = {
-  CALL_ATTEMPTS: '1',
-  JOB_RETRY_LIMIT: '0',
-  PROVIDER_OUTAGE_SECONDS: '0',
-  CHECK_DELAYS_SECONDS: '3600',
+  ...ONE_TRY,
   CHECK_ON_READ_SECONDS: '3600',
   PROVIDER_TIMEOUT_MS: '60000',
   LEASE_MS: '120000',

@@ -1,32 +1,31 @@
 // A replay comes from a copy of the answer, in memory or in Redis, exactly as long as the database would
 // answer the same. To tell a copy from the database, the stored response is changed there by hand.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { eraseCustomer } from '../../../src/db/retention/erased-customers.ts'
 import { revokeKeyIfNotRevoked } from '../../../src/db/tenants/api-keys.ts'
 import { createTenant } from '../../../src/db/tenants/tenants.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
-import { startAdminApi, type AdminApi } from '../../support/admin.ts'
 import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
 import { findProgram } from '../../support/find-program.ts'
 import { startRedis, testWithRedis, type RedisServer } from '../../support/redis.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem } from '../payments.ts'
+import { adminApi } from '../../support/for-file.ts'
 
 const CUSTOMER = 'cus_copied'
 /** The description in the database, but not in the copy. */
 const CHANGED = 'changed by hand'
 
-let api: AdminApi
+const api = adminApi()
 let redis: RedisServer
 /** Each layer, with two API processes that use it. */
 const urls: Record<'memory' | 'redis', [string, string]> = { memory: ['', ''], redis: ['', ''] }
 
 beforeAll(async () => {
-  api = await startAdminApi()
   const serve = (settings: Record<string, string>) =>
     api.serve({ WAIT_MAX_SECONDS: '20', REDIS_TIMEOUT_MS: '1000', ...settings })
   const inMemory = () => serve({ ANSWER_CACHE_SECONDS: '600' })
@@ -37,7 +36,6 @@ beforeAll(async () => {
   const inRedis = () => serve({ REDIS_URL: redis.url })
   urls.redis = [await inRedis(), await inRedis()]
 })
-afterAll(() => api.stop())
 
 const body = paymentBody()
 
@@ -242,6 +240,7 @@ describe('while the operation is in progress', () => {
       key,
       headers: { prefer: 'wait=20' },
     })
+
     const ref = await findRef(key)
 
     await runOperation(api.t.engine, ref)

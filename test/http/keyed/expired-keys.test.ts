@@ -1,30 +1,27 @@
 // What clients get for an expired idempotency key over HTTP: the stored response as long as the key
 // exists, and after that a new operation that names the earlier one, or 410.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expireKey } from '../../support/expired-keys.ts'
 import { outliveDetails } from '../../support/old-payments.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem, expectReplay, makePayment } from '../payments.ts'
+import { ownService, tenantOf } from '../../support/for-file.ts'
 
 const EARLIER = 'idempotency-earlier-resource'
 const EXPIRED = 'idempotency-key-expired'
 
-let service: Service
-let tenant: Tenant
+// The tests run the reaper themselves.
+const service = ownService({ WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' })
+const tenant = tenantOf(service)
 /** An API of the same service with EXPIRED_KEYS=gone. */
 let goneUrl: string
 
 beforeAll(async () => {
-  // The tests run the reaper themselves.
-  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true', REAP_INTERVAL_MS: '3600000' })
-  tenant = await service.createTenant()
   goneUrl = (await service.startApi({ EXPIRED_KEYS: 'gone' })).url
 })
-afterAll(() => service.stop())
 
 const expire = (key: string, options = {}) => expireKey(service.store, tenant.id, key, options)
 
@@ -142,6 +139,7 @@ test('a late retry with another body is a new operation, too, and the answers na
     key,
     headers,
   })
+
   const reused = await postPayment(service.apiUrl, tenant, paymentBody({ amount: 8 }), { key })
 
   expect(second.status).toBe(202)

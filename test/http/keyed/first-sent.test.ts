@@ -1,37 +1,24 @@
 // What clients get over HTTP that say when they first sent a request: one execution, even after the
-// key and its tombstone are deleted. Without that time, a late retry is a second execution.
+// key and its tombstone are deleted. Without that time, a late retry is a second execution. The same for
+// operations with retentions of their own, and until when their keys are kept.
 import { randomUUID } from 'node:crypto'
-import pino from 'pino'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { finishIfOwner } from '../../support/record-phase.ts'
-import { claimIfUnowned } from '../../support/claim.ts'
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { deleteOldTombstones } from '../../../src/db/idempotency/key-tombstones.ts'
-import { reap, type ReaperSettings } from '../../../src/recovery/reaper.ts'
-import { paymentBody, read, type ApiResponse } from '../../support/client.ts'
+import { claimOrThrow } from '../../db/reservations.ts'
+import { type ApiResponse, paymentBody, post, read, remove } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { ageTombstones, expireKeys } from '../../support/expired-keys.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { expireKey } from '../../support/expired-keys.ts'
+import { limitedApi } from '../../support/for-file.ts'
+import { finishIfOwner } from '../../support/record-phase.ts'
 import type { Tenant } from '../../support/service.ts'
 import { expectProblem } from '../payments.ts'
 
 const DAY_SECONDS = 86_400
 const SKEW_SECONDS = 300
 
-let api: LimitedApi
+const INSECURE = { WEBHOOK_ALLOW_INSECURE: 'true' }
+const api = limitedApi(INSECURE)
 let tenant: Tenant
-
-beforeAll(async () => {
-  api = await startLimitedApi({ WEBHOOK_ALLOW_INSECURE: 'true' })
-})
-afterAll(() => api.stop())
-
-const settings: ReaperSettings = {
-  KEY_RETENTION_SECONDS: DAY_SECONDS,
-  TOMBSTONE_RETENTION_SECONDS: DAY_SECONDS,
-  REAP_BATCH_SIZE: 500,
-  STORE_TIMEOUT_MS: 5_000,
-  IDEMPOTENCY_FLAVOR: 'ietf',
-}
 
 const timeAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000).toUTCString()
 
@@ -70,27 +57,15 @@ async function send(
 
 /** Completes the operation, lets its key expire, and deletes it with the reaper. */
 async function forget(key: string): Promise<void> {
-  const { sql } = api.store
-  const parts = {
-    store: api.store,
-    log: pino({ level: 'silent' }),
-    provider: { name: 'stripe' } as const,
-  }
-  const [row] = await sql<{ id: string; status: string }[]>`
+  const [row] = await api.store.sql<{ id: string; status: string }[]>`
     select id, status from idempotency_keys where tenant_id = ${tenant.id} and key = ${key}
   `
-  const ref = { tenantId: tenant.id, id: row?.id ?? '' }
   if (row?.status === 'pending') {
-    const claim = await claimIfUnowned(sql, ref, 60_000)
-    if (claim === undefined) throw new Error('the operation was not claimed')
+    const claim = await claimOrThrow(api.store.sql, { tenantId: tenant.id, id: row.id })
     const headers = { 'content-type': 'application/json' }
-    await finishIfOwner(sql, claim, { status: 201, headers, body: '{}' }, DAY_SECONDS)
+    await finishIfOwner(api.store.sql, claim, { status: 201, headers, body: '{}' }, DAY_SECONDS)
   }
-  await expireKeys(sql, ref)
-  await reap(parts, settings)
-  await ageTombstones(sql)
-  await reap(parts, settings)
-  expect(await sql`select from idempotency_keys where id = ${ref.id}`).toHaveLength(0)
+  await expireKey(api.store, tenant.id, key)
 }
 
 describe.each(paths)('POST %s', (path) => {
@@ -182,10 +157,7 @@ describe.each(paths)('POST %s', (path) => {
   test('after a longer retention was configured, the tombstone refuses the same request', async () => {
     const names = sentAgo(3 * DAY_SECONDS)
     const key = names['repeatability-request-id']
-    const week = await api.serve({
-      WEBHOOK_ALLOW_INSECURE: 'true',
-      KEY_RETENTION_SECONDS: String(7 * DAY_SECONDS),
-    })
+    const week = await api.serve({ ...INSECURE, KEY_RETENTION_SECONDS: String(7 * DAY_SECONDS) })
     await send(path, { 'idempotency-key': key })
     // The key expired two days ago, by the earlier retention.
     await forget(key)
@@ -226,21 +198,6 @@ describe('a new request', () => {
       expect(answer.headers.get('repeatability-result')).toBe('rejected')
     }
   })
-
-  test.each([
-    [{ 'repeatability-request-id': 'a b' }, 'repeatability-request-id-malformed'],
-    [{ 'repeatability-first-sent': 'yesterday' }, 'repeatability-first-sent-malformed'],
-    [{ 'repeatability-client-id': 'client' }, 'repeatability-client-id-unsupported'],
-    [{ 'idempotency-key': 'another' }, 'repeatability-keys-differ'],
-  ] as const)('is refused with the headers %j', async (headers, problem) => {
-    expectProblem(await send('/v1/payments', { ...sentAgo(1), ...headers }), problem)
-  })
-
-  test('is refused without the time of a Repeatability-Request-ID', async () => {
-    const headers = { 'repeatability-request-id': randomUUID() }
-
-    expectProblem(await send('/v1/payments', headers), 'repeatability-first-sent-missing')
-  })
 })
 
 test('a request is not refused within the limits', async () => {
@@ -250,4 +207,109 @@ test('a request is not refused within the limits', async () => {
       expect((await send(path, sentAgo(seconds))).status).toBeLessThan(300)
     }
   }
+})
+
+describe('with retentions of operations', () => {
+  const WEEK = 7 * DAY_SECONDS
+  const MONTH = 30 * DAY_SECONDS
+  const ENDPOINTS = '/v1/webhook-endpoints'
+
+  let longUrl: string
+  beforeAll(async () => {
+    tenant = await api.createTenant()
+    const KEY_RETENTION_SECONDS_BY_OPERATION = `payment.create=${WEEK},webhook_endpoint.delete=${MONTH}`
+    longUrl = (await api.serve({ ...INSECURE, KEY_RETENTION_SECONDS_BY_OPERATION })).url
+  })
+
+  const sendOf = (path: Path, seconds: number) =>
+    send(
+      path,
+      { 'idempotency-key': randomUUID(), 'repeatability-first-sent': timeAgo(seconds) },
+      { url: longUrl },
+    )
+
+  function expectKept(until: unknown, seconds: number): void {
+    const ahead = (new Date(String(until)).getTime() - Date.now()) / 1_000
+    expect(Math.abs(ahead - seconds)).toBeLessThan(60)
+  }
+
+  test.each([
+    ['/v1/payments', WEEK],
+    [ENDPOINTS, DAY_SECONDS],
+  ] as const)('a key of POST %s is kept for %s s', async (path, seconds) => {
+    const answer = await sendOf(path, 0)
+
+    expect(answer.status).toBeLessThan(300)
+    expectKept(answer.headers.get('idempotency-key-expires'), seconds)
+  })
+
+  test('a key of a local operation is kept as long as its operation says', async () => {
+    const { json } = await sendOf(ENDPOINTS, 0)
+
+    const removed = await remove(longUrl, tenant, `${ENDPOINTS}/${String(json['id'])}`)
+
+    expect(removed.json).toMatchObject({ deleted: true })
+    expectKept(removed.headers.get('idempotency-key-expires'), MONTH)
+  })
+
+  test.each([
+    ['/v1/payments', WEEK],
+    [ENDPOINTS, DAY_SECONDS],
+  ] as const)(
+    'a request of POST %s may be executed until it is %s s old',
+    async (path, seconds) => {
+      const younger = await sendOf(path, seconds - SKEW_SECONDS - 60)
+      const older = await sendOf(path, seconds - SKEW_SECONDS + 60)
+
+      expect(younger.status).toBeLessThan(300)
+      expectProblem(older, 'repeatability-first-sent-too-old')
+    },
+  )
+
+  const cancel = (key: string) => post(longUrl, tenant, `/v1/idempotency-keys/${key}/cancel`)
+
+  test('a key that is canceled before its use is kept for the longest retention', async () => {
+    const { json } = await cancel(randomUUID())
+
+    expect(json).toMatchObject({ operation: 'idempotency_key.cancel', cancellation: 'prevented' })
+    expectKept(json['expires_at'], MONTH)
+  })
+
+  test('a key whose operation is to be undone is kept for a retention of it from then on', async () => {
+    const key = randomUUID()
+    const { status } = await post(longUrl, tenant, '/v1/payments', paymentBody(), { key })
+    expect(status).toBe(202)
+    await api.store.sql`
+    update idempotency_keys set expires_at = now(), in_doubt = true where key = ${key}
+  `
+
+    const { json } = await cancel(key)
+
+    expect(json).toMatchObject({ cancellation: 'in_progress' })
+    expectKept(json['expires_at'], WEEK)
+  })
+
+  test('the policy states them', async () => {
+    const policy = await read(await fetchApi(`${longUrl}/.well-known/idempotency-policy`))
+
+    expect(policy.json).toMatchObject({
+      retention_seconds: DAY_SECONDS,
+      retention_seconds_by_operation: { 'payment.create': WEEK, 'webhook_endpoint.delete': MONTH },
+      first_sent: {
+        max_age_seconds: DAY_SECONDS - SKEW_SECONDS,
+        max_age_seconds_by_operation: {
+          'payment.create': WEEK - SKEW_SECONDS,
+          'webhook_endpoint.delete': MONTH - SKEW_SECONDS,
+        },
+      },
+    })
+  })
+
+  test('an API with a retention for an operation that does not exist does not start', async () => {
+    const KEY_RETENTION_SECONDS_BY_OPERATION = `payment.refund=${WEEK}`
+
+    await expect(api.serve({ KEY_RETENTION_SECONDS_BY_OPERATION })).rejects.toThrow(
+      'KEY_RETENTION_SECONDS_BY_OPERATION names an unknown operation; there are payment.create, ',
+    )
+  })
 })

@@ -2,7 +2,7 @@
 // and that it is never stored.
 import { randomUUID } from 'node:crypto'
 import type { Request } from 'express'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import { addIdempotencyMember } from '../../../src/http/keyed/idempotency-member.ts'
 import type { OperationRef } from '../../../src/domain/operations/operation.ts'
@@ -10,30 +10,21 @@ import { problemResponse } from '../../../src/domain/operations/stored-response.
 import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { claimOrThrow, failed, giveBack, unknown } from '../../db/reservations.ts'
 import { paymentBody, post, postPayment, remove, type ApiResponse } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { limitedApi } from '../../support/for-file.ts'
 import { finishIfOwner } from '../../support/record-phase.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 import { expectProblem, makePayment } from '../payments.ts'
 
 const PREFER = 'return=representation-with-idempotency'
+const ALWAYS = { WEBHOOK_ALLOW_INSECURE: 'true', IDEMPOTENCY_MEMBER: 'always' }
 
-let service: Service
-let tenant: Tenant
 /** An API of the same service with IDEMPOTENCY_MEMBER=always. */
 let alwaysUrl: string
 /** One without a worker. */
-let api: LimitedApi
+const api = limitedApi(ALWAYS)
 
 beforeAll(async () => {
-  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
-  tenant = await service.createTenant()
-  const settings = { WEBHOOK_ALLOW_INSECURE: 'true', IDEMPOTENCY_MEMBER: 'always' }
-  alwaysUrl = (await service.startApi(settings)).url
-  api = await startLimitedApi(settings)
-})
-afterAll(async () => {
-  await api.stop()
-  await service.stop()
+  alwaysUrl = (await service.startApi(ALWAYS)).url
 })
 
 function expectMember(
@@ -71,75 +62,57 @@ const kinds: [string, () => Promise<string>, unknown, number][] = [
   ],
 ]
 
-describe('a client that prefers it', () => {
+describe.each([
+  ['a client that prefers it', PREFER],
+  ['with IDEMPOTENCY_MEMBER=always every client', null],
+])('%s', (_who, applied) => {
+  const send = (path: string, body: unknown, key: string = randomUUID()) =>
+    applied === null
+      ? post(alwaysUrl, tenant, path, body, { key })
+      : post(service.apiUrl, tenant, path, body, { key, headers: { prefer: applied } })
+
   test.each(kinds)('reads it in %s, and in its replay', async (_, makePath, body, status) => {
     const path = await makePath()
     const key = randomUUID()
-    const send = (headers: Record<string, string>) =>
-      post(service.apiUrl, tenant, path, body, { key, headers })
 
-    const first = await send({ prefer: PREFER })
-    const stored = await send({})
-    const replay = await send({ prefer: PREFER })
+    const first = await send(path, body, key)
+    const stored = await post(service.apiUrl, tenant, path, body, { key })
+    const replay = await send(path, body, key)
 
     expect(stored.status).toBe(status)
     expect(stored.text).not.toContain('"idempotency"')
     expect(stored.headers.get('idempotent-replayed')).toBe('true')
-    expectMember(first, stored, { replayed: false, applied: PREFER })
-    expectMember(replay, stored, { replayed: true, applied: PREFER })
-  })
-
-  test('reads it in a 202 as well, beside the other preferences', async () => {
-    const headers = { prefer: `respond-async, ${PREFER}` }
-
-    const accepted = await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
-
-    expect(accepted.status).toBe(202)
-    expect(accepted.json['idempotency']).toMatchObject({ replayed: false })
-    expect(accepted.headers.get('preference-applied')).toBe(headers.prefer)
-  })
-
-  test('gets an error that uses up no key as it is', async () => {
-    const body = paymentBody({ amount: 0 })
-    const refused = await postPayment(service.apiUrl, tenant, body, { headers: { prefer: PREFER } })
-
-    expectProblem(refused, 'invalid-amount')
-    expect(refused.json).not.toHaveProperty('idempotency')
-  })
-})
-
-describe('with IDEMPOTENCY_MEMBER=always every client', () => {
-  test.each(kinds)('reads it in %s, and in its replay', async (_, makePath, body, status) => {
-    const path = await makePath()
-    const key = randomUUID()
-
-    const first = await post(alwaysUrl, tenant, path, body, { key })
-    const stored = await post(service.apiUrl, tenant, path, body, { key })
-    const replay = await post(alwaysUrl, tenant, path, body, { key })
-
-    expect(stored.status).toBe(status)
-    expect(stored.text).not.toContain('"idempotency"')
-    expectMember(first, stored, { replayed: false, applied: null })
-    expectMember(replay, stored, { replayed: true, applied: null })
-  })
-
-  test('reads it in the answer to a DELETE', async () => {
-    const { json } = await post(alwaysUrl, tenant, '/v1/webhook-endpoints', kinds[3]?.[2])
-
-    const removed = await remove(alwaysUrl, tenant, `/v1/webhook-endpoints/${String(json['id'])}`)
-
-    expect(removed.json).toMatchObject({ deleted: true, idempotency: { replayed: false } })
+    expectMember(first, stored, { replayed: false, applied })
+    expectMember(replay, stored, { replayed: true, applied })
   })
 
   test.each([
     [{ amount: 0 }, 'invalid-amount'],
     [{ customer: 'cus_of_no_tenant' }, 'customer-not-found'],
   ] as const)('gets an error that uses up no key as it is: %j', async (fields, problem) => {
-    const refused = await postPayment(alwaysUrl, tenant, paymentBody(fields))
+    const refused = await send('/v1/payments', paymentBody(fields))
 
     expectProblem(refused, problem)
     expect(refused.json).not.toHaveProperty('idempotency')
   })
+})
+
+test('a client reads it in a 202 as well, beside the other preferences', async () => {
+  const headers = { prefer: `respond-async, ${PREFER}` }
+
+  const accepted = await postPayment(service.apiUrl, tenant, paymentBody(), { headers })
+
+  expect(accepted.status).toBe(202)
+  expect(accepted.json['idempotency']).toMatchObject({ replayed: false })
+  expect(accepted.headers.get('preference-applied')).toBe(headers.prefer)
+})
+
+test('a client reads it in the answer to a DELETE', async () => {
+  const { json } = await post(alwaysUrl, tenant, '/v1/webhook-endpoints', kinds[3]?.[2])
+
+  const removed = await remove(alwaysUrl, tenant, `/v1/webhook-endpoints/${String(json['id'])}`)
+
+  expect(removed.json).toMatchObject({ deleted: true, idempotency: { replayed: false } })
 })
 
 /** A payment that no worker has begun, and what sends its request again. */

@@ -1,18 +1,19 @@
 // How many statements a keyed request needs after its authentication. A process that remembers a
 // key answers the same as one that does not.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { ApiParts } from '../../../src/http/endpoint.ts'
 import { createRecentKeys } from '../../../src/http/keyed/recent-keys.ts'
 import { finishIfOwner } from '../../support/record-phase.ts'
 import { claimOrThrow, RETENTION_SECONDS } from '../../db/reservations.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { expectProblem } from '../payments.ts'
 import { watchSql } from '../../support/watched-sql.ts'
+import { limitedApi } from '../../support/for-file.ts'
 
-let api: LimitedApi
+// Without the limits, the store gets no other statements.
+const api = limitedApi({ MAX_ACTIVE_KEYS: '0', MAX_STORED_KEYS: '0' })
 let tenant: Tenant
 let key: string
 /** `reserve`, `find` or `show` for each such statement since the last payment request. */
@@ -20,8 +21,6 @@ let statements: string[]
 let failure: Error | undefined
 
 beforeAll(async () => {
-  // Without the limits, the store gets no other statements.
-  api = await startLimitedApi({ MAX_ACTIVE_KEYS: '0', MAX_STORED_KEYS: '0' })
   watchStatements(api.parts)
   tenant = await api.createTenant()
 })
@@ -29,7 +28,6 @@ beforeEach(() => {
   key = randomUUID()
   failure = undefined
 })
-afterAll(() => api.stop())
 
 function watchStatements(parts: ApiParts): void {
   const reserving = new WeakSet()

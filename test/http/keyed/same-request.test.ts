@@ -1,23 +1,18 @@
 // Which retries get the answer of a key, over HTTP: those that ask for the same in other words, and
 // those that a process of another version serves in the middle of a deployment.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { fingerprintRequest } from '../../../src/domain/idempotency/fingerprint.ts'
 import { paymentBody, post, postPayment } from '../../support/client.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
 import { executedKinds, expectProblem, expectReplay, makePayment } from '../payments.ts'
+import { service, tenant } from '../../support/shared-service.ts'
 
-let service: Service
-let tenant: Tenant
 /** Another API process, which has not served the keys before. */
 let otherUrl: string
 
 beforeAll(async () => {
-  service = await startService({ WEBHOOK_ALLOW_INSECURE: 'true' })
-  tenant = await service.createTenant()
   otherUrl = (await service.startApi({})).url
 })
-afterAll(() => service.stop())
 
 const CHARGED = ['payment_intent.create', 'payment_intent.capture']
 

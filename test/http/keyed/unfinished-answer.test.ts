@@ -1,33 +1,22 @@
 // Answers to keyed requests whose operation is not completed, and how their clients get the result.
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterEach, expect, test } from '@jest/globals'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
-import { startService, type OwnService, type Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { ONE_TRY, ownService, tenantOf } from '../../support/for-file.ts'
 
-let service: OwnService
-let tenant: Tenant
-
-beforeAll(async () => {
-  // One attempt and no retry, so that an operation without a final outcome stops at once. Unknown
-  // outcomes are looked up only on request.
-  service = await startService({
-    CALL_ATTEMPTS: '1',
-    JOB_RETRY_LIMIT: '0',
-    PROVIDER_OUTAGE_SECONDS: '0',
-    CHECK_DELAYS_SECONDS: '3600',
-    CHECK_ON_READ_SECONDS: '1',
-    BREAKER_OPEN_MS: '7000',
-  })
-  tenant = await service.createTenant()
+const service = ownService({
+  ...ONE_TRY,
+  CHECK_ON_READ_SECONDS: '1',
+  BREAKER_OPEN_MS: '7000',
 })
+
+const tenant = tenantOf(service)
 
 afterEach(() => service.control('DELETE', 'faults'))
 
 afterEach(() => expectLedgerBalanced(service.store))
-
-afterAll(() => service.stop())
 
 const post = (key: string, headers: Record<string, string> = {}) =>
   postPayment(service.apiUrl, tenant, paymentBody(), { key, headers })
@@ -121,6 +110,7 @@ test('an unknown payment is looked up when it is read, and completed', async () 
     const { json } = await get(service.apiUrl, tenant, path)
     return json['status'] !== 'unknown' && json['status'] !== 'processing' && json['status']
   })
+
   const retry = await post(key, { prefer: 'wait=20' })
 
   expect(read.json).toMatchObject({ status: 'unknown' })

@@ -3,35 +3,40 @@ import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { afterEach, expect, jest, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import express, { type Request, type Response } from 'express'
 import { ANSWERED, sendAnswer } from '../../../src/http/responses/answer.ts'
 import { limitConcurrency } from '../../../src/http/limits/concurrency.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { get, paymentBody, postPayment } from '../../support/client.ts'
-import {
-  exchangeRaw,
-  parseRaw,
-  startLimitedApi,
-  type LimitedApi,
-} from '../../support/limited-api.ts'
+import { limitedApi } from '../../support/for-file.ts'
+import { exchangeRaw, parseRaw, type ServedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
+import { untilWaitingForLock } from '../rude-clients/locked-keys.ts'
 
-let api: LimitedApi
-afterEach(() => api.stop())
+/** One database for all APIs. */
+const limited = limitedApi()
+/** The API of the test. */
+let api: ServedApi
+
+const serve = async (settings: Record<string, string>) => {
+  api = await limited.serve(settings)
+}
+
+const countKeys = async (...tenants: readonly Tenant[]) =>
+  (
+    await limited.store.sql`
+      select from idempotency_keys where tenant_id in ${limited.store.sql(tenants.map(({ id }) => id))}
+    `
+  ).count
 
 test('beyond the limit a request is refused at once with a Retry-After, and nothing is written', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
-  const tenant = await api.createTenant()
-  const { sql } = api.store
-  let release = () => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  let lock = () => {}
-  const locked = new Promise<void>((resolve) => {
-    lock = resolve
-  })
+  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await limited.createTenant()
+  const { sql } = limited.store
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: lock } = Promise.withResolvers<void>()
   const locking = sql.begin(async (tx) => {
     await tx`lock table api_keys in access exclusive mode`
     lock()
@@ -40,7 +45,7 @@ test('beyond the limit a request is refused at once with a Retry-After, and noth
   await locked
 
   const first = postPayment(api.url, tenant, undefined, { key: 'first' })
-  await untilWaitingForLock(api)
+  await untilWaitingForLock(limited)
   const second = await postPayment(api.url, tenant, undefined, { key: 'second' })
   const health = await fetchApi(`${api.url}/healthz`)
   release()
@@ -54,8 +59,8 @@ test('beyond the limit a request is refused at once with a Retry-After, and noth
 })
 
 test('a body that is arriving occupies no place', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
-  const tenant = await api.createTenant()
+  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await limited.createTenant()
   const slow = await beginPayment(api.url, tenant)
 
   const other = await postPayment(api.url, tenant)
@@ -65,12 +70,11 @@ test('a body that is arriving occupies no place', async () => {
 })
 
 test('beyond the limit of arriving bodies, the oldest is refused', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '2' })
-  const tenant = await api.createTenant()
+  await serve({ MAX_CONCURRENT_REQUESTS: '2' })
+  const tenant = await limited.createTenant()
   const slow: Slow[] = []
-  for (let count = 1; count <= 3; count += 1) {
-    slow.push(await beginPayment(api.url, await api.createTenant()))
-  }
+  const owners = await Promise.all([1, 2, 3].map(() => limited.createTenant()))
+  for (const owner of owners) slow.push(await beginPayment(api.url, owner))
   const [first, second, third] = slow as [Slow, Slow, Slow]
 
   const refused = parseRaw(await first.answer)
@@ -84,12 +88,12 @@ test('beyond the limit of arriving bodies, the oldest is refused', async () => {
     json: { type: '/problems/overloaded' },
   })
   expect(other.status).toBe(202)
-  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
+  expect(await countKeys(tenant, ...owners)).toBe(1)
 })
 
 test('a tenant with half of the arriving bodies gets its own oldest one refused', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '4' })
-  const [greedy, other] = [await api.createTenant(), await api.createTenant()]
+  await serve({ MAX_CONCURRENT_REQUESTS: '4' })
+  const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
   const oldest = await beginPayment(api.url, other)
   const [first, second, third] = [
     await beginPayment(api.url, greedy),
@@ -107,8 +111,8 @@ test('a tenant with half of the arriving bodies gets its own oldest one refused'
 })
 
 test('a tenant gets half of the places, and the others are free for other tenants', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '4' })
-  const [greedy, other] = [await api.createTenant(), await api.createTenant()]
+  await serve({ MAX_CONCURRENT_REQUESTS: '4' })
+  const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
   const working = [workFor(greedy), workFor(greedy)]
 
   const refused = await postPayment(api.url, greedy)
@@ -123,12 +127,12 @@ test('a tenant gets half of the places, and the others are free for other tenant
   expect(refused.headers.get('retry-after')).toMatch(/^[12]$/)
   expect(read).toMatchObject(problem)
   expect([elsewhere.status, later.status]).toEqual([202, 202])
-  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(2)
+  expect(await countKeys(greedy, other)).toBe(2)
 })
 
 test('a body of a tenant that meanwhile has half of the places is refused', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '4' })
-  const tenant = await api.createTenant()
+  await serve({ MAX_CONCURRENT_REQUESTS: '4' })
+  const tenant = await limited.createTenant()
   const slow = await beginPayment(api.url, tenant)
   const working = [workFor(tenant), workFor(tenant)]
 
@@ -138,7 +142,7 @@ test('a body of a tenant that meanwhile has half of the places is refused', asyn
   slow.end()
 
   expect(answered.toString()).toContain('HTTP/1.1 429')
-  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(0)
+  expect(await countKeys(tenant)).toBe(0)
 })
 
 /** Takes a place for a request of the tenant, until its response emits ANSWERED. */
@@ -151,8 +155,8 @@ function workFor({ id }: Tenant): Response {
 }
 
 test('a request whose body has arrived gets a place or is refused with a Retry-After', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
-  const tenant = await api.createTenant()
+  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await limited.createTenant()
   const slow = await beginPayment(api.url, tenant)
   const working = new EventEmitter() as Response
   api.parts.limits.places.take({ path: '/v1/payments' } as Request, working)
@@ -169,7 +173,7 @@ test('a request whose body has arrived gets a place or is refused with a Retry-A
     json: { type: '/problems/overloaded' },
   })
   expect(other.status).toBe(202)
-  expect(await api.store.sql`select from idempotency_keys`).toHaveLength(1)
+  expect(await countKeys(tenant)).toBe(1)
 })
 
 const OPEN_SETTINGS = {
@@ -186,7 +190,7 @@ test.each([
   ['/provider/webhooks/braintree', 'application/x-www-form-urlencoded'],
   ['/console/session', 'application/json'],
 ])('of many bodies that arrive at %s, one in ten places is kept', async (path, type) => {
-  api = await startLimitedApi({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
+  await serve({ ...OPEN_SETTINGS, MAX_CONCURRENT_REQUESTS: '10' })
   const { hostname, port } = new URL(api.url)
   const head = `POST ${path} HTTP/1.1\r\nhost: api\r\ncontent-type: ${type}\r\ncontent-length: 100\r\n`
   const begin = async () => {
@@ -205,11 +209,12 @@ test.each([
 })
 
 test('slow senders of unsigned events block neither tenants nor the provider', async () => {
-  api = await startLimitedApi({
+  await serve({
     MAX_CONCURRENT_REQUESTS: '2',
     STRIPE_WEBHOOK_SECRET: 'whsec_test',
   })
-  const tenant = await api.createTenant()
+
+  const tenant = await limited.createTenant()
   const events = `${api.url}/provider/webhooks`
   const { hostname, port } = new URL(api.url)
   const unsigned = connect(Number(port), hostname)
@@ -262,7 +267,7 @@ async function beginPayment(url: string, tenant: Tenant): Promise<Slow> {
 }
 
 test('an answer that its client does not read occupies no place', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
+  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
   const largerThanAllBuffers = 'x'.repeat(50_000_000)
   const app = express()
     .use(limitConcurrency(api.parts.limits.places, new Set()))
@@ -286,8 +291,8 @@ test('an answer that its client does not read occupies no place', async () => {
 })
 
 test('a request that waits for its result occupies no place', async () => {
-  api = await startLimitedApi({ MAX_CONCURRENT_REQUESTS: '1' })
-  const tenant = await api.createTenant()
+  await serve({ MAX_CONCURRENT_REQUESTS: '1' })
+  const tenant = await limited.createTenant()
   const ended = new AbortController()
   const waiting = postPayment(api.url, tenant, undefined, {
     headers: { prefer: 'wait=20' },
@@ -304,8 +309,8 @@ test('a request that waits for its result occupies no place', async () => {
 })
 
 test('requests of a tenant wait in half of the waiting places, and others get 202 at once', async () => {
-  api = await startLimitedApi({ MAX_WAITING_REQUESTS: '4', MAX_CONCURRENT_REQUESTS: '2' })
-  const [greedy, other] = [await api.createTenant(), await api.createTenant()]
+  await serve({ MAX_WAITING_REQUESTS: '4', MAX_CONCURRENT_REQUESTS: '2' })
+  const [greedy, other] = [await limited.createTenant(), await limited.createTenant()]
   const { watch } = api.parts
   const ended = new AbortController()
   const wait = (tenant: Tenant) =>
@@ -331,24 +336,10 @@ test('requests of a tenant wait in half of the waiting places, and others get 20
 })
 
 test('a request that is accepted while too many wait gets 202 at once', async () => {
-  api = await startLimitedApi({ MAX_WAITING_REQUESTS: '0' })
-  const tenant = await api.createTenant()
+  await serve({ MAX_WAITING_REQUESTS: '0' })
+  const tenant = await limited.createTenant()
 
   const answer = await postPayment(api.url, tenant, undefined, { headers: { prefer: 'wait=20' } })
 
   expect(answer.status).toBe(202)
 })
-
-async function untilWaitingForLock({ store }: LimitedApi): Promise<void> {
-  for (;;) {
-    const rows = await store.sql`
-      select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'
-    `
-    if (rows.length > 0) return
-  }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve))
-}

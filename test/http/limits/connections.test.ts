@@ -1,7 +1,8 @@
 // The limit on connections, and which connection is closed when there are too many.
 import type { Socket } from 'node:net'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { startLimitedApi, type LimitedApi, type ServedApi } from '../../support/limited-api.ts'
+import { beforeEach, expect, test } from '@jest/globals'
+import { limitedApi } from '../../support/for-file.ts'
+import type { ServedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { lockKeys, untilWaitingForLock } from '../rude-clients/locked-keys.ts'
 import {
@@ -13,14 +14,12 @@ import {
 } from '../rude-clients/raw-connection.ts'
 import { until } from '../../support/until.ts'
 
-let limited: LimitedApi
+const limited = limitedApi()
 let tenant: Tenant
 
 beforeEach(async () => {
-  limited = await startLimitedApi()
   tenant = await limited.createTenant()
 })
-afterEach(() => limited.stop())
 
 /** Serves an API with this maximum of connections. */
 const serveMost = (most: number): Promise<ServedApi> =>
@@ -33,6 +32,9 @@ async function openIdle(api: ServedApi, bytes = '') {
   await until(async () => (await connectionsOf(api.server)) > before)
   return connection
 }
+
+const keysOf = ({ id }: Tenant) =>
+  limited.store.sql`select key from idempotency_keys where tenant_id = ${id}`
 
 const statusOf = async (url: string, bytes: string): Promise<number | undefined> => {
   const connection = await sendRaw(url, bytes)
@@ -87,7 +89,7 @@ test('a new connection is closed when all others are busy', async () => {
   paying.socket.destroy()
 
   expect(answer?.status).toBe(202)
-  expect(await limited.store.sql`select key from idempotency_keys`).toEqual([{ key: 'first' }])
+  expect(await keysOf(tenant)).toEqual([{ key: 'first' }])
 })
 
 test.each([
@@ -114,5 +116,5 @@ test.each([
   expect(await statusOf(api.url, requestBytes())).toBe(200)
   slow.socket.resume()
   await slow.untilClosed()
-  expect(await limited.store.sql`select from idempotency_keys`).toEqual([])
+  expect(await keysOf(tenant)).toEqual([])
 })

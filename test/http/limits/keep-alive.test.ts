@@ -1,7 +1,7 @@
 // How long connections may be idle: as long as a load balancer in front keeps them in its pool.
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { beforeAll, expect, test } from '@jest/globals'
+import { limitedApi } from '../../support/for-file.ts'
 import { requestBytes, sendRaw, type RawConnection } from '../rude-clients/raw-connection.ts'
 
 const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 1_000 }
@@ -10,16 +10,11 @@ const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 1_000 }
 const IDLE_MS = 11_000
 const POOL = 60
 
-let api: LimitedApi
-let brief: LimitedApi
+const api = limitedApi({ WAIT_MAX_SECONDS: '0' }, TIMEOUTS)
+let briefUrl: string
 
 beforeAll(async () => {
-  api = await startLimitedApi({ WAIT_MAX_SECONDS: '0' }, TIMEOUTS)
-  brief = await startLimitedApi({ WAIT_MAX_SECONDS: '0', HTTP_KEEP_ALIVE_SECONDS: '1' }, TIMEOUTS)
-})
-afterAll(async () => {
-  await api.stop()
-  await brief.stop()
+  briefUrl = (await api.serve({ WAIT_MAX_SECONDS: '0', HTTP_KEEP_ALIVE_SECONDS: '1' })).url
 })
 
 const open = (url: string, count: number, bytes: string): Promise<RawConnection[]> =>
@@ -51,7 +46,7 @@ test('an answer says for how long its connection is kept', async () => {
 })
 
 test('HTTP_KEEP_ALIVE_SECONDS limits the time between two requests', async () => {
-  const [connection] = await open(brief.url, 1, requestBytes())
+  const [connection] = await open(briefUrl, 1, requestBytes())
   const startedAt = performance.now()
   const answers = await connection?.untilClosed()
 
@@ -60,7 +55,7 @@ test('HTTP_KEEP_ALIVE_SECONDS limits the time between two requests', async () =>
 })
 
 test('the limit for headers is above it', async () => {
-  const [connection] = await open(brief.url, 1, '')
+  const [connection] = await open(briefUrl, 1, '')
   const startedAt = performance.now()
   const answers = await connection?.untilClosed()
 

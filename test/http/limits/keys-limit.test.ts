@@ -1,25 +1,25 @@
-// The limits on the idempotency keys of a tenant: of uncompleted operations, and all stored ones.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+// The limits on the idempotency keys of a tenant: of uncompleted operations, of all stored ones, and the
+// least length of a new one, of the service and of a tenant that has its own.
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { countActiveKeys, countStoredKeys } from '../../../src/db/idempotency/count-keys.ts'
 import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
 import {
   activeKeys,
   createKeysLimit,
-  storedKeys,
   type KeyKind,
+  storedKeys,
 } from '../../../src/http/limits/keys-limit.ts'
-import { get, post, postPayment, paymentBody } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { get, paymentBody, post, postPayment } from '../../support/client.ts'
+import { limitedApi } from '../../support/for-file.ts'
 import type { Tenant } from '../../support/service.ts'
+import { expectProblem } from '../payments.ts'
 
 const MOST = 3
+const ENDPOINT = { url: 'https://example.com/hook', event_types: ['*'] }
 
-let api: LimitedApi
-beforeAll(async () => {
-  api = await startLimitedApi({ MAX_ACTIVE_KEYS: String(MOST) })
-})
-afterAll(() => api.stop())
+const api = limitedApi({ MAX_ACTIVE_KEYS: String(MOST) })
 
 async function accept(tenant: Tenant, key: string) {
   return await postPayment(api.url, tenant, undefined, { key })
@@ -79,9 +79,8 @@ describe('a tenant at its limit of uncompleted operations', () => {
   test('can still run operations that are completed at once', async () => {
     const tenant = await api.createTenant()
     for (const key of ['1', '2', '3']) await accept(tenant, key)
-    const body = { url: 'https://example.com/hook', event_types: ['*'] }
 
-    expect((await post(api.url, tenant, '/v1/webhook-endpoints', body)).status).not.toBe(429)
+    expect((await post(api.url, tenant, '/v1/webhook-endpoints', ENDPOINT)).status).not.toBe(429)
   })
 })
 
@@ -98,7 +97,6 @@ test('concurrent requests do not exceed the limit together', async () => {
 
 describe('a tenant at its limit of stored keys', () => {
   const tooMany = { status: 429, json: { type: '/problems/too-many-stored-keys' } }
-  const endpoint = { url: 'https://example.com/hook', event_types: ['*'] }
 
   async function fillUp(): Promise<Tenant> {
     const tenant = await api.createTenant()
@@ -123,7 +121,7 @@ describe('a tenant at its limit of stored keys', () => {
   test('gets 429 for an operation without a provider call, too', async () => {
     const tenant = await fillUp()
 
-    expect(await post(api.url, tenant, '/v1/webhook-endpoints', endpoint)).toMatchObject(tooMany)
+    expect(await post(api.url, tenant, '/v1/webhook-endpoints', ENDPOINT)).toMatchObject(tooMany)
     expect(await countRows(tenant)).toMatchObject({ keys: 2 })
   })
 
@@ -269,3 +267,65 @@ test('counts the stored keys of one tenant, up to a number', async () => {
 function failIfCalled(): Promise<boolean> {
   throw new Error('called although the limit is not reached')
 }
+
+/** Limits of a tenant count at once. */
+let freshUrl: string
+beforeAll(async () => {
+  freshUrl = (await api.serve({ API_KEY_CACHE_SECONDS: '0' })).url
+})
+
+const SHORT = 'k'.repeat(35)
+
+async function tenantWithMinimum() {
+  const tenant = await api.createTenant()
+  await changeTenantLimits(api.store.sql, tenant.id, { KEY_LENGTH_MIN: 36 })
+  return tenant
+}
+
+test('a shorter key is refused for every kind of operation, and nothing is written', async () => {
+  const tenant = await tenantWithMinimum()
+
+  expectProblem(
+    await postPayment(freshUrl, tenant, undefined, { key: SHORT }),
+    'idempotency-key-too-short',
+  )
+  expectProblem(
+    await post(freshUrl, tenant, '/v1/webhook-endpoints', ENDPOINT, { key: SHORT }),
+    'idempotency-key-too-short',
+  )
+
+  expect(await api.store.sql`select from idempotency_keys where tenant_id = ${tenant.id}`).toEqual(
+    [],
+  )
+})
+
+test('a UUID is long enough, and another tenant has no minimum', async () => {
+  const [tenant, other] = [await tenantWithMinimum(), await api.createTenant()]
+
+  expect((await postPayment(freshUrl, tenant, undefined, { key: randomUUID() })).status).toBe(202)
+  expect((await postPayment(freshUrl, other, undefined, { key: 'k' })).status).toBe(202)
+})
+
+test('a retry of a request that was accepted before gets its answer', async () => {
+  const tenant = await api.createTenant()
+  await postPayment(freshUrl, tenant, undefined, { key: SHORT })
+  await post(freshUrl, tenant, '/v1/webhook-endpoints', ENDPOINT, { key: 'other' })
+  await changeTenantLimits(api.store.sql, tenant.id, { KEY_LENGTH_MIN: 36 })
+  // Another process does not know which keys are recent.
+  const { url } = await api.serve({})
+
+  expectProblem(await postPayment(url, tenant, undefined, { key: SHORT }), 'operation-in-progress')
+  const retry = await post(url, tenant, '/v1/webhook-endpoints', ENDPOINT, { key: 'other' })
+  expect(retry.headers.get('idempotent-replayed')).toBe('true')
+})
+
+test('the minimum of the service applies to a tenant without its own', async () => {
+  const { url } = await api.serve({ KEY_LENGTH_MIN: '8' })
+  const tenant = await api.createTenant()
+
+  expectProblem(
+    await postPayment(url, tenant, undefined, { key: '1234567' }),
+    'idempotency-key-too-short',
+  )
+  expect((await postPayment(url, tenant, undefined, { key: '12345678' })).status).toBe(202)
+})

@@ -1,24 +1,19 @@
 // The rate limit of a tenant over HTTP, in one process and across processes.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import pino from 'pino'
 import { createSharedCount, type SharedCount } from '../../../src/db/tenants/rate-limits.ts'
 import { createRateLimiter, type RateLimiter } from '../../../src/http/limits/rate-limit.ts'
 import { get, postPayment, type ApiResponse } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem } from '../payments.ts'
+import { limitedApi } from '../../support/for-file.ts'
 
 const log = pino({ level: 'silent' })
 /** The beginning of a one-minute window. */
 const START_MS = 1_800_000_000_000
 
-let api: LimitedApi
-beforeAll(async () => {
-  api = await startLimitedApi({ RATE_LIMIT_WINDOW_SECONDS: '3600', RATE_LIMIT_WRITES: '3' })
-})
-afterAll(() => api.stop())
-
+const api = limitedApi({ RATE_LIMIT_WINDOW_SECONDS: '3600', RATE_LIMIT_WRITES: '3' })
 interface Limiter {
   count(tenantId: string): ReturnType<RateLimiter['count']>
 }

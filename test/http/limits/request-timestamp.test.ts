@@ -1,20 +1,16 @@
 // The optional Request-Timestamp: its signature, its maximum age, and the setting that requires it.
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { paymentBody, post, remove } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
-import type { Tenant } from '../../support/service.ts'
+import { limitedApi, tenantOf } from '../../support/for-file.ts'
 
-let api: LimitedApi
+const api = limitedApi()
+const tenant = tenantOf(api)
 let strictUrl: string
-let tenant: Tenant
 
 beforeAll(async () => {
-  api = await startLimitedApi()
   strictUrl = (await api.serve({ REQUEST_MAX_AGE_SECONDS: '10' })).url
-  tenant = await api.createTenant()
 })
-afterAll(() => api.stop())
 
 const PATH = '/v1/payments'
 const BODY = JSON.stringify(paymentBody())

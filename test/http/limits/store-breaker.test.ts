@@ -1,10 +1,14 @@
-// The circuit breaker around the store.
+// The circuit breaker around the store, and what a request does that loses its connection to the database
+// during the reservation.
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { createStoreBreaker } from '../../../src/http/limits/store-breaker.ts'
-import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
 import { StoreTimeoutError } from '../../../src/db/connection/deadline.ts'
-import { postPayment } from '../../support/client.ts'
+import { ProblemError } from '../../../src/domain/problems/problem-error.ts'
+import { createStoreBreaker } from '../../../src/http/limits/store-breaker.ts'
+import { paymentBody, postPayment } from '../../support/client.ts'
+import { limitedApi, tenantOf } from '../../support/for-file.ts'
 import { startLimitedApi } from '../../support/limited-api.ts'
+import { until } from '../../support/until.ts'
 
 const timeOut = () => Promise.reject(new StoreTimeoutError('the store did not answer'))
 const succeed = () => Promise.resolve('ok')
@@ -93,6 +97,7 @@ test('over HTTP an open circuit returns 503 at once, and closes again by itself'
     BREAKER_OPEN_MS: '3000',
     STORE_TIMEOUT_MS: '1500',
   })
+
   const tenant = await api.createTenant()
   let unlock = () => {}
   const unlocked = new Promise<void>((resolve) => (unlock = resolve))
@@ -124,4 +129,64 @@ test('over HTTP an open circuit returns 503 at once, and closes again by itself'
   while (status === 503) ({ status } = await postPayment(api.url, tenant))
   expect(status).toBe(202)
   await api.stop()
+})
+
+describe('a lost connection during the reservation', () => {
+  /** Beyond these no more statements are sent for one request. */
+  const TRIES = 3
+
+  const api = limitedApi({ STORE_TIMEOUT_MS: '20000' })
+  const tenant = tenantOf(api)
+
+  /** Ends each session that waits to write a key, as often as given, and returns how often it did. */
+  async function endReservations(most: number, isAnswered: () => boolean): Promise<number> {
+    const { sql } = api.store
+    const ended = new Set<unknown>()
+    await until(async () => {
+      const rows = await sql`
+      select pid, pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%insert into idempotency_keys%'
+    `
+      for (const { pid } of rows) ended.add(pid)
+      return ended.size >= most || isAnswered()
+    })
+    return ended.size
+  }
+
+  /** Sends a payment, and ends its first reservations while others hold a lock on the keys. */
+  async function payWithEnded(most: number) {
+    const key = randomUUID()
+    let isAnswered = false
+    const blocked = await api.store.sql.begin(async (tx) => {
+      await tx`lock table idempotency_keys in share mode`
+      const answer = postPayment(api.url, tenant, paymentBody(), { key }).finally(() => {
+        isAnswered = true
+      })
+      return { answer, ended: await endReservations(most, () => isAnswered) }
+    })
+
+    const answer = await blocked.answer
+    const [{ count } = {}] = await api.store.sql`
+    select count(*)::int from idempotency_keys where key = ${key}
+  `
+    return { status: answer.status, type: answer.json['type'], ended: blocked.ended, keys: count }
+  }
+
+  test('sends the reservation again, and reserves the key once', async () => {
+    const paid = await payWithEnded(TRIES - 1)
+
+    expect(paid).toMatchObject({ status: 202, ended: TRIES - 1, keys: 1 })
+  })
+
+  test('gives up after three tries with 503, and reserves nothing', async () => {
+    const paid = await payWithEnded(TRIES + 1)
+
+    expect(paid).toMatchObject({
+      status: 503,
+      type: '/problems/store-unavailable',
+      ended: TRIES,
+      keys: 0,
+    })
+  })
 })

@@ -1,9 +1,9 @@
 // One tenant fills its share of a process, and another tenant does not notice.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { postPayment } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { limitedApi } from '../../support/for-file.ts'
 
 const PLACES = 20
 const SAMPLES = 15
@@ -11,15 +11,11 @@ const SAMPLES = 15
 /** Generous, because other processes use the machine. Without shares the neighbour gets no answer. */
 const RATIO_MAX = 5
 
-let api: LimitedApi
-beforeAll(async () => {
-  api = await startLimitedApi({
-    MAX_CONCURRENT_REQUESTS: String(PLACES),
-    // The stuck requests last as long as the test measures.
-    STORE_TIMEOUT_MS: '60000',
-  })
+const api = limitedApi({
+  MAX_CONCURRENT_REQUESTS: String(PLACES),
+  // The stuck requests last as long as the test measures.
+  STORE_TIMEOUT_MS: '60000',
 })
-afterAll(() => api.stop())
 
 test('a neighbour is served as fast as alone while all requests of a tenant are stuck', async () => {
   const [greedy, neighbour] = [await api.createTenant(), await api.createTenant()]

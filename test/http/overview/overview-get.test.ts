@@ -1,31 +1,30 @@
-// GET /admin/overview: the figures of operations, takeovers, tenants and processes.
+// GET /admin/overview: the figures of operations, takeovers, tenants and processes. GET /admin/providers: what
+// each provider promises and can do.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { runOperation } from '../../../src/engine/run-phases.ts'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Sql } from '../../../src/db/connection/client.ts'
 import { deleteProcess, recordProcess } from '../../../src/db/operators/service-processes.ts'
 import { showId } from '../../../src/domain/resource-id.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
 import {
   makeAbandoned,
   makeCompleted,
   makeFailed,
   makeUnknown,
   shownId,
-  startAdminApi,
-  type AdminApi,
 } from '../../support/admin.ts'
+import { adminApi } from '../../support/for-file.ts'
 import { until } from '../../support/until.ts'
 import { expectProblem } from '../payments.ts'
 
 const OVERVIEW = '/admin/overview'
 
-let api: AdminApi
+const api = adminApi({ PROVIDER_KEY_WINDOW_SECONDS: '3600', PROVIDER_SETTLE_SECONDS: '90' })
 let sql: Sql
 /** The next reading after the one at the start of the test. */
 let fresh: () => Promise<Record<string, unknown>>
 
 beforeAll(async () => {
-  api = await startAdminApi()
   ;({ sql } = api.t.engine.store)
 })
 beforeEach(async () => {
@@ -38,7 +37,6 @@ beforeEach(async () => {
       return json['at'] !== at && json
     })
 })
-afterAll(() => api.stop())
 
 test('has zeros and no times while nothing happens', async () => {
   expect(await fresh()).toMatchObject({
@@ -198,4 +196,43 @@ test('answers 503 when the database needs longer than a second', async () => {
 
 test.each(['tenant=x', 'limit=1'])('refuses the parameter %s', async (query) => {
   expectProblem(await api.get(`${OVERVIEW}?${query}`), 'invalid-query')
+})
+
+describe('GET /admin/providers', () => {
+  test('shows what each provider declares, as the settings leave it', async () => {
+    const { status, json } = await api.get('/admin/providers')
+
+    expect(status).toBe(200)
+    expect(json).toMatchObject({
+      object: 'list',
+      data: [
+        {
+          object: 'provider',
+          name: 'stripe',
+          is_default: true,
+          key_window_seconds: 3_600,
+          keeps_failures: true,
+          settle_seconds: 90,
+          look_up_lag_seconds: 0,
+          authentication: true,
+          minimum_amounts: { usd: 50 },
+        },
+        {
+          name: 'braintree',
+          is_default: false,
+          key_window_seconds: 0,
+          keeps_failures: false,
+          settle_seconds: 90,
+          look_up_lag_seconds: 3_600,
+          authentication: false,
+          minimum_amounts: {},
+        },
+      ],
+      has_more: false,
+    })
+  })
+
+  test('takes no query', async () => {
+    expectProblem(await api.get('/admin/providers?name=stripe'), 'invalid-query')
+  })
 })

@@ -1,15 +1,10 @@
 // The processes of a running service report themselves, and their reports end with them.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { listProcesses } from '../../../src/db/operators/service-processes.ts'
-import { startService, type OwnService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { ownService } from '../../support/for-file.ts'
 
-let service: OwnService
-
-beforeAll(async () => {
-  service = await startService()
-})
-afterAll(() => service.stop())
+const service = ownService()
 
 const kinds = async () =>
   (await listProcesses(service.store.sql)).map(({ kind }) => kind).toSorted()

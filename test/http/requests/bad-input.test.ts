@@ -1,128 +1,125 @@
-// Properties of the answers to invalid requests. The corpus of `verify/fuzz` checks which problem
-// each invalid request gets.
+// The forms that one header may have, and what the answers to invalid requests have in common. The corpus
+// of `verify/fuzz` checks which problem each invalid request gets.
 import { randomUUID } from 'node:crypto'
-import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
-import { paymentBody, read, type ApiResponse } from '../../support/client.ts'
+import {
+  get,
+  paymentBody,
+  post,
+  postPayment,
+  read,
+  type ApiResponse,
+} from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { startService, type Service, type Tenant } from '../../support/service.ts'
+import { limitedApi, tenantOf } from '../../support/for-file.ts'
+import { expectProblem } from '../payments.ts'
 
-let service: Service
-let tenant: Tenant
+const api = limitedApi()
+const tenant = tenantOf(api)
 
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.createTenant()
-})
+const pay = (headers: Record<string, string>, key?: string) =>
+  postPayment(api.url, tenant, paymentBody(), key === undefined ? { headers } : { key, headers })
 
-afterAll(() => service.stop())
-
-/** A refused request leaves no row and causes no provider call. */
-afterEach(async () => {
-  const [rows] = await service.store.sql<{ count: number }[]>`
-    select (select count(*) from payments)::int + (select count(*) from idempotency_keys)::int
-      + (select count(*) from phase_runs)::int + (select count(*) from atomic_jobs.job)::int as count
-  `
-  expect(rows?.count).toBe(0)
-  expect(await service.control('GET', 'executed')).toEqual({ data: [] })
-})
-
-function expectProblem(answer: ApiResponse, type: ProblemType): void {
-  expect(answer.json).toMatchObject({
-    type: `/problems/${type}`,
-    title: problems[type].title,
-    status: problems[type].status,
-    error: { type: problems[type].stripeType, message: expect.any(String) },
-  })
-  expect(answer.status).toBe(problems[type].status)
-  expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+/** A payment with only these headers. */
+async function payWith(headers: Record<string, string>): Promise<ApiResponse> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }
+  const body = JSON.stringify(paymentBody())
+  return await read(await fetchApi(`${api.url}/v1/payments`, { ...init, body }))
 }
 
-describe('the Idempotency-Key', () => {
-  test('is refused when it is missing', async () => {
-    const answer = await rawPayment({ authorization: `Bearer ${tenant.apiKey}` })
-    expectProblem(answer, 'idempotency-key-missing')
+function expectWhole(answer: ApiResponse, type: ProblemType): void {
+  expectProblem(answer, type)
+  const { title, stripeType } = problems[type]
+  expect(answer.json).toMatchObject({
+    title,
+    error: { type: stripeType, message: expect.any(String) },
   })
-})
+}
 
-describe('the API key', () => {
+describe('an invalid request', () => {
+  test('is refused when the Idempotency-Key is missing', async () => {
+    const answer = await payWith({ authorization: `Bearer ${tenant.apiKey}` })
+    expectWhole(answer, 'idempotency-key-missing')
+  })
+
   test.each<[string, Record<string, string>, ProblemType]>([
     ['missing', {}, 'api-key-missing'],
     ['malformed', { authorization: 'Bearer nonsense' }, 'api-key-invalid'],
     ['unknown', { authorization: `Bearer sk_test_${'0'.repeat(32)}` }, 'api-key-invalid'],
-    ['of another scheme', { authorization: 'Basic c2tfOg==' }, 'api-key-invalid'],
-    ['empty', { authorization: 'Bearer ' }, 'api-key-invalid'],
-  ])('gets 401 with a challenge when it is %s', async (_case, headers, type) => {
-    const answer = await rawPayment({ 'idempotency-key': randomUUID(), ...headers })
-    expectProblem(answer, type)
+  ])('gets 401 with a challenge when its API key is %s', async (_case, headers, type) => {
+    const answer = await payWith({ 'idempotency-key': randomUUID(), ...headers })
+    expectWhole(answer, type)
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="atomic-payments"')
   })
 
-  test('gets the same bytes whether it is malformed or unknown', async () => {
-    const malformed = await rawPayment({ authorization: 'Bearer nonsense' })
-    const unknown = await rawPayment({ authorization: `Bearer sk_test_${'0'.repeat(32)}` })
-    expect(malformed.text).toBe(unknown.text)
-  })
-})
-
-describe('the body', () => {
-  test('is refused beyond 64 KiB before all of it has arrived, and the connection is closed', async () => {
-    const answers = await Promise.all([
-      rawPost({ 'content-length': '99999999999' }, '{'),
-      rawPost({ 'transfer-encoding': 'chunked' }, `20000\r\n${' '.repeat(0x20000)}\r\n`),
-    ])
-    for (const answer of answers) {
-      expectProblem(answer, 'body-too-large')
-      expect(answer.headers.get('connection')).toBe('close')
-    }
-  })
-})
-
-describe('the route', () => {
   test.each(['PUT', 'DELETE', 'PATCH'])('returns 405 with Allow for %s', async (method) => {
-    const answer = await read(await fetchApi(`${service.apiUrl}/v1/payments`, { method }))
-    expectProblem(answer, 'method-not-allowed')
+    const answer = await read(await fetchApi(`${api.url}/v1/payments`, { method }))
+    expectWhole(answer, 'method-not-allowed')
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST')
   })
+
+  test('leaves no row', async () => {
+    const [rows] = await api.store.sql`
+      select (select count(*) from payments) + (select count(*) from idempotency_keys)
+        + (select count(*) from phase_runs) + (select count(*) from atomic_jobs.job) as count
+    `
+    expect(Number(rows?.['count'])).toBe(0)
+  })
 })
 
-/** A request with exactly these header lines, which `fetch` would join, complete or refuse. */
-async function rawRequest(
-  headers: Record<string, string | string[]>,
-  body: string,
-): Promise<ApiResponse> {
-  const lines = Object.entries(headers).flatMap(([name, values]) =>
-    [values].flat().map((value) => `${name}: ${value}`),
+describe('Content-Type', () => {
+  test.each([
+    'application/json;',
+    'application/json ; ',
+    'application/json;;charset=utf-8;',
+    'application/json; charset=utf-8 ;',
+    'Application/JSON; Charset="UTF-8"',
+    'application/json\t;\tcharset=Utf-8',
+  ])('%j is JSON', async (type) => {
+    expect((await pay({ 'content-type': type })).status).toBe(202)
+  })
+
+  test.each([
+    'application/json;charset=utf-16;',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset = utf-8',
+    'application/json; charset="utf-8',
+    'application/json charset=utf-8',
+    'application/jsonp;',
+    '; charset=utf-8',
+  ])('%j is refused', async (type) => {
+    const answer = await pay({ 'content-type': type })
+
+    expect([answer.status, answer.json['type']]).toEqual([
+      415,
+      '/problems/unsupported-content-type',
+    ])
+  })
+
+  test('is read in linear time', async () => {
+    const startedAt = performance.now()
+    const answer = await pay({ 'content-type': `application/json${'; \t'.repeat(4_000)}x` })
+
+    expect(answer.status).toBe(415)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+})
+
+test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be %j', async (scheme) => {
+  expect((await pay({ authorization: `${scheme} ${tenant.apiKey}` })).status).toBe(202)
+})
+
+describe('a URL names the key', () => {
+  test.each(['...', '.a', '%2e', '%2E%2E', 'a/../b', '/', '?', '#', '\\', 'a;b', '~', '"a b"'])(
+    '%j',
+    async (key) => {
+      expect((await pay({}, key)).status).toBe(202)
+      const text = key.startsWith('"') ? key.slice(1, -1) : key
+      const path = `/v1/idempotency-keys/${encodeURIComponent(text)}`
+
+      expect((await get(api.url, tenant, path)).json).toMatchObject({ key: text })
+      expect((await post(api.url, tenant, `${path}/cancel`, {})).status).toBe(200)
+    },
   )
-  const head = ['POST /v1/payments HTTP/1.1', 'host: test', 'content-type: application/json']
-  const socket = connect(Number(new URL(service.apiUrl).port), '127.0.0.1')
-  socket.on('error', () => {})
-  socket.write([...head, ...lines, '', body].join('\r\n'))
-  const chunks: Buffer[] = []
-  for await (const chunk of socket) chunks.push(chunk as Buffer)
-  return parseAnswer(Buffer.concat(chunks).toString())
-}
-
-/** A payment with only these headers. */
-function rawPayment(headers: Record<string, string | string[]>): Promise<ApiResponse> {
-  const body = JSON.stringify(paymentBody())
-  const length = String(Buffer.byteLength(body))
-  return rawRequest({ ...headers, connection: 'close', 'content-length': length }, body)
-}
-
-/** An authorized request with exactly this body, which may not match its headers or may not end. */
-function rawPost(headers: Record<string, string>, body: string): Promise<ApiResponse> {
-  const authorization = `Bearer ${tenant.apiKey}`
-  return rawRequest({ authorization, 'idempotency-key': randomUUID(), ...headers }, body)
-}
-
-function parseAnswer(text: string): ApiResponse {
-  const [head = '', body = ''] = text.split('\r\n\r\n')
-  const [statusLine = '', ...lines] = head.split('\r\n')
-  const headers = new Headers(
-    lines.map((line) => line.split(/: (.*)/).slice(0, 2) as [string, string]),
-  )
-  const json = JSON.parse(body) as Record<string, unknown>
-  return { status: Number(statusLine.split(' ')[1]), headers, text: body, json }
-}
+})

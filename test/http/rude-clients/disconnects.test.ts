@@ -1,32 +1,27 @@
 // Clients that disconnect at every point of a request.
 import type { Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { paymentBody, postPayment, type ApiResponse } from '../../support/client.ts'
-import type { Tenant } from '../../support/service.ts'
-import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
 import { connectionsOf, paymentBytes, sendRaw, watchAccepted } from './raw-connection.ts'
 import { until } from '../../support/until.ts'
+import { serviceInProcess, tenantOf } from '../../support/for-file.ts'
 
 /** The number of connections that are cut concurrently. */
 const AT_A_TIME = 50
 
-let service: ServiceInProcess
-let tenant: Tenant
+// If places were not released, none would be left after a few dozen connections.
+const service = serviceInProcess({
+  MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10),
+  HTTP_KEEP_ALIVE_SECONDS: '1',
+})
+const tenant = tenantOf(service)
 let acceptedOf: ReturnType<typeof watchAccepted>
 const faults: unknown[] = []
 
 beforeAll(async () => {
-  // If places were not released, none would be left after a few dozen connections.
-  service = await startServiceInProcess({
-    MAX_CONCURRENT_REQUESTS: String(AT_A_TIME + 10),
-    HTTP_KEEP_ALIVE_SECONDS: '1',
-  })
-  tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
   acceptedOf = watchAccepted(service.server)
   service.parts.log.error = (...line: unknown[]) => void faults.push(line)
 })
-
-afterAll(() => service.stop())
 
 /** How a client disconnects: it ends its side, or it resets the connection. */
 const disconnects: [how: string, disconnect: (socket: Socket) => void][] = [
@@ -92,10 +87,30 @@ describe.each(disconnects)('a connection whose client %s', (how, disconnect) => 
   })
 })
 
+describe('the same payment sent twice on a connection', () => {
+  test('is executed once, and both answers have the same bytes', async () => {
+    const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, 'twice').repeat(2))
+    const [first, second] = await connection.untilAnswered(2)
+    connection.socket.destroy()
+
+    expect(first?.status).toBe(201)
+    expect(first?.headers).not.toHaveProperty('idempotent-replayed')
+    expect(second).toMatchObject({
+      status: 201,
+      body: first?.body,
+      headers: { 'idempotent-replayed': 'true' },
+    })
+    expect(await service.store.sql`select from idempotency_keys where key = 'twice'`).toHaveLength(
+      1,
+    )
+    expect(await executedFor({ json: JSON.parse(first?.body ?? '{}') })).toHaveLength(2)
+  })
+})
+
 /**
  * The executed provider calls of a payment; a payment needs an authorization and a capture.
  */
-async function executedFor({ json }: ApiResponse) {
+async function executedFor({ json }: Pick<ApiResponse, 'json'>) {
   const executed = await service.provider.executed()
   return executed.filter(({ metadata }) => metadata['atomic_payment'] === json['id'])
 }

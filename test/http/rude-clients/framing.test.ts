@@ -1,9 +1,17 @@
-// Requests whose framing is ambiguous, malformed or too large, sent byte by byte.
+// Requests whose framing is ambiguous, malformed or too large, sent byte by byte, and clients that still send
+// their request when its answer is ready, and read only then.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { paymentBody } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
+import { type LimitedApi, startLimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
-import { paymentBytes, requestBytes, sendRaw, type RawRequest } from './raw-connection.ts'
+import { until } from '../../support/until.ts'
+import {
+  paymentBytes,
+  type RawRequest,
+  requestBytes,
+  sendRaw,
+  watchAccepted,
+} from './raw-connection.ts'
 
 const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 30_000 }
 
@@ -140,22 +148,6 @@ describe('accepts or refuses an unambiguous request correctly, with', () => {
   })
 })
 
-describe('refuses everything that is not HTTP/1:', () => {
-  // prettier-ignore
-  test.each<[what: string, bytes: string, status: number]>([
-    ['HTTP/0.9', 'GET /healthz\r\n\r\n', 400],
-    ['HTTP/1.9', 'GET /healthz HTTP/1.9\r\nhost: api\r\n\r\n', 400],
-    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
-    ['an unknown method', 'PAY /v1/payments HTTP/1.1\r\nhost: api\r\n\r\n', 400],
-    ['a tunnel', 'CONNECT api:80 HTTP/1.1\r\nhost: api\r\n\r\n', 404],
-  ])('%s', async (_what, bytes, status) => {
-    const { statuses } = await sendAndLook(bytes)
-
-    expect(statuses).toEqual([status])
-  })
-})
-
 describe('refuses everything that is too large, and writes nothing:', () => {
   const LARGE = 17_000
   // prettier-ignore
@@ -177,4 +169,56 @@ describe('refuses everything that is too large, and writes nothing:', () => {
     ])
     expect(keys).toEqual([])
   })
+})
+
+const LARGE = ' '.repeat(1_000_000)
+
+interface EarlyAnswer {
+  readonly what: string
+  readonly headers: Record<string, string | number | undefined>
+}
+
+// prettier-ignore
+const early: readonly EarlyAnswer[] = [
+  { what: 'a body that is too large', headers: { 'content-length': LARGE.length } },
+  { what: 'chunks that are too large', headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' } },
+]
+
+test.each(early)(
+  '$what is answered, even to a client that sends it all first',
+  async ({ headers }) => {
+    const isChunked = headers['transfer-encoding'] !== undefined
+    const body = isChunked ? `${LARGE.length.toString(16)}\r\n${LARGE}\r\n0\r\n\r\n` : LARGE
+    const bytes = paymentBytes(tenant, 'large', { headers, body })
+    const half = bytes.length / 2
+    const acceptedOf = watchAccepted(api.server)
+    const connection = await sendRaw(api.url)
+    connection.socket.pause()
+
+    connection.socket.write(bytes.slice(0, half))
+    const accepted = await until(() => acceptedOf(connection.socket))
+    await until(() => accepted.bytesWritten > 0)
+    connection.socket.write(bytes.slice(half))
+    await until(() => accepted.closed)
+    connection.socket.resume()
+
+    const answers = await connection.untilClosed()
+    expect(answers).toMatchObject([{ status: 413, headers: { connection: 'close' } }])
+  },
+)
+
+test('a client that goes on sending is disconnected', async () => {
+  const acceptedOf = watchAccepted(api.server)
+  const headers = { 'content-length': undefined, 'transfer-encoding': 'chunked' }
+  const endless = paymentBytes(tenant, 'endless', { headers, body: '' })
+  const connection = await sendRaw(api.url, endless)
+  const accepted = await until(() => acceptedOf(connection.socket))
+
+  await until(() => {
+    connection.socket.write(`${LARGE.length.toString(16)}\r\n${LARGE}\r\n`)
+    return accepted.closed
+  })
+
+  const answers = await connection.untilClosed()
+  expect(answers.map(({ status }) => status)).toEqual([413])
 })

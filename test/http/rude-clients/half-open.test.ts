@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { paymentBody, postPayment } from '../../support/client.ts'
 import type { Tenant } from '../../support/service.ts'
-import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
 import { lockKeys } from './locked-keys.ts'
 import {
   connectionsOf,
@@ -14,6 +13,7 @@ import {
   type RawConnection,
 } from './raw-connection.ts'
 import { until } from '../../support/until.ts'
+import { serviceInProcess, tenantOf } from '../../support/for-file.ts'
 
 const TIMEOUTS = { checkIntervalMs: 50, silenceMaxMs: 6_000 }
 const SETTINGS = { WAIT_SECONDS: '1', WAIT_MAX_SECONDS: '1', HTTP_KEEP_ALIVE_SECONDS: '1' }
@@ -26,6 +26,7 @@ const SLOWEST_MS = 5_000
 const LATE_MAX_MS = 10_000
 
 const KEY = 'paid-and-vanished'
+const HALF_A_BODY = 'sends half of a body'
 
 interface Vanished {
   readonly what: string
@@ -45,7 +46,7 @@ function headOf(tenant: Tenant, headers: Record<string, string | undefined>): st
 const vanished: readonly Vanished[] = [
   { what: 'sends nothing', bytes: () => '', reads: true, statuses: [408] },
   { what: 'sends half of its headers', bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, 80), reads: true, statuses: [408] },
-  { what: 'sends half of a body', bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, -9), reads: true, statuses: [408] },
+  { what: HALF_A_BODY, bytes: (tenant) => paymentBytes(tenant, 'cut').slice(0, -9), reads: true, statuses: [408] },
   { what: 'sends half of a chunk', bytes: (tenant) => `${headOf(tenant, { 'content-length': undefined, 'transfer-encoding': 'chunked' })}40\r\n{"amo`, reads: true, statuses: [408] },
   { what: 'gets 100 Continue and sends nothing', bytes: (tenant) => headOf(tenant, { expect: '100-continue' }), reads: true, statuses: [100, 408] },
   { what: 'has its answer', bytes: (tenant) => lookupBytes(tenant, '/v1/payments'), reads: true, statuses: [200] },
@@ -53,20 +54,21 @@ const vanished: readonly Vanished[] = [
   { what: 'requests more than all buffers hold and reads nothing', bytes: () => requestBytes({ path: '/openapi.yaml' }).repeat(200), reads: false, statuses: [] },
 ]
 
-let service: ServiceInProcess
-let tenant: Tenant
+const places = { MAX_CONCURRENT_REQUESTS: String(vanished.length) }
+const service = serviceInProcess({ ...SETTINGS, ...places }, TIMEOUTS)
+const tenant = tenantOf(service)
+
 interface Opened {
   readonly connection: RawConnection
   readonly isGone: () => boolean
 }
 
 const opened = new Map<Vanished, Opened>()
+let openedAtMs: number
 
 beforeAll(async () => {
-  const places = { MAX_CONCURRENT_REQUESTS: String(vanished.length) }
-  service = await startServiceInProcess({ ...SETTINGS, ...places }, TIMEOUTS)
-  tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
   const acceptedOf = watchAccepted(service.server)
+  openedAtMs = performance.now()
   for (const client of vanished) {
     const connection = await sendRaw(service.apiUrl)
     if (!client.reads) connection.socket.pause()
@@ -77,9 +79,8 @@ beforeAll(async () => {
   }
 })
 
-afterAll(async () => {
+afterAll(() => {
   for (const { connection } of opened.values()) connection.socket.destroy()
-  await service.stop()
 })
 
 describe('a client that vanishes without closing its connection', () => {
@@ -91,6 +92,10 @@ describe('a client that vanishes without closing its connection', () => {
       const answers = client.reads ? await connection.untilClosed() : connection.answers()
 
       expect(answers.map(({ status }) => status)).toEqual(client.statuses)
+      if (client.what === HALF_A_BODY) {
+        expect(performance.now() - openedAtMs).toBeGreaterThan(SLOWEST_MS - 100)
+        expect(answers[0]?.headers['connection']).toBe('close')
+      }
     },
     SLOWEST_MS + LATE_MAX_MS,
   )

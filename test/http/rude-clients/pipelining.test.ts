@@ -1,12 +1,10 @@
 // Pipelined requests: clients that send the next request before they have the answer to the last
 // one.
 import type { Socket } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { AHEAD_MAX } from '../../../src/http/limits/pipelining.ts'
 import { paymentBody } from '../../support/client.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
 import type { Tenant } from '../../support/service.ts'
-import { startServiceInProcess, type ServiceInProcess } from '../../support/service-in-process.ts'
 import { lockKeys, untilWaitingForLock } from './locked-keys.ts'
 import {
   connectionsOf,
@@ -17,6 +15,7 @@ import {
   type RawAnswer,
 } from './raw-connection.ts'
 import { until } from '../../support/until.ts'
+import { limitedApi } from '../../support/for-file.ts'
 
 /** Files of 145 KB each: together more than all buffers, and fewer than a connection may have. */
 const LARGE_FILES = 95
@@ -31,15 +30,11 @@ function paymentsBytes(tenant: Tenant, count: number): string {
 }
 
 describe('pipelined requests', () => {
-  let api: LimitedApi
+  const api = limitedApi()
   let tenant: Tenant
-  beforeAll(async () => {
-    api = await startLimitedApi()
-  })
   beforeEach(async () => {
     tenant = await api.createTenant()
   })
-  afterAll(() => api.stop())
 
   const keysOf = async () => {
     const rows = await api.store.sql<{ key: string }[]>`
@@ -192,31 +187,5 @@ describe('pipelined requests', () => {
 
     expect(new Set(statusesOf(answers))).toEqual(new Set([202]))
     expect(await keysOf()).toHaveLength(20)
-  })
-})
-
-describe('the same payment sent twice on a connection', () => {
-  let service: ServiceInProcess
-  beforeAll(async () => {
-    service = await startServiceInProcess()
-  })
-  afterAll(() => service.stop())
-
-  test('is executed once, and both answers have the same bytes', async () => {
-    const tenant = await service.createTenant({ basisPoints: 0, fixedMinor: 0 })
-    const connection = await sendRaw(service.apiUrl, paymentBytes(tenant, 'twice').repeat(2))
-    const [first, second] = await connection.untilAnswered(2)
-    connection.socket.destroy()
-
-    expect(first?.status).toBe(201)
-    expect(first?.headers).not.toHaveProperty('idempotent-replayed')
-    expect(second).toMatchObject({
-      status: 201,
-      body: first?.body,
-      headers: { 'idempotent-replayed': 'true' },
-    })
-    expect(
-      await service.store.sql`select from payments where tenant_id = ${tenant.id}`,
-    ).toHaveLength(1)
   })
 })

@@ -52,6 +52,9 @@ describe('every route that changes something', () => {
       const request = { method, headers, body: 'invalid' }
       const response = await fetchApi(`${service.apiUrl}${path.replaceAll(':id', 'any')}`, request)
 
+      expect(response.headers.get('link')).toBe(
+        '</.well-known/idempotency-policy>; rel="describedby"',
+      )
       expectProblem(await read(response), 'idempotency-key-missing')
     },
   )

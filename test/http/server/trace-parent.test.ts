@@ -33,6 +33,7 @@ test.each([
   ['another value', ['sk_test_1234567890']],
   ['more fields in version 00', [`00-${TRACE}-${SPAN}-01-more`]],
   ['a card number', [`00-4242424242424242a1b2c3d4e5f60718-${SPAN}-01`]],
+  ['a card number inside random digits', [`00-a1b2c3d44242424242424242e5f60718-${SPAN}-01`]],
   ['a card number inside a longer number', [`00-00004242424242424242000000000000-${SPAN}-01`]],
 ])('reads no trace id from %s', (_what, lines) => {
   expect(traceOf(...lines)).toBeUndefined()

@@ -1,7 +1,7 @@
 // What docs/api.md, the policy and the problem pages promise and no other test shows, one row each. The service has
 // its default settings and no worker, so that accepted operations stay unfinished.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import {
   get,
   paymentBody,
@@ -10,10 +10,11 @@ import {
   read,
   type PostOptions,
 } from '../../support/client.ts'
+import helmet from 'helmet'
+import { securityHeaders } from '../../../src/http/limits/security-headers.ts'
 import { fetchApi } from '../../support/documented.ts'
-import { startLimitedApi, type LimitedApi } from '../../support/limited-api.ts'
-import type { Tenant } from '../../support/service.ts'
 import { expectProblem } from '../payments.ts'
+import { limitedApi, tenantOf } from '../../support/for-file.ts'
 
 interface Policy {
   readonly key: { readonly forms: readonly { form: string; pattern?: string }[] }
@@ -21,14 +22,8 @@ interface Policy {
   readonly limits: { readonly body_bytes: number; readonly json_levels: number }
 }
 
-let api: LimitedApi
-let tenant: Tenant
-
-beforeAll(async () => {
-  api = await startLimitedApi()
-  tenant = await api.createTenant()
-})
-afterAll(() => api.stop())
+const api = limitedApi()
+const tenant = tenantOf(api)
 
 const FIELDS = ['amount', 'currency', 'payment_method']
 const HOOKS = '/v1/webhook-endpoints'
@@ -172,8 +167,12 @@ const promises: Record<string, () => Promise<void>> = {
     expect(await policyOf(show('/v1/payments'))).toBe('"reads";q=60000;w=60')
   },
   'a webhook URL must use https and may not be an address that is not public': async () => {
-    for (const url of ['http://merchant.example/', 'https://127.0.0.1/', 'https://[fd00::1]/']) {
-      expectProblem(await hook(url), 'webhook-url-refused')
+    const hosts = ['http://merchant.example/', 'https://127.0.0.1/', 'https://[fd00::1]/']
+    for (const url of [...hosts, 'https://user:hunter2@merchant.example/']) {
+      const answer = await hook(url)
+      expectProblem(answer, 'webhook-url-refused')
+      expect(answer.json['errors']).toEqual([{ pointer: '/url', detail: expect.any(String) }])
+      expect(answer.text).not.toContain('hunter2')
     }
   },
   'only the answers that make a secret of a webhook endpoint show one': async () => {
@@ -206,4 +205,52 @@ describe('the pages promise, and it holds:', () => {
   test.each(Object.entries(promises))('%s', async (_promise, check) => {
     await check()
   })
+})
+
+test('every answer forbids browsers to run, frame or load anything', async () => {
+  const answers = [
+    await postPayment(api.url, tenant),
+    await get(api.url, tenant, '/v1/payments'),
+    await get(api.url, tenant, '/v1/payments/pay_none'),
+    await get(api.url, { ...tenant, apiKey: 'none' }, '/v1/payments'),
+    await fetchApi(`${api.url}/healthz`),
+    await fetchApi(`${api.url}/nothing`),
+  ]
+
+  for (const { headers } of answers) {
+    expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
+    expect(headers.get('strict-transport-security')).toMatch(/^max-age=31536000/)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-powered-by')).toBeNull()
+  }
+})
+
+test('the headers are those that helmet recommends, without those that say nothing for an API', () => {
+  const recommended: Record<string, string> = {}
+  const response = {
+    setHeader: (name: string, value: string) => (recommended[name.toLowerCase()] = value),
+    removeHeader: () => {},
+  }
+  const setHeaders = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    strictTransportSecurity: { maxAge: 365 * 24 * 60 * 60 },
+    xFrameOptions: { action: 'deny' },
+    // For pages, or for browsers that are no longer in use.
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  })
+
+  setHeaders({} as never, response as never, () => {})
+
+  expect(securityHeaders).toEqual(recommended)
 })

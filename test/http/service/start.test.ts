@@ -1,18 +1,13 @@
 // The page at the root, which leads a person to the other pages.
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { expect, test } from '@jest/globals'
 import { read } from '../../support/client.ts'
 import { fetchApi } from '../../support/documented.ts'
 import { expectProblem } from '../payments.ts'
+import { adminApi } from '../../support/for-file.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-let api: AdminApi
-
-beforeAll(async () => {
-  api = await startAdminApi({ CONSOLE: 'on' })
-})
-afterAll(() => api.stop())
+const api = adminApi({ CONSOLE: 'on' })
 
 test('leads a browser to pages that exist', async () => {
   const answer = await fetchApi(`${api.url}/`, { headers: { accept: BROWSER } })

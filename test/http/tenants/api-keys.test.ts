@@ -1,18 +1,14 @@
-// How operators create, list, rotate and revoke tenants and API keys, with the rights of the
-// service role. The secret of a key is in one answer and nowhere else.
-import { randomUUIDv7 } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+// How operators create, list, rotate and revoke tenants and API keys, and say which tenant may charge which
+// customer of the provider, with the rights of the service role.
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { describe, expect, test } from '@jest/globals'
+import type { ProblemType } from '../../../src/domain/problems/problems.ts'
 import { showKeyId } from '../../../src/domain/tenants/api-key.ts'
 import { showTenantId } from '../../../src/domain/tenants/tenant.ts'
-import { startAdminApi, type AdminApi } from '../../support/admin.ts'
+import { adminApi } from '../../support/for-file.ts'
 import { expectProblem } from '../payments.ts'
 
-let api: AdminApi
-
-beforeAll(async () => {
-  api = await startAdminApi()
-})
-afterAll(() => api.stop())
+const api = adminApi()
 
 const SECRET = /^sk_atomic_[0-9A-Za-z]{38}$/
 const TIME = expect.stringMatching(/^\d{4}-.*Z$/)
@@ -61,21 +57,6 @@ describe('a tenant', () => {
         details: { result: 'made', name: 'Shop', key: id, scopes: ['*'] },
       },
     ])
-  })
-
-  test.each([
-    ['no name', {}, 'invalid-field'],
-    ['an empty name', { name: '  ' }, 'invalid-field'],
-    ['a name that is too long', { name: 'x'.repeat(201) }, 'invalid-field'],
-    ['a name with two lines', { name: 'Shop\nforged line' }, 'invalid-field'],
-    ['no scope', { name: 'Shop', scopes: [] }, 'invalid-field'],
-    ['an unknown scope', { name: 'Shop', scopes: ['payments:*'] }, 'invalid-field'],
-    ['a repeated scope', { name: 'Shop', scopes: ['*', '*'] }, 'invalid-field'],
-    ['an unknown field', { name: 'Shop', fees: 1 }, 'unknown-field'],
-  ] as const)('is not created with %s', async (_, body, type) => {
-    const before = await api.get('/admin/tenants?limit=1')
-    expectProblem(await api.post('/admin/tenants', body), type)
-    expect((await api.get('/admin/tenants?limit=1')).text).toBe(before.text)
   })
 })
 
@@ -146,12 +127,6 @@ describe('a key', () => {
     })
   })
 
-  test.each([-1, 604_801, 0.5, '60'])('is not rotated with grace_seconds %j', async (grace) => {
-    const { api_key: key } = await createTenant()
-    const answer = await api.post(`/admin/keys/${key.id}/rotate`, { grace_seconds: grace })
-    expectProblem(answer, 'invalid-field')
-  })
-
   test('is revoked once, and a repetition does not change the time', async () => {
     const { id, api_key: key } = await createTenant()
     const first = await api.remove(`/admin/keys/${key.id}`)
@@ -175,18 +150,6 @@ describe('a key', () => {
   })
 })
 
-test.each([
-  ['an unknown tenant', () => api.get(`/admin/tenants/${showTenantId(randomUUIDv7())}/keys`)],
-  ['something that is not an id', () => api.post('/admin/tenants/any/keys')],
-  ['an unknown API key', () => api.post(`/admin/keys/${showKeyId(randomUUIDv7())}/rotate`)],
-  [
-    'a tenant instead of an API key',
-    () => api.remove(`/admin/keys/${showTenantId(api.t.tenantId)}`),
-  ],
-])('returns 404 for a path with %s', async (_, ask) => {
-  expectProblem(await ask(), 'resource-not-found')
-})
-
 test.each(['tenants', 'keys'])(
   'the list of %s has pages, and refuses unknown cursors',
   async (list) => {
@@ -205,27 +168,124 @@ test.each(['tenants', 'keys'])(
   },
 )
 
-test('no table contains the secret of an API key', async () => {
-  const { id, api_key: first } = await createTenant()
-  const added = await api.post(`/admin/tenants/${id}/keys`)
-  const rotated = await api.post(`/admin/keys/${first.id}/rotate`)
-  const secrets = [first.secret, String(added.json['secret']), String(rotated.json['secret'])]
-  const { sql } = api.t.engine.store
+describe('customers', () => {
+  const makeTenant = async () => (await createTenant()).id
 
-  const tables = await sql<{ name: string }[]>`
-    select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
-    where schemaname in ('public', 'atomic_jobs')
-  `
-  const tablesWithSecrets = []
-  for (const { name } of tables) {
-    // Not even half of a secret may be stored.
-    const parts = secrets.map((secret) => secret.slice(16, 32))
-    const [result] = await sql.unsafe<{ hasSecret: boolean }[]>(
-      `select exists (select from ${name} as r where r::text ~ '${parts.join('|')}') as "hasSecret"`,
-    )
-    if (result?.hasSecret === true) tablesWithSecrets.push(name)
+  const newCustomer = () => `cus_${randomUUID().replaceAll('-', '')}`
+
+  async function customersOf(tenant: string): Promise<string[]> {
+    const { json } = await api.get(`/admin/tenants/${tenant}/customers?limit=100`)
+    return (json['data'] as { id: string }[]).map(({ id }) => id)
   }
 
-  expect(tables.length).toBeGreaterThan(20)
-  expect(tablesWithSecrets).toEqual([])
+  test('assigns many customers at once, and again without a change', async () => {
+    const tenant = await makeTenant()
+    const customers = [newCustomer(), newCustomer()].toSorted()
+    const path = `/admin/tenants/${tenant}/customers`
+
+    const first = await api.post(path, { customers })
+    const before = await api.get(path)
+    const second = await api.post(path, { customers: [...customers, ...customers] })
+
+    expect(first).toMatchObject({ status: 200, json: { object: 'assignment', tenant, customers } })
+    expect(second.status).toBe(200)
+    expect((await api.get(path)).text).toBe(before.text)
+    expect(before.json).toMatchObject({
+      data: customers
+        .toReversed()
+        .map((id) => ({ id, object: 'customer', tenant, assigned_at: expect.any(String) })),
+      has_more: false,
+    })
+    expect(await api.trailOf(tenant)).toContainEqual({
+      actor: 'alice',
+      action: 'customers.assign',
+      details: { result: 'assigned', customers },
+    })
+  })
+
+  test('is listed page by page', async () => {
+    const tenant = await makeTenant()
+    const path = `/admin/tenants/${tenant}/customers`
+    await api.post(path, { customers: ['cus_page_1', 'cus_page_2', 'cus_page_3'] })
+
+    const page = await api.get(`${path}?limit=1&starting_after=cus_page_3`)
+
+    expect(page.json).toMatchObject({ data: [{ id: 'cus_page_2' }], has_more: true })
+    expectProblem(await api.get(`${path}?starting_after=cus_none`), 'invalid-query')
+  })
+
+  test('moves a customer of another tenant only when `from` names that tenant', async () => {
+    const [owner, other, third] = [await makeTenant(), await makeTenant(), await makeTenant()]
+    const [customer, fresh] = [newCustomer(), newCustomer()]
+    await api.post(`/admin/tenants/${owner}/customers`, { customers: [customer] })
+    const path = `/admin/tenants/${other}/customers`
+
+    const refusals = [
+      await api.post(path, { customers: [fresh, customer] }),
+      await api.post(path, { customers: [customer], from: third }),
+      await api.post(path, { customers: [customer], from: other }),
+    ]
+    for (const refused of refusals) {
+      expectProblem(refused, 'customer-of-another-tenant')
+      expect(refused.json['detail']).toBe(`${customer} belongs to ${owner}.`)
+    }
+    expect(await customersOf(other)).toEqual([])
+
+    const moved = await api.post(path, { customers: [customer, fresh], from: owner })
+    expect(moved.status).toBe(200)
+    expect(await customersOf(other)).toEqual([customer, fresh].toSorted().toReversed())
+    expect(await customersOf(owner)).toEqual([])
+    expect(await api.trailOf(other)).toEqual(
+      expect.arrayContaining([
+        {
+          actor: 'alice',
+          action: 'customers.assign',
+          details: { refused: 'customer-of-another-tenant' },
+        },
+        {
+          actor: 'alice',
+          action: 'customers.assign',
+          details: { result: 'assigned', customers: [customer, fresh], from: owner },
+        },
+      ]),
+    )
+  })
+
+  test('gives a customer to one of two operators who assign it at the same moment', async () => {
+    const tenants = await Promise.all(Array.from({ length: 4 }, makeTenant))
+    const customers = [newCustomer(), newCustomer()]
+
+    const answers = await Promise.all(
+      tenants.map((tenant, index) =>
+        api.post(`/admin/tenants/${tenant}/customers`, {
+          customers: index % 2 === 0 ? customers : customers.toReversed(),
+        }),
+      ),
+    )
+
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(3)
+  })
+
+  test.each<[string, unknown, ProblemType]>([
+    ['no customers', {}, 'invalid-field'],
+    ['an empty list', { customers: [] }, 'invalid-field'],
+    ['more than 1,000 customers', { customers: Array(1_001).fill('cus_1') }, 'invalid-field'],
+    ['a customer with a space', { customers: ['cus 1'] }, 'invalid-field'],
+    ['a customer that is a number', { customers: [1] }, 'invalid-field'],
+    ['a tenant in `from` that is none', { customers: ['cus_1'], from: 'cus_1' }, 'invalid-field'],
+    ['an unknown field', { customers: ['cus_1'], to: 'x' }, 'unknown-field'],
+  ])('refuses %s, and assigns nothing', async (_what, body, type) => {
+    const tenant = await makeTenant()
+
+    expectProblem(await api.post(`/admin/tenants/${tenant}/customers`, body), type)
+    expect(await customersOf(tenant)).toEqual([])
+  })
+
+  test('knows no customers of an unknown tenant', async () => {
+    const path = `/admin/tenants/${showTenantId(randomUUID())}/customers`
+
+    expectProblem(await api.post(path, { customers: ['cus_1'] }), 'resource-not-found')
+    expectProblem(await api.get(path), 'resource-not-found')
+  })
 })

@@ -1,13 +1,13 @@
 // A payment of any tenant with its life, for operators.
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import type { Sql } from '../../../../src/db/connection/client.ts'
 import { showPaymentId } from '../../../../src/domain/payments/payment.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import { LeaseLostError } from '../../../../src/engine/lease.ts'
 import { runOperation } from '../../../../src/engine/run-phases.ts'
 import { resolveDue } from '../../../../src/recovery/outcome-resolver.ts'
-import { makeUnknown, shownId, startAdminApi, type AdminApi } from '../../../support/admin.ts'
+import { makeUnknown, shownId } from '../../../support/admin.ts'
 import type { Accepted, PaymentRef } from '../../../support/engine.ts'
 import { aroundCall } from '../../../support/engine-doubles.ts'
 import { deliverOf, disputed } from '../../../operations/follow-dispute/disputes.ts'
@@ -19,21 +19,19 @@ import {
   SIGNING_SECRET,
   type MadeEndpoint,
 } from '../../webhooks/operators/tenant-webhooks.ts'
+import { adminApi } from '../../../support/for-file.ts'
 
 type Json = Record<string, unknown>
 type Life = Record<string, Json[]>
 
-let api: AdminApi
+const api = adminApi()
 let sql: Sql
 let endpoint: MadeEndpoint
 
 beforeAll(async () => {
-  api = await startAdminApi()
   ;({ sql } = api.t.engine.store)
   endpoint = await makeEndpoint(sql, api.t.tenantId)
 })
-
-afterAll(() => api.stop())
 
 const pathOf = ({ paymentId }: PaymentRef) => `/admin/payments/${showPaymentId(paymentId)}`
 
@@ -102,6 +100,7 @@ test('shows a capture, a partial refund, a failed webhook and a takeover, oldest
     amount_captured: 1_500,
     amount_refunded: 500,
   })
+
   const operations = [created, capture, refund].map((ref) => ({
     id: shownId(ref),
     idempotency_key: ref.id,

@@ -1,26 +1,20 @@
 // Payments of all tenants, for operators: the list and its filters.
 import { randomUUIDv7 } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import type { Sql } from '../../../../src/db/connection/client.ts'
 import { showPaymentId } from '../../../../src/domain/payments/payment.ts'
 import { showId } from '../../../../src/domain/resource-id.ts'
 import { runOperation } from '../../../../src/engine/run-phases.ts'
-import {
-  makeAbandoned,
-  makeCompleted,
-  makeUnknown,
-  shownId,
-  startAdminApi,
-  type AdminApi,
-} from '../../../support/admin.ts'
+import { makeAbandoned, makeCompleted, makeUnknown, shownId } from '../../../support/admin.ts'
 import type { Accepted } from '../../../support/engine.ts'
 import { asked } from '../../../operations/made-payments.ts'
 import { expectProblem } from '../../payments.ts'
+import { adminApi } from '../../../support/for-file.ts'
 
 const PAYMENTS = '/admin/payments'
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
 
-let api: AdminApi
+const api = adminApi()
 let sql: Sql
 let other: string
 /** Oldest first. */
@@ -31,7 +25,6 @@ let abandoned: Accepted
 let jobless: Accepted
 
 beforeAll(async () => {
-  api = await startAdminApi()
   ;({ sql } = api.t.engine.store)
   other = randomUUIDv7()
   await sql`insert into tenants (id, name) values (${other}, 'Shop')`
@@ -49,8 +42,6 @@ beforeAll(async () => {
     showPaymentId(typeof made === 'string' ? made : made.paymentId),
   )
 })
-
-afterAll(() => api.stop())
 
 async function makePaymentOf(tenantId: string): Promise<string> {
   const id = randomUUIDv7()

@@ -1,0 +1,333 @@
+// What operators ask for beside operations: reconciliations of a period, the resolution of findings, and the
+// removal of a stored response. Each invalid request is recorded in the audit trail without quoting it, and
+// changes nothing else. The corpus of `verify/fuzz` has more invalid requests.
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { openFindings } from '../../../src/db/reconciliation/findings.ts'
+import { paymentPath } from '../../../src/domain/payments/payment.ts'
+import { problems, type ProblemType } from '../../../src/domain/problems/problems.ts'
+import { parseId, showId } from '../../../src/domain/resource-id.ts'
+import { runOperation } from '../../../src/engine/run-phases.ts'
+import {
+  type AdminApi,
+  makeCompleted,
+  makeFailed,
+  makeUnknown,
+  shownId,
+} from '../../support/admin.ts'
+import { paymentBody, post, postPayment } from '../../support/client.ts'
+import type { Accepted } from '../../support/engine.ts'
+import { adminApi } from '../../support/for-file.ts'
+import { expectProblem } from '../payments.ts'
+
+const api = adminApi({ WEBHOOK_ALLOW_INSECURE: 'true' })
+
+describe('an invalid request', () => {
+  let unknown: Accepted
+  let finding: string
+  let apiKey: string
+
+  beforeAll(async () => {
+    unknown = await makeUnknown(api)
+    const { sql } = api.t.engine.store
+    const kind = 'missing_here'
+    const findingFields = { provider: 'stripe', kind, objectId: 'pi_x', runId: null } as const
+    await openFindings(sql, [{ ...findingFields, subject: null, ours: null, theirs: null }])
+    const [row] = await sql<{ id: string }[]>`select id from reconciliation_findings`
+    finding = showId('fnd', row?.id ?? '')
+    const [key] = await sql<{ id: string }[]>`select id from api_keys`
+    apiKey = showId('key', key?.id ?? '')
+  })
+
+  /** The path and a valid body of each route; the tests add what is wrong. */
+  const routes = {
+    resume: { path: () => `/admin/operations/${shownId(unknown)}/resume`, body: {} },
+    resolve: {
+      path: () => `/admin/operations/${shownId(unknown)}/resolve`,
+      body: { outcome: 'did_not_happen', proof: 'ten characters and more' },
+    },
+    redrive: { path: () => '/admin/dead-letters/redrive', body: { queue: 'operations.dead' } },
+    reconcile: {
+      path: () => '/admin/reconciliations',
+      body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
+    },
+    finding: { path: () => `/admin/findings/${finding}/resolve`, body: { note: 'seen' } },
+    tenant: { path: () => '/admin/tenants', body: { name: 'Shop' } },
+    key: { path: () => `/admin/tenants/${showId('tnt', api.t.tenantId)}/keys`, body: {} },
+    limits: {
+      path: () => `/admin/tenants/${showId('tnt', api.t.tenantId)}/limits`,
+      body: { key_length_min: 36 },
+    },
+    rotate: { path: () => `/admin/keys/${apiKey}/rotate`, body: { grace_seconds: 0 } },
+  }
+  const names = Object.keys(routes) as (keyof typeof routes)[]
+
+  /** Everything that a request could have changed. */
+  const everything = async () => {
+    const { sql } = api.t.engine.store
+    return await sql`
+    select
+      (select jsonb_agg(k order by id) from idempotency_keys as k) as keys,
+      (select jsonb_agg(r order by id) from reconciliation_runs as r) as runs,
+      (select jsonb_agg(f order by id) from reconciliation_findings as f) as findings,
+      (select jsonb_agg(t order by id) from tenants as t) as tenants,
+      (select jsonb_agg(a order by id) from api_keys as a) as api_keys,
+      (select jsonb_agg(j.id order by j.id) from atomic_jobs.job as j) as jobs
+  `
+  }
+
+  async function expectRefused(path: string, body: unknown, type: ProblemType): Promise<void> {
+    const before = await everything()
+    const [{ lines } = { lines: 0 }] = await api.t.engine.store.sql<{ lines: number }[]>`
+    select count(*)::int as lines from admin_actions
+  `
+    const answer = await api.post(path, body)
+    const written = await api.t.engine.store.sql`
+    select actor, details from admin_actions order by happened_at desc, id desc
+  `
+
+    expectProblem(answer, type)
+    expect(await everything()).toEqual(before)
+    expect(written).toHaveLength(lines + 1)
+    expect(written[0]).toEqual({ actor: 'alice', details: { refused: type } })
+  }
+
+  test.each(names)('%s refuses an unknown field', async (name) => {
+    const { path, body } = routes[name]
+    await expectRefused(path(), { ...body, force: true }, 'unknown-field')
+  })
+
+  test.each([
+    ['that is not JSON', '{"note"', 'malformed-json'],
+    ['that is a list', '[]', 'malformed-json'],
+    ['with a repeated member', '{"note":"a","note":"b"}', 'duplicate-member'],
+    ['with U+0000', '{"note":"\\u0000"}', 'forbidden-character'],
+    ['with too deep nesting', `{"note":${'['.repeat(30)}${']'.repeat(30)}}`, 'nesting-too-deep'],
+    ['that is too large', JSON.stringify({ note: 'x'.repeat(70_000) }), 'body-too-large'],
+    ['with a card number', '{"note":"4242 4242 4242 4242"}', 'card-number-refused'],
+  ] as const)('a body %s is refused', async (_, text, type) => {
+    await expectRefused(routes.finding.path(), text, type)
+  })
+
+  test('every problem that only operators get says that nothing was changed', () => {
+    const own = [
+      'nothing-to-resume',
+      'operation-not-unknown',
+      'second-operator-needed',
+      'key-window-passed',
+    ] as const
+    for (const type of own) expect(problems[type].meaning).toMatch(/Nothing was changed/)
+  })
+})
+
+const windowOf = (day: number) => ({
+  from: `2026-01-0${day}T00:00:00Z`,
+  to: `2026-01-0${day + 1}T01:00:00+01:00`,
+})
+
+test('a reconciliation is requested once, with a job and an entry in the audit trail', async () => {
+  const requested = await api.post('/admin/reconciliations', windowOf(1))
+  const again = await api.post('/admin/reconciliations', windowOf(1), 'bob')
+  const id = String(requested.json['id'])
+  const read = await api.get(`/admin/reconciliations/${id}`)
+  const { count } = await api.t.engine.store.sql`
+    select from atomic_jobs.job where name = 'reconciliations' and data ->> 'runId' = ${parseId('rec', id) ?? ''}
+  `
+
+  expect(requested).toMatchObject({
+    status: 202,
+    json: {
+      object: 'reconciliation',
+      provider: 'stripe',
+      status: 'pending',
+      from: '2026-01-01T00:00:00.000Z',
+      to: '2026-01-02T00:00:00.000Z',
+      requested_by: 'alice',
+      counts: {},
+      finished_at: null,
+    },
+  })
+  expect(again.json).toEqual(requested.json)
+  expect(read).toMatchObject({
+    status: 200,
+    json: { ...requested.json, findings: { object: 'list', data: [], has_more: false } },
+  })
+  expect(count).toBe(1)
+  const window = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' }
+  expect(await api.trailOf(id)).toEqual([
+    {
+      actor: 'alice',
+      action: 'reconciliation.request',
+      details: { result: 'requested', ...window },
+    },
+    { actor: 'bob', action: 'reconciliation.request', details: { result: 'under_way', ...window } },
+  ])
+})
+
+test('reconciliations are listed newest first', async () => {
+  const older = await api.post('/admin/reconciliations', windowOf(3))
+  const newer = await api.post('/admin/reconciliations', windowOf(4))
+
+  const first = await api.get('/admin/reconciliations?limit=1')
+  const next = await api.get(
+    `/admin/reconciliations?limit=1&starting_after=${String(newer.json['id'])}`,
+  )
+
+  expect(first.json).toMatchObject({ data: [newer.json], has_more: true })
+  expect(next.json).toMatchObject({ data: [older.json] })
+})
+
+test('a finding has its evidence, and is resolved once by a named operator', async () => {
+  const run = await api.post('/admin/reconciliations', windowOf(5))
+  const runId = parseId('rec', String(run.json['id'])) ?? ''
+  const about = { provider: 'stripe', kind: 'amount_differs', runId } as const
+  const ref = await api.t.accept()
+  await openFindings(api.t.engine.store.sql, [
+    { ...about, objectId: 'pi_1', subject: ref, ours: { amount: 1 }, theirs: { amount: 2 } },
+  ])
+  // Ids created within a millisecond have no order.
+  await api.t.engine.store.sql`
+    update reconciliation_findings set id = '01900000-0000-7000-8000-000000000000'
+    where object_id = 'pi_1'
+  `
+  await openFindings(api.t.engine.store.sql, [
+    { ...about, objectId: 'pi_2', subject: null, ours: null, theirs: { amount: 3 } },
+  ])
+
+  const path = `/admin/reconciliations/${String(run.json['id'])}`
+  const first = await api.get(`${path}?limit=1`)
+  const page = first.json['findings'] as { data: { id: string }[]; has_more: boolean }
+  const next = await api.get(`${path}?starting_after=${page.data[0]?.id}`)
+  const finding = (next.json['findings'] as typeof page).data[0]
+  const single = await api.get(`/admin/findings/${finding?.id}`)
+  const resolve = `/admin/findings/${finding?.id}/resolve`
+  const resolvedFinding = await api.post(resolve, { note: 'refunded by hand' })
+  const again = await api.post(resolve, { note: 'me too' }, 'bob')
+  const query = `reconciliation=${String(run.json['id'])}`
+
+  expect(page).toMatchObject({ data: [{ about: 'pi_2' }], has_more: true })
+  expect(finding).toMatchObject({
+    object: 'finding',
+    kind: 'amount_differs',
+    status: 'open',
+    about: 'pi_1',
+    tenant: showId('tnt', ref.tenantId),
+    payment: showId('pay', ref.paymentId),
+    reconciliation: run.json['id'],
+    ours: { amount: 1 },
+    theirs: { amount: 2 },
+  })
+  expect(single.json).toEqual(finding)
+  expect(resolvedFinding).toMatchObject({
+    status: 200,
+    json: { status: 'resolved', resolved_by: 'alice', note: 'refunded by hand' },
+  })
+  expectProblem(again, 'finding-not-open')
+  const open = await api.get(`/admin/findings?status=open&${query}`)
+  const resolved = await api.get(`/admin/findings?status=resolved&${query}`)
+  expect(open.json).toMatchObject({ data: [{ about: 'pi_2' }] })
+  expect(resolved.json['data']).toEqual([resolvedFinding.json])
+  expect(await api.trailOf(String(finding?.id))).toEqual([
+    {
+      actor: 'alice',
+      action: 'finding.resolve',
+      details: { result: 'resolved', note: 'refunded by hand' },
+    },
+    { actor: 'bob', action: 'finding.resolve', details: { refused: 'finding-not-open' } },
+  ])
+})
+
+describe('the removal of a response', () => {
+  const path = (id: string) => `/admin/idempotency-keys/${id}/response`
+
+  const tenant = () => ({ id: api.t.tenantId, apiKey: api.t.apiKey })
+
+  async function findKey(key: string): Promise<{ tenantId: string; id: string }> {
+    const [row] = await api.t.engine.store.sql<{ tenantId: string; id: string }[]>`
+    select tenant_id as "tenantId", id from idempotency_keys where key = ${key}
+  `
+    if (row === undefined) throw new Error('no such key')
+    return row
+  }
+
+  test('a retry gets response-dropped instead of the old response, and executes nothing', async () => {
+    const key = 'to-be-dropped'
+    const body = paymentBody()
+    await postPayment(api.url, tenant(), body, { key })
+    const ref = await findKey(key)
+    await runOperation(api.t.engine, ref)
+    const first = await postPayment(api.url, tenant(), body, { key })
+    expect(first.status).toBe(201)
+    const executed = (await api.t.provider.executed()).length
+
+    const dropped = await api.remove(path(showId('op', ref.id)))
+    const retried = await postPayment(api.url, tenant(), body, { key })
+    const again = await api.remove(path(showId('op', ref.id)), 'bob')
+    const retriedAgain = await postPayment(api.url, tenant(), body, { key })
+
+    expect(dropped).toMatchObject({ status: 204, text: '' })
+    expectProblem(retried, 'response-dropped')
+    const location = first.headers.get('location')
+    expect(retried.headers.get('location')).toBe(location)
+    expect(retried.headers.get('idempotent-replayed')).toBe('true')
+    expect(retried.json).toMatchObject({ location, error: { code: 'response_dropped' } })
+    expect(again.status).toBe(204)
+    expect(retriedAgain.text).toBe(retried.text)
+    expect((await api.t.provider.executed()).length).toBe(executed)
+    expect(await api.trailOf(showId('op', ref.id))).toEqual([
+      { actor: 'alice', action: 'response.drop', details: { result: 'dropped' } },
+      { actor: 'bob', action: 'response.drop', details: { result: 'already_dropped' } },
+    ])
+  })
+
+  test('the secret of a webhook endpoint is neither replayed any more nor in the audit trail', async () => {
+    const key = 'with-a-secret'
+    const body = { url: 'http://127.0.0.1:9/hooks' }
+    const first = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
+    const secret = String(first.json['secret'])
+    const ref = await findKey(key)
+
+    await api.remove(path(showId('op', ref.id)))
+    const retried = await post(api.url, tenant(), '/v1/webhook-endpoints', body, { key })
+    const [secretCounts] = await api.t.engine.store.sql`
+    select
+      (select count(*)::int from idempotency_keys where to_jsonb(idempotency_keys)::text like ${`%${secret}%`})
+        as keys,
+      (select count(*)::int from admin_actions where details::text like ${`%${secret}%`}) as actions
+  `
+
+    expect(secret).toMatch(/^whsec_/)
+    expectProblem(retried, 'response-dropped')
+    expect(retried.json['location']).toBe(first.headers.get('location'))
+    expect(retried.text).not.toContain(secret)
+    expect(secretCounts).toEqual({ keys: 0, actions: 0 })
+  })
+
+  test('the location of a response without one is its payment', async () => {
+    const ref = await makeCompleted(api)
+    await api.t.engine.store.sql`
+    update idempotency_keys set response_headers = response_headers - 'location' where id = ${ref.id}
+  `
+    await api.remove(path(shownId(ref)))
+
+    expect(await api.t.readKey(ref)).toMatchObject({
+      status: 'completed',
+      response_status: 410,
+      response_headers: { location: paymentPath(ref.paymentId) },
+    })
+  })
+
+  test.each([
+    ['is pending', (a: AdminApi) => a.t.accept()],
+    ['is unknown', makeUnknown],
+    ['has failed', makeFailed],
+  ])('no response is dropped of an operation that %s', async (_, make) => {
+    const ref = await make(api)
+    const before = await api.t.readKey(ref)
+
+    expectProblem(await api.remove(path(shownId(ref))), 'operation-not-completed')
+    expect(await api.t.readKey(ref)).toEqual(before)
+    expect(await api.trailOf(shownId(ref))).toEqual([
+      { actor: 'alice', action: 'response.drop', details: { refused: 'operation-not-completed' } },
+    ])
+  })
+})
