@@ -483,23 +483,6 @@ describe('a refund', () => {
   )
 })
 
-test.each(['capture', 'cancel', 'adjust', 'refund'] as const)(
-  '%s of a payment that this merchant does not have: not_executed, and waits',
-  async (name) => {
-    const payment = paymentOf({ providerPaymentId: 'unknown-id' })
-    const request = { payment, amountMinor: 2499, refund: refundOf(payment) }
-
-    const outcome = await adapter.calls[name].execute(request, identityOf(name))
-
-    expect(outcome).toMatchObject({
-      outcome: 'not_executed',
-      aboutObject: true,
-      asksToWait: true,
-      answered: { status: 404 },
-    })
-  },
-)
-
 test.each([
   ['authorizing', { status: 'undecided' }],
   ['settlement_pending', { status: 'undecided' }],
@@ -561,13 +544,6 @@ describe('a dispute', () => {
       ...(withdrawnMinor > 0 ? [['dispute', withdrawnMinor]] : []),
       ...(reinstatedMinor > 0 ? [['dispute_reversal', reinstatedMinor]] : []),
     ])
-  })
-
-  test('is found on any page of the list', async () => {
-    const payment = await settled(adapter, standIn)
-    for (let opened = 0; opened < 55; opened += 1) await open(payment, 'chargeback')
-
-    expect(await collect(adapter.listDisputes(always))).toHaveLength(55)
   })
 })
 

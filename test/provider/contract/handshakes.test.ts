@@ -6,11 +6,13 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeAuthority, type Authority } from '../../support/certificates.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 import { callNamesOf, portCalls } from './calls.ts'
 import { fixtures } from './fixtures.ts'
+import { freeze } from './freeze.ts'
 import { identityOf, traceOf } from './payments.ts'
 
 const T0_MS = 1_800_000_000_000
@@ -143,6 +145,18 @@ describe.each(fixtures)('$name', ({ adapterFor, paymentOf, knownId }) => {
     const made = await portCalls[name].make(adapter, known(name), identityOf(name))
 
     expect(made.outcome).toBe('not_executed')
+  })
+
+  test('nothing is sent if the deadline passes during the handshake', async () => {
+    const adapter = adapterFor(await secure(trusted))
+    const lease = { ...identityOf('started'), sendBeforeMs: performance.now() + 200 }
+
+    const made = portCalls.authorize.make(adapter, paymentOf(), lease)
+    setImmediate(freeze, 300)
+
+    expect(await made).toMatchObject({ outcome: 'not_executed', answered: { error: 'timeout' } })
+    await setTimeout(50)
+    expect(received).toBe(0)
   })
 
   test.each(names)('%s: a look-up whose handshake fails proves nothing', async (name) => {

