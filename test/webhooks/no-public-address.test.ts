@@ -51,16 +51,11 @@ async function attemptsOf(path: string): Promise<Attempt[]> {
 
 const nowhere = { http_status: null, error: 'no_public_address', latency_ms: 0 }
 
+// Which addresses are refused: test/domain/webhooks/dialable-address.test.ts.
 test.each<[string, readonly string[]]>([
   ['does-not-exist', []],
   ['private', ['10.0.0.1']],
-  ['loopback', ['127.0.0.1']],
-  ['metadata', ['169.254.169.254']],
-  ['unique-local', ['fd00::1']],
   ['public-and-private', ['93.184.215.14', '10.0.0.1']],
-  ['translated-private', ['64:ff9b::a00:1']],
-  ['translated-locally-and-private', ['64:ff9b:1::a00:1']],
-  ['mapped-private', ['::ffff:10.0.0.1']],
 ])('a name that is %s cannot be told from one without an address', async (name, addresses) => {
   if (addresses.length > 0) names.set(`${name}.test`, addresses)
 
@@ -76,13 +71,10 @@ test('a name whose name server is silent cannot be told from one without an addr
 })
 
 // No machine of the tests has such a network, so that dialling fails.
-test.each([
-  ['translated', '64:ff9b::5db8:d70e'],
-  ['translated-locally', '64:ff9b:1::5db8:d70e'],
-])('a name whose only address is %s and public is dialled', async (name, address) => {
-  names.set(`${name}.test`, [address])
+test('a name whose only address is public is dialled', async () => {
+  names.set('translated.test', ['64:ff9b::5db8:d70e'])
 
-  const { error } = (await attempt(`https://${name}.test/hook`)).attempt
+  const { error } = (await attempt('https://translated.test/hook')).attempt
   expect(['connection_failed', 'timeout']).toContain(error)
 })
 

@@ -2,60 +2,16 @@
 // worker free for the next one.
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeAuthority, type Certified } from '../support/certificates.ts'
+import { createSender } from '../../src/webhooks/send-webhook.ts'
+import { makeAuthority, type Authority, type Certified } from '../support/certificates.ts'
 import { get, post } from '../support/client.ts'
 import { startRawServer, type RawServer } from '../support/raw-server.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startService, type OwnService, type Tenant } from '../support/service.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
-
-const TIMEOUT_MS = 1_000
-const PLACES = 4
-
-/** Gives an attempt one second. */
-let hasty: OwnService
-/** Gives an attempt longer than a busy machine takes for the first bytes of an answer. */
-let patient: OwnService
-let trusted: Certified
-let foreign: Certified
-
-beforeAll(async () => {
-  const folder = await makeTemporaryFolder()
-  const ca = await makeAuthority(folder, 'known')
-  trusted = await ca.issue('receiver', [{ ip: '127.0.0.1' }])
-  foreign = await (await makeAuthority(folder, 'unknown')).issue('receiver', [{ ip: '127.0.0.1' }])
-  const start = (timeoutMs: number) =>
-    startService({
-      WEBHOOK_ALLOW_INSECURE: 'true',
-      WEBHOOK_TIMEOUT_MS: String(timeoutMs),
-      WEBHOOK_CONCURRENCY: String(PLACES),
-      NODE_EXTRA_CA_CERTS: ca.certificate,
-    })
-  ;[hasty, patient] = await Promise.all([start(TIMEOUT_MS), start(5 * TIMEOUT_MS)])
-})
-afterAll(() => Promise.all([hasty.stop(), patient.stop()]))
-
-interface Attempt {
-  readonly latency_ms: number
-  readonly http_status: number | null
-  readonly error: string | null
-}
-
-/** Creates an endpoint and sends a test event to it. Returns how to read the first attempt. */
-async function sendTest(
-  { apiUrl }: OwnService,
-  tenant: Tenant,
-  url: string,
-): Promise<() => Promise<Attempt>> {
-  const { json } = await post(apiUrl, tenant, '/v1/webhook-endpoints', { url })
-  const path = `/v1/webhook-endpoints/${String(json['id'])}/test`
-  const { headers } = await post(apiUrl, tenant, path)
-  const delivery = headers.get('location') ?? ''
-  const read = async () => (await get(apiUrl, tenant, delivery)).json['attempts'] as Attempt[]
-  return () => until(async () => (await read())[0])
-}
 
 type Behaviour = (socket: Socket) => void
 type Row = readonly [title: string, behaviour: Behaviour, result: number | string]
@@ -191,109 +147,152 @@ const rows: readonly Row[] = [
   ['answers twice', says(`HTTP/1.1 204 No Content${ENDS}`, `HTTP/1.1 500 No${EMPTY}`), 204],
 ]
 
-/** Each row with its own receiver and tenant, all at the same time: a worker looks for jobs every two seconds. */
-function testEach(
-  list: readonly Row[],
-  start: (behaviour: Behaviour) => Promise<{ url: string; server: RawServer }>,
-): void {
-  const attempts = new Map<string, Promise<void>>()
-  const attempt = async (behaviour: Behaviour, result: number | string) => {
-    const { url, server } = await start(behaviour)
-    await expectAttempt(url, result)
-    // No connection stays behind, also when the receiver keeps its side open.
-    await until(() => server.open() === 0)
-    await server.stop()
+const sender = (timeoutMs: number) =>
+  createSender({ timeoutMs, allowInsecure: true, resolve: () => Promise.resolve([]) })
+const hasty = sender(500)
+/** Longer than a busy machine takes for the first bytes of an answer. */
+const patient = sender(5_000)
+
+/** Expects the result of one attempt, after which no connection stays open, also when the receiver keeps its side. */
+async function expectReply(server: RawServer, result: number | string, url = server.url) {
+  const send = result === 'timeout' ? hasty : patient
+
+  const { httpStatus, error } = {
+    httpStatus: null,
+    error: null,
+    ...(await send({ url, headers: {}, body: '{}' })),
   }
+
+  expect(httpStatus ?? error).toBe(result)
+  await until(() => server.open() === 0)
+  await server.stop()
+}
+
+describe('an attempt ends when the receiver', () => {
+  const attempts = new Map<string, Promise<unknown>>()
+
+  // All at the same time: of some answers, the connection ends with the time limit.
   beforeAll(() => {
-    for (const [title, behaviour, result] of list) {
-      const attempted = attempt(behaviour, result)
-      attempted.catch(() => {})
-      attempts.set(title, attempted)
+    for (const [title, behaviour, result] of rows) {
+      const attempt = startRawServer(behaviour).then((server) => expectReply(server, result))
+      attempts.set(
+        title,
+        attempt.catch((error: unknown) => error),
+      )
     }
   })
 
-  test.each(list)('%s', async (title) => {
-    await expect(attempts.get(title)).resolves.toBeUndefined()
+  test.each(rows)('%s', async (title) => {
+    expect(await attempts.get(title)).toBeUndefined()
   })
-}
-
-async function expectAttempt(url: string, result: number | string): Promise<void> {
-  const service = result === 'timeout' ? hasty : patient
-  const read = await sendTest(service, await service.createTenant(), url)
-  const { latency_ms: latencyMs, ...attempt } = await read()
-  const [status, error] = typeof result === 'number' ? [result, null] : [null, result]
-  expect(attempt).toMatchObject({ http_status: status, error })
-  if (error === 'timeout') expect(latencyMs).toBeGreaterThanOrEqual(TIMEOUT_MS - 5)
-}
-
-const overHttp = async (behaviour: Behaviour) => {
-  const server = await startRawServer(behaviour)
-  return { server, url: server.url }
-}
-const https = (url: string) => url.replace('http:', 'https:')
-const overTls = (of: () => Certified) => async (behaviour: Behaviour) => {
-  const { certificate, key } = of()
-  const files = { cert: await readFile(certificate), key: await readFile(key) }
-  const server = await startRawServer(behaviour, files)
-  return { server, url: server.url }
-}
-
-describe('an attempt is recorded when the receiver', () => {
-  testEach(rows, overHttp)
 })
 
-describe('an attempt over TLS is recorded when the receiver', () => {
-  testEach(
-    [
-      ['answers', says(`HTTP/1.1 204 No Content${ENDS}`), 204],
-      ['says nothing', says(), 'timeout'],
-      ['half-closes', saysAndEnds(''), 'connection_failed'],
-      ['resets', (socket) => void socket.destroy(), 'connection_failed'],
-      ['switches protocols (101)', says(`HTTP/1.1 101 Switching Protocols${UPGRADE}${ENDS}`), 101],
-      ['sends a body without end', floods(`HTTP/1.1 200 OK${ENDS}`, 'x'), 200],
-    ],
-    overTls(() => trusted),
-  )
-  test('has a certificate of an unknown authority', async () => {
-    const { url, server } = await overTls(() => foreign)(saysAndEnds(''))
+describe('an attempt over TLS ends when the receiver', () => {
+  const usual = getCACertificates('default')
+  let trusted: Authority
+  let foreign: Authority
 
-    await expectAttempt(url, 'connection_failed')
+  beforeAll(async () => {
+    const folder = await makeTemporaryFolder()
+    trusted = await makeAuthority(folder, 'known')
+    foreign = await makeAuthority(folder, 'unknown')
+    setDefaultCACertificates([...usual, await readFile(trusted.certificate, 'utf8')])
+  })
+  afterAll(() => setDefaultCACertificates(usual))
+
+  const filesOf = async ({ certificate, key }: Certified) => ({
+    cert: await readFile(certificate),
+    key: await readFile(key),
+  })
+  const issuedBy = async (authority: Authority) =>
+    await filesOf(await authority.issue('receiver', [{ ip: '127.0.0.1' }]))
+
+  test.each<Row>([
+    ['answers', says(`HTTP/1.1 204 No Content${ENDS}`), 204],
+    ['says nothing', says(), 'timeout'],
+    ['half-closes', saysAndEnds(''), 'connection_failed'],
+    ['resets', (socket) => void socket.destroy(), 'connection_failed'],
+    ['switches protocols (101)', says(`HTTP/1.1 101 Switching Protocols${UPGRADE}${ENDS}`), 101],
+    ['sends a body without end', floods(`HTTP/1.1 200 OK${ENDS}`, 'x'), 200],
+  ])('%s', async (_title, behaviour, result) => {
+    await expectReply(await startRawServer(behaviour, await issuedBy(trusted)), result)
+  })
+
+  test('has a certificate of an unknown authority', async () => {
+    const { url, stop } = await startRawServer(says(), await issuedBy(foreign))
+
+    expect(await patient({ url, headers: {}, body: '' })).toEqual({ error: 'connection_failed' })
+    await stop()
+  })
+
+  test.each<Row>([
+    ['never answers the handshake', says(), 'timeout'],
+    ['closes in the handshake', saysAndEnds(''), 'connection_failed'],
+    ['resets in the handshake', saysAndResets(''), 'connection_failed'],
+    ['answers the handshake without TLS', says(`HTTP/1.1 204 No${ENDS}`), 'connection_failed'],
+    ['answers the handshake byte by byte', drips('\x16\x03\x03\x40\0', '\0'), 'timeout'],
+    ['sends an alert', says(Buffer.from([21, 3, 3, 0, 2, 2, 40])), 'connection_failed'],
+  ])('%s', async (_title, behaviour, result) => {
+    const server = await startRawServer(behaviour)
+
+    await expectReply(server, result, server.url.replace('http:', 'https:'))
+  })
+})
+
+describe('the service', () => {
+  const PLACES = 4
+  const TIMEOUT_MS = 1_000
+  let service: OwnService
+
+  beforeAll(async () => {
+    service = await startService({
+      WEBHOOK_ALLOW_INSECURE: 'true',
+      WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS),
+      WEBHOOK_CONCURRENCY: String(PLACES),
+    })
+  })
+  afterAll(() => service.stop())
+
+  /** Creates an endpoint and sends a test event to it. Returns how to read the first attempt. */
+  async function sendTest(tenant: Tenant, url: string) {
+    const { apiUrl } = service
+    const { json } = await post(apiUrl, tenant, '/v1/webhook-endpoints', { url })
+    const path = `/v1/webhook-endpoints/${String(json['id'])}/test`
+    const { headers } = await post(apiUrl, tenant, path)
+    const delivery = headers.get('location') ?? ''
+    const read = async () => (await get(apiUrl, tenant, delivery)).json['attempts'] as object[]
+    return () => until(async () => (await read())[0])
+  }
+
+  test.each<Row>([
+    ['a timeout', says(), 'timeout'],
+    ['the highest status', says(`HTTP/1.1 999 High${EMPTY}`), 999],
+    ['a reason with a NUL byte', says(`HTTP/1.1 500 N\0L${EMPTY}`), 500],
+  ])('records %s', async (_title, behaviour, result) => {
+    const server = await startRawServer(behaviour)
+
+    const read = await sendTest(await service.createTenant(), server.url)
+
+    const [http_status, error] = typeof result === 'number' ? [result, null] : [null, result]
+    const attempt = (await read()) as { latency_ms: number }
+    expect(attempt).toMatchObject({ http_status, error })
+    if (error) expect(attempt.latency_ms).toBeGreaterThanOrEqual(TIMEOUT_MS - 5)
     await server.stop()
   })
 
-  testEach(
-    [
-      ['never answers the handshake', says(), 'timeout'],
-      ['closes in the handshake', saysAndEnds(''), 'connection_failed'],
-      ['resets in the handshake', saysAndResets(''), 'connection_failed'],
-      [
-        'answers the handshake without TLS',
-        says(`HTTP/1.1 204 No Content${ENDS}`),
-        'connection_failed',
-      ],
-      ['answers the handshake byte by byte', drips('\x16\x03\x03\x40\0', '\0'), 'timeout'],
-      ['sends an alert', says(Buffer.from([21, 3, 3, 0, 2, 2, 40])), 'connection_failed'],
-    ],
-    async (behaviour) => {
-      const { server, url } = await overHttp(behaviour)
-      return { server, url: https(url) }
-    },
-  )
-})
+  test('keeps no place of other tenants for receivers that switch protocols', async () => {
+    const server = await startRawServer(says(`HTTP/1.1 101 Switching Protocols${UPGRADE}${ENDS}`))
+    const tenant = await service.createTenant()
+    const rude = await Promise.all(
+      Array.from({ length: 4 * PLACES }, () => sendTest(tenant, server.url)),
+    )
+    for (const read of rude) await read()
+    const receiver = await startReceiver()
 
-test('receivers that switch protocols keep no place of other tenants', async () => {
-  const server = await startRawServer(says(`HTTP/1.1 101 Switching Protocols${UPGRADE}${ENDS}`))
-  const { url } = server
-  const tenant = await patient.createTenant()
-  const rude = await Promise.all(
-    Array.from({ length: 4 * PLACES }, () => sendTest(patient, tenant, url)),
-  )
-  for (const read of rude) await read()
-  const receiver = await startReceiver()
+    const read = await sendTest(await service.createTenant(), receiver.url)
 
-  const read = await sendTest(patient, await patient.createTenant(), receiver.url)
-
-  expect(await read()).toMatchObject({ http_status: 204 })
-  await receiver.stop()
-  await server.stop()
+    expect(await read()).toMatchObject({ http_status: 204 })
+    await receiver.stop()
+    await server.stop()
+  })
 })

@@ -56,17 +56,14 @@ const age = (hours: number) => service.store.sql`
   where tenant_id = ${tenant.id}
 `
 
-test.each([
-  [0, 1],
-  [1, 2],
-  [2, 3],
-  [3, 4],
-  [4, 4],
-  [6, 4],
-])('after %i rotations within a day, %i secrets sign', async (times, count) => {
-  await rotate(times)
+test('the newest secret signs, and those of the last three rotations within a day', async () => {
+  const counts: number[] = []
+  for (let rotations = 0; rotations <= 4; rotations += 1) {
+    counts.push(await countSigning())
+    await rotate(1)
+  }
 
-  expect(await countSigning()).toBe(count)
+  expect(counts).toEqual([1, 2, 3, 4, 4])
 })
 
 test('each secret signs for a day after its own rotation', async () => {

@@ -50,6 +50,17 @@ describe('a request', () => {
     ])
   })
 
+  test.each([
+    [429, { retryAfter: '120' }],
+    [503, { retryAfter: '120' }],
+    [500, {}],
+    [302, {}],
+  ])('reads the Retry-After of a %i: %j', async (answered, read) => {
+    receiver.answer = status(answered, { 'retry-after': '120' })
+
+    expect(await send(receiver.url)).toEqual({ httpStatus: answered, ...read })
+  })
+
   test('does not follow a redirect', async () => {
     receiver.answer = status(307, { location: '/elsewhere' })
 
