@@ -92,17 +92,6 @@ describe.each(fixtures)('$operation', (row) => {
     expect(t.announced).toContain(ref.id)
   })
 
-  test('does nothing once it is completed', async () => {
-    const ref = await accepted(row)
-    await run(ref)
-    const before = await snapshot(t, ref)
-
-    expect(await run(ref)).toBe('nothing_to_do')
-
-    expect(await snapshot(t, ref)).toEqual(before)
-    await expectDone(row, ref)
-  })
-
   test.each(Object.keys(phases))(
     'continues from %s after its owner crashed before it recorded anything',
     async (point) => {
@@ -344,29 +333,6 @@ describe.each(fixtures)('$operation', (row) => {
     expect(await executedOf(kind)).toEqual([])
     expect(await reopenOperation(t.engine, ref)).toBe(true)
     expect(await run(ref)).toBe('finished')
-    await expectDone(row, ref)
-  })
-
-  test('is resolved by an operator who proves that it did not happen', async () => {
-    const ref = await accepted(row)
-    await runWithFault(ref, 'unavailable')
-    const proof = { outcome: 'did_not_happen', proof: 'the provider has no such call: ticket 4711' }
-
-    const answer = await api.post(`/admin/operations/${shownId(ref)}/resolve`, proof)
-    await resolveDue(t.engine)
-
-    expect(answer.status).toBe(202)
-    expect(await t.readKey(ref)).toMatchObject({ status: 'failed_retryable' })
-  })
-
-  test('is resolved from the record of the provider when an operator is wrong', async () => {
-    const ref = await accepted(row)
-    await runWithFault(ref, 'nonsense_body')
-    const proof = { outcome: 'did_not_happen', proof: 'I could not find it' }
-
-    await api.post(`/admin/operations/${shownId(ref)}/resolve`, proof)
-    await resolveDue(t.engine)
-
     await expectDone(row, ref)
   })
 })

@@ -6,7 +6,7 @@ import { reopenOperation } from '../../../src/engine/reopen-operation.ts'
 import { runOperation } from '../../../src/engine/run-phases.ts'
 import { aroundCall, withoutRetries } from '../../support/engine-doubles.ts'
 import type { PaymentRef } from '../../support/engine.ts'
-import { captured, held, snapshot } from '../made-payments.ts'
+import { captured, snapshot } from '../made-payments.ts'
 import { t } from '../../support/own-engine.ts'
 
 const match = { path: '/v1/refunds' }
@@ -39,19 +39,6 @@ describe('a refund', () => {
     })
   })
 
-  test('without an amount refunds what is neither refunded nor reserved', async () => {
-    const payment = await captured(t)
-    await runOperation(t.engine, await t.acceptRefund(payment, 500))
-    await t.acceptRefund(payment, 400)
-
-    const ref = await t.acceptRefund(payment)
-
-    expect(await t.readRefund(ref)).toMatchObject({ amountMinor: 1099, status: 'processing' })
-    expect(await amountsOf(payment)).toEqual({ refunded: 500, held: 1499 })
-    await expect(t.acceptRefund(payment)).rejects.toThrow(IntentRefusedError)
-    await expect(t.acceptRefund(payment, 1)).rejects.toThrow(IntentRefusedError)
-  })
-
   test('of more than is left is refused, and writes nothing', async () => {
     const payment = await captured(t)
     await t.acceptRefund(payment, 1500)
@@ -64,10 +51,6 @@ describe('a refund', () => {
       select count(*)::int as refunds from refunds where payment_id = ${payment.paymentId}
     `
     expect(rows).toEqual({ refunds: 1 })
-  })
-
-  test('of a payment that is only held is refused', async () => {
-    await expect(t.acceptRefund(await held(t), 1)).rejects.toThrow(IntentRefusedError)
   })
 
   test('that is declined releases its amount, and answers 402', async () => {
@@ -158,21 +141,4 @@ describe('a refund that failed', () => {
     expect(refused?.reason).toBeInstanceOf(StaleResourceError)
     expect(await amountsOf(payment)).toEqual({ refunded: 0, held: 1500 })
   })
-})
-
-test('concurrent refunds never reserve more than was captured', async () => {
-  const payment = await captured(t)
-
-  const accepted = await Promise.allSettled(
-    Array.from({ length: 30 }, (_, index) => t.acceptRefund(payment, 100 + index)),
-  )
-
-  let reservedMinor = 0
-  for (const result of accepted) {
-    if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(IntentRefusedError)
-    else reservedMinor += (await t.readRefund(result.value)).amountMinor
-  }
-  expect(reservedMinor).toBeLessThanOrEqual(1999)
-  expect(1999 - reservedMinor).toBeLessThan(129)
-  expect(await amountsOf(payment)).toEqual({ refunded: 0, held: reservedMinor })
 })

@@ -47,57 +47,43 @@ async function advance(days: number): Promise<void> {
 const withdrawal = [`dispute disputes ${AMOUNT_MINOR}`, `provider_fee provider_fees ${FEE}`]
 const reinstatement = `dispute_reversal provider_receivable ${AMOUNT_MINOR}`
 
-test('finds a dispute by its movement, and no difference afterwards', async () => {
+test('finds a dispute by its movement and an inquiry without one, and no difference afterwards', async () => {
+  await paid(t)
   const { payment } = await disputed(t)
+  const inquiry = await disputed(t, 'pm_card_createDisputeInquiry')
 
-  expect(await compare()).toMatchObject({ repaired: 1, found: 0 })
+  expect(await compare()).toMatchObject({ repaired: 2, found: 0 })
   await applyComparisons()
 
   expect(await stateOf(t, payment)).toMatchObject({
     disputes: ['needs_response'],
     ledger: withdrawal,
   })
+  const inquired = { disputes: ['warning_needs_response'] }
+  expect(await stateOf(t, inquiry.payment)).toMatchObject(inquired)
   expect(await compare()).toMatchObject({ repaired: 0, found: 0 })
 })
 
-test('finds an inquiry, which has no movement', async () => {
-  const { payment } = await disputed(t, 'pm_card_createDisputeInquiry')
-
-  expect(await compare()).toMatchObject({ repaired: 1, found: 0 })
-  await applyComparisons()
-
-  expect(await stateOf(t, payment)).toMatchObject({ disputes: ['warning_needs_response'] })
-})
-
-test('finds that an old dispute is lost, without a movement', async () => {
-  const dispute = await disputed(t)
-  await applyAll(t, [await deliverOf(t, dispute)])
-  await move(t, dispute, { status: 'lost' })
-
-  expect(await compare(30)).toMatchObject({ repaired: 1, found: 0 })
-  await applyComparisons()
-
-  expect(await stateOf(t, dispute.payment)).toMatchObject({ disputes: ['lost'] })
-})
-
-test('finds that an old lost dispute has turned won by its movement of today', async () => {
-  const dispute = await disputed(t)
-  await move(t, dispute, { status: 'lost' })
-  await applyAll(t, [await deliverOf(t, dispute)])
+test('finds that an old dispute is lost, and by its movement of today that one has turned won', async () => {
+  const [lost, won] = [await disputed(t), await disputed(t)]
+  await move(t, won, { status: 'lost' })
+  await applyAll(t, [await deliverOf(t, lost), await deliverOf(t, won)])
+  await move(t, lost, { status: 'lost' })
   await advance(20)
-  await move(t, dispute, { status: 'won' })
+  await move(t, won, { status: 'won' })
 
-  expect(await compare(20)).toMatchObject({ repaired: 1, found: 0 })
+  expect(await compare(20)).toMatchObject({ repaired: 2, found: 0 })
   await applyComparisons()
 
-  expect(await stateOf(t, dispute.payment)).toMatchObject({
+  expect(await stateOf(t, lost.payment)).toMatchObject({ disputes: ['lost'] })
+  expect(await stateOf(t, won.payment)).toMatchObject({
     disputes: ['won'],
     ledger: [...withdrawal, reinstatement].toSorted(),
   })
   expect(await compare(20)).toMatchObject({ repaired: 0, found: 0 })
 })
 
-test('reports a dispute of a charge that is not ours', async () => {
+test('reports a dispute that is not ours, and movements that differ from the ledger or are missing', async () => {
   const { id: payment_intent } = await t.provider.stripe.paymentIntents.create({
     amount: 1_000,
     currency: 'usd',
@@ -105,37 +91,25 @@ test('reports a dispute of a charge that is not ours', async () => {
     return_url: 'https://example.com/',
     payment_method: 'pm_card_visa',
   })
+  const [changed, gone] = [await disputed(t), await disputed(t)]
+  await applyAll(t, [await deliverOf(t, changed), await deliverOf(t, gone)])
+  const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'adjustment' })
+  const [last, first] = data
+  await t.provider.control('POST', `/objects/${first?.id}`, { amount: -1 })
+  await t.provider.control('DELETE', `/objects/${last?.id}`)
+  await t.provider.control('POST', `/objects/${gone.objectId}`, { balance_transactions: [] })
   const { id } = await t.provider.control<{ id: string }>('POST', '/disputes', { payment_intent })
 
   await compare()
 
-  const findings = await t.engine.store.sql<{ kind: string }[]>`
-    select kind from reconciliation_findings where object_id = ${id}
+  const findings = await t.engine.store.sql<{ kind: string; object_id: string }[]>`
+    select kind, object_id from reconciliation_findings
   `
-  expect(findings).toEqual([{ kind: 'missing_here' }])
-})
-
-test('reports a movement that differs from the ledger', async () => {
-  const dispute = await disputed(t)
-  await applyAll(t, [await deliverOf(t, dispute)])
-  const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'adjustment' })
-  await t.provider.control('POST', `/objects/${data[0]?.id ?? ''}`, { amount: -1 })
-
-  expect(await compare()).toMatchObject({ found: 1 })
-})
-
-test('reports a posted movement that the provider does not have', async () => {
-  const dispute = await disputed(t)
-  await applyAll(t, [await deliverOf(t, dispute)])
-  const { data } = await t.provider.stripe.balanceTransactions.list({ type: 'adjustment' })
-  await t.provider.control('DELETE', `/objects/${data[0]?.id ?? ''}`)
-  await t.provider.control('POST', `/objects/${dispute.objectId}`, { balance_transactions: [] })
-
-  expect(await compare()).toMatchObject({ found: 1 })
-})
-
-test('finds no difference in a payment without a dispute', async () => {
-  await paid(t)
-
-  expect(await compare()).toMatchObject({ repaired: 0, found: 0 })
+  expect(findings).toEqual(
+    expect.arrayContaining([
+      { kind: 'missing_here', object_id: id },
+      { kind: 'ledger_differs', object_id: first?.id },
+      { kind: 'missing_there', object_id: expect.stringMatching(/^ltx_/) },
+    ]),
+  )
 })
