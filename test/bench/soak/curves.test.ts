@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { curvesOf } from '../../../bench/soak/curves.ts'
 import { historyTables, steadyTables, type Sample } from '../../../bench/soak/samples.ts'
-import { retentionSecondsOf } from '../../../bench/soak/retention.ts'
 
 /** A sample of a service in a steady state, after this number of payments. */
 function sampleAt(payments: number, changed: Partial<Sample> = {}): Sample {
@@ -45,27 +44,10 @@ describe('the curves of a soak', () => {
     expect(others).toMatchObject([{ plot: 'The machine', last: 5, verdict: 'not judged' }])
   })
 
-  test('show processor time per answer since the previous sample', () => {
-    const ofAnswer = curvesOf(samples).filter(({ plot }) => plot.startsWith('Processor time'))
-
-    expect(ofAnswer).toMatchObject([
-      { name: 'Node', last: 3 },
-      { name: 'Postgres', last: 2 },
-    ])
-  })
-
   test('GROW when answers take more and more processor time', () => {
     const slowing = samples.map((sample, index) => ({ ...sample, nodeCpuMs: index * index * 50 }))
 
     expect(growing(slowing)).toEqual(['Processor time of an answer: Node'])
-  })
-
-  test('show the growth of history tables per payment since the start', () => {
-    const payments = curvesOf(samples).find(
-      ({ plot, name }) => plot === 'Growth for each payment' && name === 'payments',
-    )
-
-    expect(payments).toMatchObject({ unit: 'bytes', middle: 400, last: 400 })
   })
 
   test('name the process that leaks memory', () => {
@@ -107,30 +89,4 @@ describe('the curves of a soak', () => {
 
     expect(growing(slowing)).toEqual(['Latency, p50: pay', 'Oldest work: oldest waiting job'])
   })
-
-  test('do not judge latency when other processes used the machine', () => {
-    const slowing = samples.map((sample, index) => {
-      const latencyMs = { ...sample.latencyMs, pay: { p50: 5 + index, p99: 20 + index } }
-      return { ...sample, oldestJobSeconds: index, othersMs: index * 2_100, latencyMs }
-    })
-
-    const pay = curvesOf(slowing).find(({ name }) => name === 'pay')
-    expect(pay?.verdict).toBe('not judged')
-    expect(growing(slowing)).toEqual(['Oldest work: oldest waiting job'])
-  })
-
-  test('have gaps where a kind of request had no answer', () => {
-    const [first, ...others] = samples
-    const silent = others.map((sample, index) =>
-      index % 2 === 0 ? sample : { ...sample, latencyMs: { ...sample.latencyMs, refund: null } },
-    )
-
-    const refunds = curvesOf([first as Sample, ...silent]).find(({ name }) => name === 'refund')
-    expect(refunds?.values.slice(0, 2)).toEqual([5, null])
-    expect(refunds?.verdict).toBe('flat')
-  })
-})
-
-test('retains keys for a twelfth of the soak, between 10 and 90 seconds', () => {
-  expect([1, 2, 5, 20, 600].map(retentionSecondsOf)).toEqual([10, 10, 25, 90, 90])
 })

@@ -1,41 +1,9 @@
-import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { UsageError } from '../../../bench/options.ts'
-import { HELP, readArguments } from '../../../bench/speed/arguments.ts'
+import { readArguments } from '../../../bench/speed/arguments.ts'
 
 describe('the options of the benchmark', () => {
-  test('default to three rounds of five seconds with 20,000 payments', () => {
-    const options = readArguments([])
-
-    expect(options).toEqual({
-      help: false,
-      mode: 'speed',
-      peers: false,
-      seconds: 5,
-      rounds: 3,
-      concurrencies: [1, 16, 64],
-      payments: 20_000,
-      minutes: 0,
-      rate: 0,
-      scaleMax: 1_000_000,
-      sockets: 1_000,
-      levels: {
-        backlog: [0, 100, 1_000, 10_000],
-        hanging: [0, 5, 20],
-        guesses: [0, 100, 1_000],
-      },
-      folder: tmpdir(),
-    })
-  })
-
-  test('are shorter and with fewer clients with --quick, except for explicit ones', () => {
-    const options = readArguments(['--quick'])
-
-    expect(options).toMatchObject({ seconds: 0.5, concurrencies: [1, 16], rounds: 3 })
-    expect(readArguments(['--quick', '--seconds', '2'])).toMatchObject({ seconds: 2 })
-  })
-
   test.each([
     ['the peers', ['--peers'], { mode: 'speed', peers: true }],
     ['the duration', ['--seconds', '30'], { seconds: 30 }],
@@ -122,27 +90,5 @@ describe('the options of the benchmark', () => {
   ])('reject %s with a message', (_, args, message) => {
     expect(() => readArguments(args)).toThrow(UsageError)
     expect(() => readArguments(args)).toThrow(message)
-  })
-
-  test('are all explained by the help', () => {
-    const explained = [...HELP.matchAll(/^(?:-h, )?--([a-z-]+)/gm)].map(([, name]) => name)
-
-    expect(explained).toEqual([
-      'quick',
-      'peers',
-      'seconds',
-      'rounds',
-      'payments',
-      'folder',
-      'help',
-      'soak',
-      'rate',
-      'scale',
-      'scale-max',
-      'redis',
-      'slow-clients',
-      'sockets',
-      'neighbours',
-    ])
   })
 })
