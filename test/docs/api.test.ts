@@ -1,7 +1,6 @@
 // Compares the hand-written parts of docs/api.md with the code.
 import { describe, expect, test } from '@jest/globals'
-import { configVariables, readConfig } from '../../src/config.ts'
-import { CONSTANTS } from '../../src/constants.ts'
+import { readConfig } from '../../src/config.ts'
 import { paymentStatuses } from '../../src/domain/payments/payment-status.ts'
 import { renderProblem } from '../../src/domain/problems/flavor.ts'
 import { ProblemError } from '../../src/domain/problems/problem-error.ts'
@@ -14,8 +13,6 @@ import { BODY_MAX_BYTES } from '../../src/http/requests/read-body.ts'
 import { NESTING_MAX } from '../../src/http/requests/json-body.ts'
 import { createPaymentBody } from '../../src/operations/create-payment/contract.ts'
 import { readPage } from '../support/named-tests.ts'
-
-const settings = [...configVariables, ...Object.keys(CONSTANTS)]
 
 const page = readPage('docs/api.md')
 
@@ -40,12 +37,6 @@ test('names problems with their statuses', () => {
   for (const [, status, type = ''] of named) {
     expect([type, problems[type as ProblemType]?.status]).toEqual([type, Number(status)])
   }
-})
-
-test('names settings that exist', () => {
-  const named = [...page.matchAll(/`([A-Z]+(?:_[A-Z]+){2,})(?:=\w+)?`/g)].map(([, name]) => name)
-
-  for (const name of [...named, 'EXPIRED_KEYS']) expect(settings).toContain(name)
 })
 
 test('shows an error as the service answers it', () => {

@@ -1,6 +1,6 @@
 // Checks that docs/idempotency-checklist.md has every item of Secure Patterns, and that the tests
 // and alerts that it names exist.
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { hasTest, namedTests, readPage, readSections } from '../support/named-tests.ts'
 
 const page = readPage('docs/idempotency-checklist.md')
@@ -16,8 +16,8 @@ test('each of the 18 items of the checklist, and of the 13 threats, has its sect
   expect(items).toEqual([...numbered('C', 18), ...numbered('T', 13)])
 })
 
-test.each(sections)('$title: is shown by tests', ({ list }) => {
-  expect(list).toMatch(/^- `test\//m)
+test('each is shown by tests', () => {
+  expect(sections.filter(({ list }) => !/^- `test\//m.test(list))).toEqual([])
 })
 
 test.each(sections.filter(({ title }) => title.startsWith('T')))(
@@ -35,10 +35,8 @@ test('refers to items that there are', () => {
   for (const item of named) expect(items).toContain(item)
 })
 
-describe('each named test exists:', () => {
-  test.each(namedTests(page))('$file: $title', (named) => {
-    expect(hasTest(named)).toBe(true)
-  })
+test('each named test exists', () => {
+  expect(namedTests(page).filter((named) => !hasTest(named))).toEqual([])
 })
 
 test('names alerts that there are', () => {

@@ -1,7 +1,7 @@
 // Checks that everything the documents name exists: files, sections, scripts, settings, migrations.
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { configVariables } from '../../src/config.ts'
 import { readPage } from '../support/named-tests.ts'
 
@@ -98,39 +98,34 @@ const SETTING = /`([A-Z]+(?:_[A-Z]+)+)(?:=\w+)?`/g
 const MIGRATION = /`(\d{4}_[a-z_]+)`/g
 const SCRIPT = /npm run (?:-s )?([\w:-]+)/g
 
-describe.each(pages)('%s', (page) => {
-  const text = readPage(page)
+/** What the pages name that is not there, by page. */
+const missing = (find: (text: string, page: string) => string[]) =>
+  pages.flatMap((page) => find(readPage(page), page).map((name) => `${page}: ${name}`))
 
-  test('links to files that exist, and to sections that they have', () => {
-    for (const link of matchesOf(text, LINK)) {
-      const [path = '', section] = link.split('#')
-      const target = path === '' ? page : join(dirname(page), path)
-      expect([link, exists(target)]).toEqual([link, true])
-      if (section === undefined) continue
-      expect([link, anchorsOf(readPage(target))]).toEqual([link, expect.arrayContaining([section])])
-    }
-  })
+test('the pages link to files that exist, and to sections that they have', () => {
+  const isThere = (link: string, page: string) => {
+    const [path = '', section] = link.split('#')
+    const target = path === '' ? page : join(dirname(page), path)
+    return exists(target) && (!section || anchorsOf(readPage(target)).includes(section))
+  }
 
-  test('names files that exist', () => {
+  expect(
+    missing((text, page) => matchesOf(text, LINK).filter((link) => !isThere(link, page))),
+  ).toEqual([])
+})
+
+test('the pages name files, settings, migrations and scripts that exist', () => {
+  const known = new Set([...configVariables, ...constants])
+  const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
+
+  const names = missing((text, page) => {
     const unchecked = page === 'CHANGELOG.md' ? MOVED_FILES : UNWRITTEN_FILES
-    const files = matchesOf(text, FILE).filter((file) => !unchecked.includes(file))
-
-    expect(files.filter((file) => !exists(file))).toEqual([])
+    return [
+      ...matchesOf(text, FILE).filter((file) => !unchecked.includes(file) && !exists(file)),
+      ...matchesOf(text, SETTING).filter((name) => !known.has(name)),
+      ...matchesOf(text, MIGRATION).filter((name) => !migrations.has(name)),
+      ...matchesOf(text, SCRIPT).filter((name) => !(name in scripts)),
+    ]
   })
-
-  test('names settings that exist', () => {
-    const known = new Set([...configVariables, ...constants])
-
-    expect(matchesOf(text, SETTING).filter((name) => !known.has(name))).toEqual([])
-  })
-
-  test('names migrations that exist', () => {
-    expect(matchesOf(text, MIGRATION).filter((name) => !migrations.has(name))).toEqual([])
-  })
-
-  test('names scripts that exist', () => {
-    const { scripts } = JSON.parse(readPage('package.json')) as { scripts: Record<string, string> }
-
-    expect(matchesOf(text, SCRIPT).filter((name) => !(name in scripts))).toEqual([])
-  })
+  expect(names).toEqual([])
 })

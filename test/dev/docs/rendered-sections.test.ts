@@ -2,13 +2,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { renderFlavours, renderProblems, renderRoutes } from '../../../dev/docs/api-tables.ts'
 import { renderLayers } from '../../../dev/docs/layers-table.ts'
-import { renderStateDiagram, renderTable } from '../../../dev/docs/markdown.ts'
-import {
-  arrowsOf,
-  renderPhaseTable,
-  renderPhaseTables,
-  renderRecoveryPoints,
-} from '../../../dev/docs/phase-tables.ts'
+import { renderStateDiagram } from '../../../dev/docs/markdown.ts'
+import { renderPhaseTable, renderPhaseTables } from '../../../dev/docs/phase-tables.ts'
 import { renderStandInFaults, renderStandInMethods } from '../../../dev/docs/stand-in-tables.ts'
 import {
   renderOperationStates,
@@ -25,7 +20,6 @@ import { mayRetry, problems, type ProblemType } from '../../../src/domain/proble
 import { endpoints } from '../../../src/http/server/routes.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { confined, layers } from '../../layers.ts'
-import { readPage } from '../../support/named-tests.ts'
 
 const arrowsIn = (diagram: string) =>
   [...diagram.matchAll(/^ {2}(\S+) --> (\S+?)(?:: .+)?$/gm)].map(([, from, to]) => `${from} ${to}`)
@@ -44,19 +38,6 @@ describe.each(operations)('the phase table of $name', ({ name, phases }) => {
     expect(table).toMatch(/^```ts\n\/\/ recovery point .*\nexport const \w+ = defineOperation\('/)
     expect(table).toMatch(/\}, .*\)\n```$/s)
   })
-
-  test('has a diagram that leaves each recovery point, and only those', () => {
-    const left = new Set(arrowsOf(name).map(({ from }) => from))
-
-    expect([...left]).toEqual(['[*]', ...Object.keys(phases)])
-    expect(arrowsIn(renderRecoveryPoints(name))).toHaveLength(arrowsOf(name).length)
-  })
-})
-
-test('the phase table is the text of the source', () => {
-  const [, table] = renderPhaseTable('payment.create').split(/```ts\n|```$/)
-
-  expect(readPage('src/operations/create-payment/phases.ts')).toContain(table)
 })
 
 test('all phase tables have a heading and say what the operation does, in the order of the list', () => {
@@ -64,12 +45,6 @@ test('all phase tables have a heading and say what the operation does, in the or
 
   const headings = [...tables.matchAll(/^### `(.+)`\n\n[A-Z].{20,100}\n/gm)]
   expect(headings.map(([, name]) => name)).toEqual(operations.map(({ name }) => name))
-})
-
-test('the labels of recovery points are those of the rows', () => {
-  expect(renderRecoveryPoints('payment.create')).toContain(
-    '  authorized --> captured\n  authorized --> refused\n  authorized --> finished: 402\n',
-  )
 })
 
 test.each([
@@ -103,22 +78,8 @@ test('a label that would break the diagram is refused', () => {
   expect(() => renderStateDiagram([arrow])).toThrow('Mermaid cannot show the label first; second')
 })
 
-test('a table has one line for each row, and escapes bars', () => {
-  expect(renderTable(['a', 'b'], [['1 | 2', '']])).toBe('| a | b |\n|---|---|\n| 1 \\| 2 | |')
-})
-
 test('the routes have every contract once', () => {
   expect(rowsIn(renderRoutes()).toSorted()).toEqual(Object.keys(endpoints).toSorted())
-})
-
-test.each([
-  '| `POST /v1/payments` | `payments:write` | required | ',
-  '| `GET /v1/payments` | `payments:read` | | ',
-  '| `DELETE /v1/webhook-endpoints/:id` | `webhooks:write` | required | ',
-  '| `POST /admin/operations/:id/resume` | operator | | ',
-  '| `GET /healthz` | none | | ',
-])('the routes have a row %s', (row) => {
-  expect(renderRoutes()).toContain(`\n${row}`)
 })
 
 test('the problems have every type once, by status, with what it means', () => {

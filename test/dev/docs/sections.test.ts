@@ -29,12 +29,6 @@ test('writes the content of each section and keeps the rest of the page', () => 
   })
 })
 
-test('finds nothing stale in a page that it has written, and does not change it', () => {
-  const text = page('before', section('one', '', 'content of one', ''), 'after', '')
-
-  expect(fillSections(text, render)).toEqual({ text, sections: ['one'], stale: [] })
-})
-
 test.each([
   ['a changed word', ['', 'content of 1', '']],
   ['an added line', ['', 'content of one', 'more', '']],
