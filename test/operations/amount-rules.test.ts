@@ -22,11 +22,7 @@ const countAll = () =>
 
 test.each([
   ['usd', 49, 'amount-too-small', 50],
-  ['gbp', 29, 'amount-too-small', 30],
-  ['jpy', 49, 'amount-too-small', 50],
-  ['huf', 17_499, 'amount-too-small', 17_501],
   ['isk', 550, 'invalid-amount', 500],
-  ['ugx', 1, 'invalid-amount', 100],
   ['kwd', 5_124, 'invalid-amount', 5_120],
 ] as const)(
   'a payment in %s of %d is refused as %s, and its key stays unused',
@@ -50,13 +46,7 @@ test.each([
 
 test.each([
   ['idr', 999_999_999_999],
-  ['lbp', 99_999_999_999],
-  ['cop', 9_999_999_999],
-  ['huf', 9_999_999_999],
-  ['jpy', 9_999_999_999],
-  ['inr', 999_999_999],
   ['usd', 99_999_999],
-  ['vnd', 99_999_999],
 ])('the largest payment in %s is %d', async (currency, amount) => {
   const before = await countAll()
 
@@ -81,9 +71,7 @@ test('a hold is not raised above the largest amount of its currency', async () =
 
 describe.each([
   ['capture', 'manual', 'isk', 550, 'invalid-amount', 500],
-  ['capture', 'manual', 'kwd', 1_001, 'invalid-amount', 1_000],
   ['refunds', 'automatic', 'isk', 550, 'invalid-amount', 500],
-  ['refunds', 'automatic', 'kwd', 1_001, 'invalid-amount', 1_000],
   ['adjust', 'manual', 'isk', 10_050, 'invalid-amount', 10_100],
   ['adjust', 'manual', 'usd', 49, 'amount-too-small', 10_001],
 ] as const)('%s of a payment', (action, captureMethod, currency, amount, problem, accepted) => {

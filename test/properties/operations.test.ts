@@ -12,7 +12,8 @@ import type { Model } from './model-and-real.ts'
 import { sequences } from './sequences.ts'
 
 /** Each run is a tenant with up to 24 commands. PROPERTY_RUNS sets another number. */
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 60)
+const USUAL_RUNS = process.env['TESTS'] === 'all' ? 60 : 30
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? USUAL_RUNS)
 const TIMEOUT_MS = 60_000 + RUNS * 10_000
 
 const { PROPERTY_SEED } = process.env

@@ -13,10 +13,6 @@ test('a run that missed its second fault has neither passed nor failed, and is c
   expect(summary).not.toContain(missed.case)
 })
 
-test('does not mention missed runs when there are none', () => {
-  expect(renderSummary([makeRun()], [])).toMatch(/\n\n1 passed, 0 failed\n$/)
-})
-
 test('says for each provider in how many runs an invariant broke', () => {
   const summary = renderSummary(
     [

@@ -17,7 +17,7 @@ import { exceptions } from '../../../verify/fuzz/tables.ts'
 import { bisect, findSideEffects, waitUntilIdle } from '../../../verify/fuzz/side-effects.ts'
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 1_000)
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 250)
 /** Generous: a busy machine takes ten times as long. */
 const TIMEOUT_MS = 180_000 + REQUESTS * 40
 

@@ -4,11 +4,6 @@ import { corpus } from '../../../verify/fuzz/corpus/corpus.ts'
 import { encodeCase } from '../../../verify/fuzz/draft.ts'
 import { readOptions } from '../../../verify/fuzz/options.ts'
 
-test('defaults to 100,000 requests and a random seed', () => {
-  expect(readOptions([], 0.5)).toMatchObject({ help: false, requests: 100_000, only: undefined })
-  expect(readOptions([], 0.5).seed).not.toBe(readOptions([], 0.6).seed)
-})
-
 test('reads the seed and the number of requests', () => {
   expect(readOptions(['--seed', '7', '--requests', '10'], 0)).toMatchObject({
     seed: 7,
