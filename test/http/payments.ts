@@ -79,11 +79,3 @@ export function expectReplay(replay: ApiResponse, first: ApiResponse): void {
     expect(replay.headers.get(name)).toBe(first.headers.get(name))
   }
 }
-
-/** Ids that are not of a payment of this tenant: another tenant's, an unknown id and no id. */
-export async function foreignIds(service: Service): Promise<string[]> {
-  const other = await service.createTenant()
-  const { id } = await makePayment(service, other, 'requires_capture')
-  const absent = `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`
-  return [id, absent, 'nonsense']
-}
