@@ -99,22 +99,6 @@ test('injects faults into the stand-in, and removes them', async () => {
   })
 })
 
-test('counts what the stand-in executed, beside the payments', async () => {
-  expect(await ask('GET', '/counts')).toEqual({
-    status: 200,
-    json: { provider_executed: 0, payments: 0, in_progress: 0, charged_twice: 0, traffic_left: 0 },
-  })
-})
-
-test('stops traffic', async () => {
-  await ask('POST', '/traffic', { payments_per_second: 50, seconds: 300 })
-  await until(() => keys.length > 0)
-  const left = async () => (await ask('GET', '/counts')).json['traffic_left']
-  expect(Number(await left())).toBeGreaterThan(10_000)
-  await ask('DELETE', '/traffic')
-  expect(await left()).toBe(0)
-})
-
 test('makes so many payments, each repeated with its key until it has a final answer', async () => {
   statuses = [503, 202, 409]
   const traffic = { payments_per_second: 50, seconds: 1 }

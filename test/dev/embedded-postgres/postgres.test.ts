@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { appendFile, lstat, readFile, realpath, rm, watch, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import postgres from 'postgres'
 import { findServerAccount } from '../../../dev/embedded-postgres/postgres-account.ts'
 import {
@@ -43,87 +43,76 @@ async function query<Row>(url: string, statement: string): Promise<Row | undefin
   }
 }
 
-test('keeps the data across a stop and a start', async () => {
-  const directory = join(await makeTemporaryFolder(), 'a folder with spaces', 'postgres')
-  const first = await start(directory)
-  await query(first.url('postgres'), 'create table kept as select 42 as answer')
-  await first.stop()
+describe('a cluster that exists', () => {
+  let directory: string
 
-  const second = await start(directory)
-
-  expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
-})
-
-test('refuses a wrong password and listens on the loopback interface only', async () => {
-  const server = await start(join(await makeTemporaryFolder(), 'postgres'))
-  const url = new URL(server.url('postgres'))
-  url.password = 'guess'
-  await expect(query(url.href, 'select 1')).rejects.toMatchObject({ code: '28P01' })
-  const listening = await query(server.url('postgres'), 'show listen_addresses')
-  expect(listening).toEqual({ listen_addresses: '127.0.0.1' })
-})
-
-test('refuses to start while another process runs a server in the directory', async () => {
-  const directory = join(await makeTemporaryFolder(), 'postgres')
-  const { holder, url } = await startInAnotherProcess(directory)
-
-  await expect(start(directory)).rejects.toThrow('in use by another running process')
-
-  expect(await query(url, 'select 1 as one')).toEqual({ one: 1 })
-  holder.kill('SIGKILL')
-  await start(directory)
-})
-
-test('stops and replaces the server of a killed launcher', async () => {
-  const directory = join(await makeTemporaryFolder(), 'postgres')
-  const { holder, url } = await startInAnotherProcess(directory)
-  await query(url, 'create table kept as select 42 as answer')
-  holder.kill('SIGKILL')
-  await holder.exited
-  const pidFile = join(directory, 'cluster', 'postmaster.pid')
-  const orphan = Number.parseInt(await readFile(pidFile, 'utf8'), 10)
-  const lines: string[] = []
-
-  const server = await start(directory, lines)
-
-  expect(lines[0]).toContain(`left running (process ${orphan})`)
-  expect(await query(server.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
-  await expect(query(url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-})
-
-test('resolves `exited` when the server is killed, and recovers at the next start', async () => {
-  const directory = join(await makeTemporaryFolder(), 'postgres')
-  const first = await start(directory)
-  await query(first.url('postgres'), 'create table kept as select 42 as answer')
-  process.kill(first.pid, 'SIGKILL')
-  await first.exited
-
-  const second = await start(directory)
-
-  expect(await query(second.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
-})
-
-test.each(['names another program', 'is empty'])(
-  'starts when the pid file of a killed server %s',
-  async (condition) => {
-    const directory = join(await makeTemporaryFolder(), 'postgres')
+  beforeAll(async () => {
+    directory = join(await makeTemporaryFolder(), 'a folder with spaces', 'postgres')
     const first = await start(directory)
-    const pidFile = join(directory, 'cluster', 'postmaster.pid')
-    process.kill(first.pid, 'SIGKILL')
-    await first.exited
-    const account = await findServerAccount()
-    const otherProgram = spawn('sleep', ['600'], { ...account, cwd: '/', stdio: 'ignore' })
-    const [, ...rest] = (await readFile(pidFile, 'utf8')).split('\n')
-    await writeFile(pidFile, condition === 'is empty' ? '' : [otherProgram.pid, ...rest].join('\n'))
+    await query(first.url('postgres'), 'create table kept as select 42 as answer')
+    await first.stop()
+  })
 
-    try {
-      await start(directory)
-      expect(otherProgram.exitCode ?? otherProgram.signalCode).toBeNull()
-    } finally {
-      otherProgram.kill()
-    }
-  },
-)
+  const pidFile = () => join(directory, 'cluster', 'postmaster.pid')
+
+  const expectKept = async (server: EmbeddedPostgres) =>
+    expect(await query(server.url('postgres'), 'select answer from kept')).toEqual({ answer: 42 })
+
+  test('keeps its data, refuses a wrong password and listens on the loopback interface only', async () => {
+    const server = await start(directory)
+    await expectKept(server)
+    const url = new URL(server.url('postgres'))
+    url.password = 'guess'
+    await expect(query(url.href, 'select 1')).rejects.toMatchObject({ code: '28P01' })
+    const listening = await query(server.url('postgres'), 'show listen_addresses')
+    expect(listening).toEqual({ listen_addresses: '127.0.0.1' })
+  })
+
+  test('is left to the process that runs a server there, and is taken over when that is killed', async () => {
+    const { holder, url } = await startInAnotherProcess(directory)
+    await expect(start(directory)).rejects.toThrow('in use by another running process')
+    expect(await query(url, 'select 1 as one')).toEqual({ one: 1 })
+    holder.kill('SIGKILL')
+    await holder.exited
+    const orphan = Number.parseInt(await readFile(pidFile(), 'utf8'), 10)
+    const lines: string[] = []
+
+    const server = await start(directory, lines)
+
+    expect(lines[0]).toContain(`left running (process ${orphan})`)
+    await expectKept(server)
+    await expect(query(url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test.each(['names the killed server', 'names another program', 'is empty'])(
+    'recovers when its pid file %s',
+    async (condition) => {
+      const first = await start(directory)
+      process.kill(first.pid, 'SIGKILL')
+      await first.exited
+      const account = await findServerAccount()
+      const otherProgram = spawn('sleep', ['600'], { ...account, cwd: '/', stdio: 'ignore' })
+      const [, ...rest] = (await readFile(pidFile(), 'utf8')).split('\n')
+      if (condition === 'is empty') await writeFile(pidFile(), '')
+      if (condition === 'names another program') {
+        await writeFile(pidFile(), [otherProgram.pid, ...rest].join('\n'))
+      }
+
+      try {
+        await expectKept(await start(directory))
+        expect(otherProgram.exitCode ?? otherProgram.signalCode).toBeNull()
+      } finally {
+        otherProgram.kill()
+      }
+    },
+  )
+
+  test("reports the server's last log lines when it does not start", async () => {
+    await appendFile(join(directory, 'cluster', 'postgresql.conf'), 'no_such_setting = 1\n')
+
+    await expect(start(directory)).rejects.toThrow(/did not start:[^]*no_such_setting/)
+  })
+})
 
 test('creates the cluster at the next start after a kill during initdb', async () => {
   const parent = await makeTemporaryFolder()
@@ -139,15 +128,6 @@ test('creates the cluster at the next start after a kill during initdb', async (
   const server = await start(directory)
 
   expect(await query(server.url('postgres'), 'select 1 as one')).toEqual({ one: 1 })
-})
-
-test("reports the server's last log lines when it does not start", async () => {
-  const directory = join(await makeTemporaryFolder(), 'postgres')
-  const first = await start(directory)
-  await first.stop()
-  await appendFile(join(directory, 'cluster', 'postgresql.conf'), 'no_such_setting = 1\n')
-
-  await expect(start(directory)).rejects.toThrow(/did not start:[^]*no_such_setting/)
 })
 
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip

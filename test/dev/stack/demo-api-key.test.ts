@@ -22,9 +22,3 @@ test('keeps a stored key of the earlier format without a checksum', async () => 
 
   expect(await readDemoApiKey({ DATA_DIR: folder, DEMO_API_KEY: undefined })).toBe(kept)
 })
-
-test('returns DEMO_API_KEY when it is set', async () => {
-  const folder = await makeTemporaryFolder()
-  const key = await readDemoApiKey({ DATA_DIR: folder, DEMO_API_KEY: 'sk_chosen_key' })
-  expect(key).toBe('sk_chosen_key')
-})

@@ -44,20 +44,6 @@ test('restarts a part that ended and logs how it ended', async () => {
   await supervised.stop()
 })
 
-test('restarts a part that is made to crash', async () => {
-  const parts = createParts()
-  const lines: string[] = []
-  const supervised = supervise(parts.start, (line) => lines.push(line), PAUSES)
-  parts.started[0]?.becomeReady()
-  await supervised.ready
-
-  supervised.crash()
-
-  await parts.waitForStart(2)
-  expect(lines).toEqual(['killed; restarting in 1 ms'])
-  await supervised.stop()
-})
-
 test('doubles the pause up to the longest while a part ends early', async () => {
   const parts = createParts()
   const lines: string[] = []
@@ -73,19 +59,6 @@ test('doubles the pause up to the longest while a part ends early', async () => 
     '4 ms',
     '4 ms',
   ])
-  await supervised.stop()
-})
-
-test('returns to the shortest pause after a stable run', async () => {
-  const parts = createParts()
-  const lines: string[] = []
-  const supervised = supervise(parts.start, (line) => lines.push(line), { ...PAUSES, stableMs: 0 })
-  supervised.ready.catch(() => {})
-
-  for (const count of [1, 2]) (await parts.waitForStart(count))?.end('ended')
-
-  await parts.waitForStart(3)
-  expect(lines).toEqual(Array(2).fill('ended; restarting in 1 ms'))
   await supervised.stop()
 })
 

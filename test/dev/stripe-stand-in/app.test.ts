@@ -38,33 +38,12 @@ test("answers an unknown URL with 404 and Stripe's message", async () => {
   })
 })
 
-test('answers a form in an unknown charset with 415', async () => {
-  const response = await fetch(`${provider.url}/v1/refunds`, {
-    method: 'POST',
-    headers: {
-      ...authorization,
-      'Content-Type': 'application/x-www-form-urlencoded; charset=klingon',
-    },
-    body: 'amount=1',
-  })
-
-  expect(response.status).toBe(415)
-  expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } })
-})
-
 test('sends a Request-Id with every answer', async () => {
   const intent = await provider.stripe.paymentIntents.create(payment())
   const refused = await fetch(`${provider.url}/v1/refunds`)
 
   expect(intent.lastResponse.requestId).toMatch(/^req_/)
   expect(refused.headers.get('request-id')).toMatch(/^req_/)
-})
-
-test('generates ids without digits, which could look like a card number', async () => {
-  const intent = await provider.stripe.paymentIntents.create(payment())
-
-  const charge = intent.latest_charge as string
-  expect(`${intent.id} ${intent.client_secret} ${charge}`).not.toMatch(/\d/)
 })
 
 test('logs one line for each request, without its body and its secret key', async () => {

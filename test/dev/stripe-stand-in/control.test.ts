@@ -14,10 +14,6 @@ beforeEach(async () => {
 })
 afterAll(async () => provider.close())
 
-test('reports its health', async () => {
-  expect(await provider.control('GET', '/health')).toEqual({ status: 'ok' })
-})
-
 test('advances the clock, which dates objects and log entries', async () => {
   const moved = await provider.control('POST', '/clock', { advance_seconds: 90 })
   const intent = await provider.stripe.paymentIntents.create(payment())
@@ -67,14 +63,6 @@ test('reset deletes all data and settings', async () => {
   expect(await provider.executed()).toMatchObject([{ seq: 1, id: first.id }])
 })
 
-test('no control request shares a connection, which could be closed just then', async () => {
-  for (const body of [undefined, '{']) {
-    const init = body === undefined ? {} : { method: 'POST', body }
-    const response = await fetch(`${provider.url}/_control/faults`, init)
-    expect(response.headers.get('connection')).toBe('close')
-  }
-})
-
 describe('refuses an invalid control request', () => {
   test.each([
     ['an unknown fault', '/faults', { fault: 'explode' }, 'fault'],
@@ -94,24 +82,6 @@ describe('refuses an invalid control request', () => {
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({
       error: { type: 'invalid_request_error', message: expect.stringContaining(word) },
-    })
-  })
-
-  test('a body that is not JSON', async () => {
-    const response = await fetch(`${provider.url}/_control/faults`, { method: 'POST', body: '{' })
-
-    expect(response.status).toBe(400)
-    expect(await response.json()).toMatchObject({
-      error: { message: expect.stringContaining('not JSON') },
-    })
-  })
-
-  test('an unknown route', async () => {
-    const response = await fetch(`${provider.url}/_control/nothing`)
-
-    expect(response.status).toBe(404)
-    expect(await response.json()).toMatchObject({
-      error: { message: 'There is no GET /_control/nothing' },
     })
   })
 })

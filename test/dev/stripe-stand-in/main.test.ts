@@ -55,7 +55,6 @@ describe('after SIGKILL and a restart', () => {
 
   test.each([
     ['hang_before', 0],
-    ['delay', 1],
     ['hang_after', 1],
   ])('a key in flight during %s is free, with %i executed', async (fault, executed) => {
     const before = await start()
@@ -77,10 +76,10 @@ describe('after SIGKILL and a restart', () => {
 })
 
 describe('shutdown', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s', async (signal) => {
+  test('exits with 0 on SIGINT', async () => {
     const { process } = await start()
 
-    expect(await end(process, signal)).toEqual({ code: 0, signal: null })
+    expect(await end(process, 'SIGINT')).toEqual({ code: 0, signal: null })
   })
 
   test('does not wait for a hanging connection', async () => {

@@ -113,13 +113,6 @@ test('a refused currency gets the list of those that Stripe takes', async () => 
   )
 })
 
-test('metadata within its limits is taken', async () => {
-  const members = Array.from({ length: 50 }, (_, at) => [`metadata[${at}${'k'.repeat(38)}]`, 'v'])
-  const { status } = await create(Object.fromEntries(members) as Record<string, string>)
-
-  expect(status).toBe(200)
-})
-
 test.each(['payment_intents', 'radar/early_fraud_warnings'])(
   'unknown parameters are named, also of a list: %s',
   async (resource) => {
@@ -204,39 +197,5 @@ describe('the control routes', () => {
 
     expect((await reset(headers)).status).toBe(403)
     expect(await provider.executed()).toHaveLength(1)
-  })
-
-  test('take a program, and a page of their own', async () => {
-    expect((await reset({})).status).toBe(200)
-    expect((await reset({ origin: provider.url })).status).toBe(200)
-  })
-})
-
-describe('what an integration reads', () => {
-  test('the outcome of a charge', async () => {
-    const { json: paid } = await create({ 'expand[]': 'latest_charge' })
-    const { json: refused } = await create({ payment_method: 'pm_card_chargeDeclinedLostCard' })
-
-    expect(paid.latest_charge.outcome).toMatchObject({
-      network_status: 'approved_by_network',
-      type: 'authorized',
-    })
-    const path = `/v1/payment_intents/${refused.error.payment_intent.id}?expand[]=latest_charge`
-    const { json: intent } = await request(path, undefined)
-    expect(intent.latest_charge.outcome).toMatchObject({
-      network_status: 'declined_by_network',
-      reason: 'lost_card',
-      type: 'issuer_declined',
-    })
-  })
-
-  test('the card of a payment method', async () => {
-    const { json: intent } = await create({})
-    const { json: method } = await request(
-      `/v1/payment_methods/${intent.payment_method}`,
-      undefined,
-    )
-
-    expect(method.card).toMatchObject({ brand: 'visa', last4: '4242', exp_year: 2034 })
   })
 })

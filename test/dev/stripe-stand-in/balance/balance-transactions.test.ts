@@ -68,17 +68,6 @@ describe('a partial capture', () => {
     })
   })
 
-  test('costs the fee of the captured part: the reversal returns the rest', async () => {
-    await capturePart(400)
-
-    const fees = (await movements()).map(({ fee, net }) => ({ fee, net }))
-
-    expect(fees).toEqual([
-      { fee: -17, net: -583 },
-      { fee: 59, net: 941 },
-    ])
-  })
-
   test('also lists a Refund, without metadata, which counts as refunded', async () => {
     const { id, latest_charge } = await capturePart(400)
 
@@ -236,31 +225,6 @@ describe('a control route', () => {
   })
 })
 
-describe('expand', () => {
-  test('replaces the source by the refund or by the charge with its payment', async () => {
-    const metadata = { order: '7' }
-    const paid = await provider.stripe.paymentIntents.create(payment({ metadata }))
-    const refund = await provider.stripe.refunds.create({ payment_intent: paid.id, amount: 300 })
-
-    const [refunded, charge] = await movements({ expand: ['data.source'] })
-
-    expect(refunded?.source).toEqual(JSON.parse(JSON.stringify(refund)))
-    expect(charge?.source).toMatchObject({
-      id: paid.latest_charge,
-      object: 'charge',
-      payment_intent: paid.id,
-      amount_captured: 1000,
-      amount_refunded: 300,
-      balance_transaction: charge?.id,
-      metadata,
-    })
-    const alone = await provider.stripe.balanceTransactions.retrieve(charge?.id ?? '', {
-      expand: ['source'],
-    })
-    expect(alone).toMatchObject({ source: { payment_intent: paid.id } })
-  })
-})
-
 test('filters a list by type, source and time', async () => {
   const paid = await provider.stripe.paymentIntents.create(payment())
   await provider.control('POST', '/clock', { advance_seconds: 60 })
@@ -274,10 +238,4 @@ test('filters a list by type, source and time', async () => {
   expect(await movements({ created: { lt: T0_MS / 1000 + 60 } })).toEqual([charge])
   expect(await movements({ limit: 1, starting_after: refunded?.id ?? '' })).toEqual([charge])
   expect(await movements({ limit: 1, ending_before: charge?.id ?? '' })).toEqual([refunded])
-})
-
-test('answers 404 for an unknown movement', async () => {
-  const unknown = provider.stripe.balanceTransactions.retrieve('txn_x')
-
-  await expect(unknown).rejects.toMatchObject({ statusCode: 404, code: 'resource_missing' })
 })

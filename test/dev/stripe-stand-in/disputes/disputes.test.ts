@@ -96,14 +96,6 @@ describe('a dispute', () => {
     ])
   })
 
-  test('that is won may give its fee back', async () => {
-    const dispute = await disputeOf(await pay('pm_card_createDispute'))
-
-    await move(dispute, { status: 'won', returns_fee: true })
-
-    expect((await movements())[1]).toEqual(['dispute_reversal', AMOUNT, -FEE, AMOUNT + FEE])
-  })
-
   test('that is lost moves nothing more, and rarely turns won', async () => {
     const dispute = await disputeOf(await pay('pm_card_createDispute'))
     await move(dispute, { status: 'under_review' })
@@ -131,17 +123,6 @@ describe('a dispute', () => {
     const { data } = await provider.stripe.disputes.list({ charge: latest_charge as string })
 
     expect(data.map(({ amount }) => amount)).toEqual([500, 500])
-  })
-
-  test('is found by its id, with its intent expanded', async () => {
-    const paid = await pay('pm_card_createDispute')
-    const { id } = await disputeOf(paid)
-
-    const found = await provider.stripe.disputes.retrieve(id, { expand: ['payment_intent'] })
-
-    expect(found.payment_intent).toMatchObject({ id: paid.id, metadata: { order: '1' } })
-    const unknown = provider.stripe.disputes.retrieve('du_none')
-    await expect(unknown).rejects.toMatchObject({ code: 'resource_missing', statusCode: 404 })
   })
 
   test('is the source of its movements', async () => {

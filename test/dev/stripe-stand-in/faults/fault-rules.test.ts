@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals'
 import type { ApiRequest } from '../../../../dev/stripe-stand-in/requests/api-request.ts'
 import type { FaultRule as Rule } from '../../../../dev/stand-in/fault-rules.ts'
 import { createFaultRules } from '../../../../dev/stripe-stand-in/faults/fault-rules.ts'
-import { faultNames, type FaultName } from '../../../../dev/stripe-stand-in/faults/faults.ts'
+import { type FaultName } from '../../../../dev/stripe-stand-in/faults/faults.ts'
 
 type FaultRule = Rule<FaultName>
 
@@ -74,20 +74,6 @@ test('counts the matches and the injected faults of a rule', () => {
   expect(faultRules.list()).toEqual([{ ...rule({ match: { nth: 2 } }), matched: 4, struck: 1 }])
 })
 
-test.each(faultNames)(
-  'pm_fault_%s injects its fault into the first request of each key',
-  (fault) => {
-    const faultRules = createFaultRules()
-    const pick = (idempotencyKey: string) =>
-      faultRules.pick(request({ params: { payment_method: `pm_fault_${fault}` }, idempotencyKey }))
-
-    const injected = { fault, delayMs: fault.endsWith('_late') ? 60_000 : 1_000 }
-    expect(pick('key-1')).toEqual(injected)
-    expect(pick('key-1')).toBeUndefined()
-    expect(pick('key-2')).toEqual(injected)
-  },
-)
-
 test('remembers until reset which keys got the fault of a payment method', () => {
   const faultRules = createFaultRules()
   const keyed = request({ params: { payment_method: 'pm_fault_delay' }, idempotencyKey: 'key-1' })
@@ -97,12 +83,4 @@ test('remembers until reset which keys got the fault of a payment method', () =>
   expect(faultRules.pick(keyed)).toBeUndefined()
   faultRules.reset()
   expect(faultRules.pick(keyed)?.fault).toBe('delay')
-})
-
-test('injects the fault of a payment method each time without a key', () => {
-  const faultRules = createFaultRules()
-  const params = { payment_method: 'pm_fault_reset_after' }
-
-  expect(faultRules.pick(request({ params }))?.fault).toBe('reset_after')
-  expect(faultRules.pick(request({ params }))?.fault).toBe('reset_after')
 })

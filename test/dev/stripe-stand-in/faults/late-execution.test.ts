@@ -59,15 +59,6 @@ describe.each(['reset_late', 'hang_late'])('a call whose client has left (%s)', 
     expect(await pay()).toMatchObject({ id: executed?.id, status: 'requires_capture' })
     expect(await provider.executed()).toHaveLength(1)
   })
-
-  test('is dated by its execution', async () => {
-    const before = Math.floor(Date.now() / 1_000)
-    await leave()
-    await pass(81)
-
-    const [intent] = await listed()
-    expect(intent?.created).toBeGreaterThanOrEqual(before + 80)
-  })
 })
 
 describe('after a 500', () => {
@@ -87,15 +78,6 @@ describe('after a 500', () => {
       headers: { 'idempotent-replayed': 'true' },
     })
     expect(await provider.executed()).toHaveLength(1)
-  })
-
-  test('a request with another key is executed at once, beside the late one', async () => {
-    await pay()
-
-    await provider.stripe.paymentIntents.create(HELD, { idempotencyKey: 'key-2' })
-    await pass(3_601)
-
-    expect(await listed()).toHaveLength(2)
   })
 })
 

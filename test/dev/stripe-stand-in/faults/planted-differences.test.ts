@@ -69,26 +69,6 @@ test('a list follows an altered creation time, and metadata is replaced as a who
   expect(early.data).toMatchObject([{ id: other.id, metadata: { planted: 'yes' } }])
 })
 
-test('shows an object while a fault rule is active', async () => {
-  await provider.control('POST', '/faults', { fault: 'nonsense_body' })
-
-  expect(await provider.control('GET', `/objects/${paid.id}`)).toMatchObject({
-    id: paid.id,
-    object: 'payment_intent',
-    status: 'succeeded',
-  })
-  await provider.control('DELETE', '/faults')
-})
-
-test('leaves the id of a removed source when it is expanded', async () => {
-  await provider.control('DELETE', `/objects/${refund.id}`)
-  await provider.control('DELETE', `/objects/${paid.id}`)
-
-  const { data } = await provider.stripe.balanceTransactions.list({ expand: ['data.source'] })
-
-  expect(data.map(({ source }) => source)).toEqual([refund.id, paid.latest_charge])
-})
-
 describe('refuses', () => {
   test.each([
     ['another id', { id: 'pi_other' }, 'id'],

@@ -59,24 +59,6 @@ describe('capture_before', () => {
     })
   })
 
-  test('is on the charges of a list', async () => {
-    const { id } = await hold()
-
-    const { data } = await provider.stripe.paymentIntents.list({ expand: ['data.latest_charge'] })
-
-    expect(data.map((intent) => captureBefore(intent))).toEqual([captureBefore(await read(id))])
-  })
-
-  test('is counted from the authentication with 3-D Secure', async () => {
-    const { id, created } = await hold({ payment_method: 'pm_card_threeDSecureRequired' })
-    await advance(DAY)
-
-    await provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome: 'succeed' })
-
-    const lasts = (captureBefore(await read(id)) ?? 0) - created
-    expect(lasts).toBeGreaterThanOrEqual(8 * DAY)
-  })
-
   test('is not there for a payment that was captured at once', async () => {
     const intent = await hold({ capture_method: 'automatic' })
 
@@ -133,18 +115,6 @@ describe('a hold that is not captured', () => {
       refused,
     )
   })
-
-  test('is canceled once, and only if it is still held', async () => {
-    const [captured, canceled] = [await hold(), await hold()]
-    await provider.stripe.paymentIntents.capture(captured.id)
-    await provider.stripe.paymentIntents.cancel(canceled.id)
-    await advance(8 * DAY)
-    await advance(DAY)
-
-    expect(await read(captured.id)).toMatchObject({ status: 'succeeded' })
-    expect(await read(canceled.id)).toMatchObject({ cancellation_reason: null })
-    expect(await provider.executed()).toHaveLength(4)
-  })
 })
 
 describe('the control route', () => {
@@ -174,19 +144,4 @@ describe('the control route', () => {
 
     expect(captureBefore(await read(id))).toBeGreaterThanOrEqual(created + 10 * DAY)
   })
-})
-
-test('an expired hold sends charge.expired and payment_intent.canceled', async () => {
-  await provider.control('POST', '/webhooks', { url: 'http://127.0.0.1:9/' })
-  const { id } = await hold({ metadata: { payment: 'pay_1' } })
-
-  await provider.control('POST', `/payment_intents/${id}/expire`)
-
-  const { data } = await provider.control<{ data: { type: string; event: object }[] }>(
-    'GET',
-    '/webhooks',
-  )
-  expect(data.map(({ type }) => type)).toEqual(
-    expect.arrayContaining(['charge.expired', 'payment_intent.canceled']),
-  )
 })

@@ -32,24 +32,6 @@ describe('a declined card', () => {
     })
   })
 
-  // Stripe's table: https://docs.stripe.com/testing#declined-payments. The client shows a missing
-  // decline code as an empty string.
-  test.each([
-    ['pm_card_visa_chargeDeclined', 'card_declined', 'generic_decline'],
-    ['pm_card_visa_chargeDeclinedInsufficientFunds', 'card_declined', 'insufficient_funds'],
-    ['pm_card_visa_chargeDeclinedLostCard', 'card_declined', 'lost_card'],
-    ['pm_card_visa_chargeDeclinedStolenCard', 'card_declined', 'stolen_card'],
-    ['pm_card_chargeDeclinedExpiredCard', 'expired_card', ''],
-    ['pm_card_chargeDeclinedIncorrectCvc', 'incorrect_cvc', ''],
-    ['pm_card_chargeDeclinedProcessingError', 'processing_error', ''],
-    ['pm_card_visa_chargeDeclinedVelocityLimitExceeded', 'card_declined', 'card_velocity_exceeded'],
-    ['pm_card_chargeCustomerFail', 'card_declined', 'generic_decline'],
-  ])('%s, in the spelling of Stripe, fails with %s', async (id, code, declineCode) => {
-    const attempt = provider.stripe.paymentIntents.create(payment({ payment_method: id }))
-
-    await expect(attempt).rejects.toMatchObject({ code, decline_code: declineCode })
-  })
-
   test('leaves the intent waiting for another method and executes nothing', async () => {
     const terms = payment({ payment_method: 'pm_card_chargeDeclinedLostCard' })
 
@@ -97,42 +79,6 @@ describe('the card of a payment method and of its charge', () => {
     const shown = { brand, last4, funding, country, exp_month: 12, exp_year: 2034 }
     expect(card).toMatchObject({ ...shown, networks: { available: [brand], preferred: null } })
     expect(charged).toMatchObject({ ...shown, network: brand, fingerprint: card?.fingerprint })
-  })
-
-  test.each([
-    ['pm_card_visa_chargeDeclinedInsufficientFunds', '9995', 'US'],
-    ['pm_card_visa_chargeDeclined', '0002', 'US'],
-  ])('%s, which is declined', async (token, last4, country) => {
-    const attempt = provider.stripe.paymentIntents.create(payment({ payment_method: token }))
-
-    const error = await attempt.catch((e: unknown) => e as Stripe.errors.StripeCardError)
-
-    const { payment_intent: named, payment_method: method } = error as {
-      payment_intent: Stripe.PaymentIntent
-      payment_method: Stripe.PaymentMethod
-    }
-    const intent = await provider.stripe.paymentIntents.retrieve(named.id, {
-      expand: ['latest_charge'],
-    })
-    expect(method).toEqual(await provider.stripe.paymentMethods.retrieve(method.id))
-    expect(intent.latest_charge).toMatchObject({
-      payment_method: method.id,
-      payment_method_details: { card: { last4, country } },
-    })
-  })
-
-  test.each([
-    ['pm_card_threeDSecure2Required', '3220', 'IE'],
-    ['pm_card_authenticationRequired', '3184', 'DE'],
-  ])('%s, whose cardholder authenticates', async (token, last4, country) => {
-    const { id } = await provider.stripe.paymentIntents.create(payment({ payment_method: token }))
-
-    await provider.control('POST', `/payment_intents/${id}/authenticate`, { outcome: 'succeed' })
-
-    const paid = await provider.stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] })
-    expect(paid.latest_charge).toMatchObject({
-      payment_method_details: { card: { last4, country, brand: 'visa' } },
-    })
   })
 
   test('has one fingerprint for each number', async () => {

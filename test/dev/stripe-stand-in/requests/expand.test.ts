@@ -76,16 +76,6 @@ describe('expands', () => {
     expect(at(await read(what, path), path)).toMatchObject({ object: kind })
   })
 
-  test('several, in any order, and only those', async () => {
-    const intent = await read('an intent', 'latest_charge.customer', 'latest_charge', 'customer')
-
-    expect(intent).toMatchObject({
-      customer: { id: paid.customer },
-      latest_charge: { customer: { id: paid.customer }, payment_intent: paid.id },
-      payment_method: paid.payment_method,
-    })
-  })
-
   test('the answer of a call that changes something', async () => {
     const expand = ['payment_intent', 'charge']
     const made = await provider.stripe.paymentIntents.create(payment({ expand: ['customer'] }))
@@ -93,24 +83,6 @@ describe('expands', () => {
 
     expect(made.customer).toBeNull()
     expect(answer).toMatchObject({ payment_intent: { id: made.id }, charge: { refunded: true } })
-  })
-
-  test.each([
-    ['an intent', 'review'],
-    ['a customer', 'default_source'],
-    ['a customer', 'invoice_settings.default_payment_method'],
-    ['a dispute', 'evidence.receipt'],
-    ['intents', 'data.latest_charge.failure_balance_transaction'],
-  ])('nothing where there is none, of %s: %s', async (what, path) => {
-    expect(at(await read(what, path), path)).toBeNull()
-  })
-
-  test('no movement of a charge that is not captured', async () => {
-    const held = await provider.stripe.paymentIntents.create(
-      payment({ capture_method: 'manual', expand: ['latest_charge.balance_transaction'] }),
-    )
-
-    expect(held.latest_charge).toMatchObject({ object: 'charge', balance_transaction: null })
   })
 })
 

@@ -62,19 +62,6 @@ test('an intent takes a limited number of updates an hour', async () => {
   expect(await refusalOf(provider.stripe.paymentIntents.capture(id))).toBeUndefined()
 })
 
-test('retrieving different intents is the same endpoint, creating one is another', async () => {
-  const ids = [(await held()).id, (await held()).id]
-  await provider.control('POST', '/rate_limits', { endpoint_per_second: 1 })
-
-  const [, refused] = [
-    await refusalOf(provider.stripe.paymentIntents.retrieve(ids[0] ?? '')),
-    await refusalOf(provider.stripe.paymentIntents.retrieve(ids[1] ?? '')),
-  ]
-
-  expect(refused).toMatchObject({ reason: 'endpoint-rate' })
-  expect(await refusalOf(held())).toBeUndefined()
-})
-
 test.each([
   ['global-concurrency', { global_concurrent: 1 }],
   ['endpoint-concurrency', { endpoint_concurrent: 1 }],
