@@ -22,13 +22,6 @@ async function migrateWith(own: Record<string, string>, args: readonly string[] 
   return { code, text: lines.join('\n') }
 }
 
-test('explains its options', async () => {
-  const { code, text } = await migrate('--help')
-
-  expect(code).toBe(0)
-  expect(text).toContain('Usage: npm run migrate')
-})
-
 test('refuses an unknown option', async () => {
   const { code, text } = await migrate('--citrus')
 
@@ -42,10 +35,6 @@ test('says that a database without Citus cannot be distributed', async () => {
 
   expect(code).toBe(1)
   expect(text).toContain('the extension citus is not installed in this database')
-})
-
-test('migrates without options', async () => {
-  expect((await migrate()).code).toBe(0)
 })
 
 test('stores for the owner how long history is kept', async () => {

@@ -72,12 +72,7 @@ describe('the SDK', () => {
 
   test.each([
     ['nothing says where to send to', {}],
-    ['what would is blank', { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_TRACES_EXPORTER: ' ' }],
     ['it is disabled', { ...sendingTo('http://127.0.0.1:1'), OTEL_SDK_DISABLED: 'True' }],
-    [
-      'no exporter is configured',
-      { ...sendingTo('http://127.0.0.1:1'), OTEL_TRACES_EXPORTER: 'none' },
-    ],
   ])('is not even loaded when %s', async (_what, settings) => {
     const { loaded } = await runSpied(settings)
 
@@ -109,13 +104,11 @@ describe('its variables', () => {
   })
 
   test('can set the name of the service', async () => {
-    await runApi({ ...collector.settings, OTEL_SERVICE_NAME: 'named-by-its-variable' })
     await runApi({
       ...collector.settings,
       OTEL_RESOURCE_ATTRIBUTES: 'team=payments, service.name=named-by-its-resource',
     })
 
-    expect(namesOf()).toContain('named-by-its-variable')
     expect(namesOf()).toContain('named-by-its-resource')
   })
 
