@@ -56,7 +56,7 @@ const HEADING = ['', 'level', 'per second', 'p50 ms', 'PostgreSQL ms', 'Redis ms
 const COLUMNS = [40, 8, 13, 12, 16, 12]
 
 /** The median over the rounds; null when it was not measured. */
-export function medianOf(
+function medianOf(
   rows: readonly RedisRow[],
   wanted: Pick<RedisRow, 'layer' | 'what' | 'level'>,
   figure: Figure,

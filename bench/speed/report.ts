@@ -14,7 +14,7 @@ export async function writeReport(report: Report): Promise<ReportFiles> {
 }
 
 /** Returns the ratios by name, and their bounds and spreads as `ratio_details`. */
-export function renderJson(report: Report) {
+function renderJson(report: Report) {
   const ratios = Object.fromEntries(report.ratios.map(({ name, value }) => [name, value ?? null]))
   return { ...report, ratios, ratio_details: report.ratios }
 }
