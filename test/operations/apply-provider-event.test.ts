@@ -117,24 +117,6 @@ describe('one payment, its cardholder, and up to four events', () => {
   }
 })
 
-test('events from before and after the authentication lead to one charge', async () => {
-  const payment = await waiting()
-  const [created, requiresAction, authenticated] = [
-    eventAbout(payment),
-    eventAbout(payment),
-    eventAbout(payment),
-  ]
-
-  expect(await deliver(t.engine, created)).toBe('ignored')
-  expect(await deliver(t.engine, requiresAction)).toBe('ignored')
-  expect(await read(payment.id)).toMatchObject({ status: 'requires_action' })
-  await authenticate(payment.providerPaymentId)
-  await deliver(t.engine, authenticated)
-  await applyAll(t, [authenticated])
-
-  await expectChargedOnce(payment.id)
-})
-
 test('an event without a change is not visible to the merchant', async () => {
   const payment = await waiting()
 

@@ -28,16 +28,6 @@ describe.each([
     expect(await t.readPayment(ref)).toMatchObject({ status: 'canceled' })
   })
 
-  test('a cancellation that failed twice restores the status', async () => {
-    const ref = await t.acceptCancel(await make(t))
-    await t.provider.addFault({ match, fault: 'rate_limited', times: 6 })
-    await runOperation(withoutRetries(t.engine), ref)
-    await reopenOperation(t.engine, ref)
-
-    expect(await runOperation(withoutRetries(t.engine), ref)).toBe('gave_up')
-    expect(await t.readPayment(ref)).toMatchObject({ status })
-  })
-
   test('a cancellation that is declined answers 402 and restores the status, without a failure', async () => {
     const ref = await t.acceptCancel(await make(t))
     const refusing = aroundCall(t.engine, 'cancel', async () => ({
@@ -83,14 +73,4 @@ test.each([
 
   expect(await snapshot(t, ref)).toEqual(before)
   expect(before.key).toMatchObject({ status: 'failed_retryable' })
-})
-
-test('the provider gets the reason', async () => {
-  const ref = await t.acceptCancel(await held(t), 'fraudulent')
-
-  await runOperation(t.engine, ref)
-
-  const { providerPaymentId } = await t.readPayment(ref)
-  const intent = await t.provider.stripe.paymentIntents.retrieve(providerPaymentId ?? '')
-  expect(intent.cancellation_reason).toBe('fraudulent')
 })

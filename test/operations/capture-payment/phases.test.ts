@@ -41,15 +41,6 @@ describe('a capture that failed', () => {
     expect(await t.readPayment(ref)).toMatchObject({ status: 'processing' })
     await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
   })
-
-  test('does not block another capture of the payment', async () => {
-    const ref = await failedCapture()
-
-    const other = await t.acceptCapture(ref, 500)
-
-    expect(await runOperation(t.engine, other)).toBe('finished')
-    expect(await t.readPayment(ref)).toMatchObject({ amountCapturedMinor: 500 })
-  })
 })
 
 describe('reopening a capture that failed is refused, and changes nothing,', () => {
@@ -160,23 +151,5 @@ describe('a refused capture', () => {
 
     expect(await t.readKey(ref)).toMatchObject({ response_status: 200 })
     expect(await t.readPayment(ref)).toMatchObject({ status: 'succeeded' })
-  })
-
-  test('of a payment that was canceled at the provider cancels it, with the reason', async () => {
-    const payment = await held(t)
-    const { providerPaymentId } = await t.readPayment(payment)
-    const reason = { cancellation_reason: 'fraudulent' } as const
-    await t.provider.stripe.paymentIntents.cancel(providerPaymentId ?? '', reason)
-    const ref = await t.acceptCapture(payment)
-
-    expect(await runOperation(t.engine, ref)).toBe('finished')
-
-    expect(await t.readKey(ref)).toMatchObject({ response_status: 402 })
-    expect(await t.readPayment(ref)).toMatchObject({
-      status: 'canceled',
-      cancellationReason: 'fraudulent',
-    })
-    await expect(t.acceptCapture(ref)).rejects.toThrow(IntentRefusedError)
-    await expect(t.acceptCancel(ref)).rejects.toThrow(IntentRefusedError)
   })
 })

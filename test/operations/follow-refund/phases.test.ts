@@ -204,17 +204,6 @@ describe('a refund that fails after it succeeded', () => {
     expect(await stateOf(refund)).toEqual(failedLater)
   })
 
-  test('can be refunded again, up to what was captured', async () => {
-    const refund = await succeeded()
-    await settle(refund, 'failed')
-    await applyAll(t, [await deliveredOf(refund)])
-
-    const again = await t.acceptRefund(refund.payment)
-
-    expect(await runOperation(t.engine, again)).toBe('finished')
-    expect(await t.readRefund(again)).toMatchObject({ amountMinor: AMOUNT_MINOR })
-  })
-
   test('before the answer to its creation is recorded, and its event is early', async () => {
     const accepted = await t.accept({})
     await runOperation(t.engine, accepted)
