@@ -102,6 +102,10 @@ export function brokenRun(
   }
 }
 
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
 /** Whether a run broke limits of time and nothing else. */
 export function isOnlyLate({ violations }: RunResult): boolean {
   return violations.length > 0 && violations.every(({ isLate }) => isLate)

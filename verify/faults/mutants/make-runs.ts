@@ -7,18 +7,16 @@ import type { Environment } from '../environment.ts'
 import type { Lane } from '../lane.ts'
 import type { Role } from '../points.ts'
 import type { Changes } from '../programs.ts'
-import { brokenRun, hasFailed, type RunResult } from '../results.ts'
+import { brokenRun, hasFailed, messageOf, type RunResult } from '../results.ts'
 import { runCase } from '../run-case.ts'
 import type { LaneNeeds } from '../scenario.ts'
 import { needsOf } from '../scenarios.ts'
 import { runUntilInjected, runUntilInTime } from '../run-until-injected.ts'
-import type { Circumstances } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
 
-/** The program under test and its circumstances. */
-export interface Subject {
+/** The program under test, and its settings. */
+export interface Subject extends Pick<Mutant, 'settings' | 'schema'> {
   readonly changes?: Changes
-  readonly circumstances?: Circumstances
-  readonly schema?: readonly string[]
   /** The name of the mutant; undefined for the product. */
   readonly mutant?: string
 }
@@ -81,8 +79,7 @@ async function catchErrors(
   try {
     return await make(run)
   } catch (error) {
-    const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    return brokenRun(run, mutant, what, performance.now() - startedAt)
+    return brokenRun(run, mutant, messageOf(error), performance.now() - startedAt)
   }
 }
 
@@ -98,10 +95,10 @@ interface MutantLane {
 
 async function startLane(
   { environment, signal }: RunContext,
-  { changes, circumstances, schema = [] }: Subject,
+  { changes, settings: own, schema = [] }: Subject,
   needs: LaneNeeds,
 ): Promise<MutantLane> {
-  const settings = { ...needs.settings, ...circumstances?.settings }
+  const settings = { ...needs.settings, ...own }
   const lane = await environment.startLane({ ...(changes && { changes }), ...needs, settings })
   try {
     for (const statement of schema) await lane.owner.sql.unsafe(statement)

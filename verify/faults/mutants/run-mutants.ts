@@ -1,16 +1,29 @@
 // Runs the mutants, several at a time, until one of the runs that must reveal each has done so. The
-// product itself makes the same runs in the same circumstances, as a control: what breaks there
+// product itself makes the same runs with the same settings, as a control: what breaks there
 // proves nothing about a mutant.
 import type { Progress } from '../../../bench/progress.ts'
 import type { Label } from '../case.ts'
 import type { Environment } from '../environment.ts'
 import type { RunResult } from '../results.ts'
 import { makeRuns, type Subject } from './make-runs.ts'
-import { NO_ROW_SECURITY, type Mutant } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
 import { readPatched } from './patch.ts'
 import { judgeMutant, type MutantVerdict } from './verdict.ts'
 
 const TRIES = 4
+
+/** Disables row-level security. */
+const NO_ROW_SECURITY = `
+  do $$
+  declare
+    walled regclass;
+  begin
+    for walled in select oid::regclass from pg_class where relrowsecurity loop
+      execute format('alter table %s disable row level security', walled);
+    end loop;
+  end
+  $$
+`
 
 export interface MutantsOptions {
   readonly environment: Environment
@@ -29,7 +42,7 @@ export interface MutantsOutcome {
 }
 
 /**
- * @param made runs of the product in its usual circumstances, which serve as controls.
+ * @param made runs of the product with its usual settings, which serve as controls.
  */
 export async function runMutants(
   options: MutantsOptions,
@@ -39,7 +52,7 @@ export async function runMutants(
   const controls = new Map<string, readonly RunResult[]>()
   const runs = new Map<Mutant, readonly RunResult[]>()
   const withRowSecurity = new Map<Mutant, readonly RunResult[]>()
-  const groups = Map.groupBy(mutants, circumstancesOf)
+  const groups = Map.groupBy(mutants, settingsOf)
   await runAll(options, [
     ...[...groups].map(([name, group]) => async () => {
       controls.set(name, await runControl(options, group, made))
@@ -57,16 +70,16 @@ export async function runMutants(
       }),
   ])
   const verdicts = mutants.flatMap((mutant) => {
-    const [own, control] = [runs.get(mutant), controls.get(circumstancesOf(mutant))]
+    const [own, control] = [runs.get(mutant), controls.get(settingsOf(mutant))]
     if (own === undefined || control === undefined) return []
     return judgeMutant(mutant, own, control, withRowSecurity.get(mutant))
   })
   return { verdicts, controls: [...controls.values()].flat().filter((run) => !made.includes(run)) }
 }
 
-/** Mutants with the same circumstances share a control. */
-function circumstancesOf({ circumstances }: Mutant): string {
-  return JSON.stringify(circumstances ?? {})
+/** Mutants with the same settings share a control. */
+function settingsOf({ settings = {} }: Mutant): string {
+  return JSON.stringify(settings)
 }
 
 async function runAll(
@@ -92,12 +105,11 @@ async function runControl(
   mutants: readonly Mutant[],
   made: readonly RunResult[],
 ): Promise<RunResult[]> {
-  const circumstances = mutants[0]?.circumstances
+  const settings = mutants[0]?.settings
   const labels = new Set(mutants.flatMap(({ shownBy }): readonly Label[] => shownBy))
-  const known = circumstances === undefined ? made.filter((run) => labels.has(run.case)) : []
+  const known = settings === undefined ? made.filter((run) => labels.has(run.case)) : []
   for (const run of known) labels.delete(run.case)
-  const product = circumstances === undefined ? {} : { circumstances }
-  return [...known, ...(await makeRuns(options, product, [...labels]))]
+  return [...known, ...(await makeRuns(options, { settings }, [...labels]))]
 }
 
 async function runMutant(options: MutantsOptions, mutant: Mutant): Promise<RunResult[]> {

@@ -1,17 +1,17 @@
 // The verdict on a mutant, as report.json contains it.
 import type { Label } from '../case.ts'
 import { hasPassed, type RunResult } from '../results.ts'
-import type { Invariant, Mutant } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
 
 export interface MutantVerdict {
   readonly name: string
   readonly breaks: string
-  readonly must_break: Invariant
+  readonly must_break: number
   /**
    * The invariant that caught it; null when it survived, another invariant broke, or row-level
    * security did not stop it.
    */
-  readonly caught_by: Invariant | null
+  readonly caught_by: number | null
   /** The run that revealed it and its violation; for a survivor, what happened instead. */
   readonly case: Label | null
   readonly what: string
