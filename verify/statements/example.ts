@@ -1,6 +1,6 @@
 // A call of a function of src/db, which sends the function's statements.
 import { subscriber, writtenEvent } from './example-values.ts'
-import type { Answer, Send } from './record-statements.ts'
+import type { Answer, RecordingSql, Send } from './record-statements.ts'
 
 /** A row was written. */
 export const WRITTEN = [[{}]]
@@ -13,14 +13,29 @@ export interface Example {
   readonly name: string
   readonly send: Send
   /** Rows that make the function send all its statements; see `recordStatements`. */
-  readonly answers?: readonly Answer[]
+  readonly answers: readonly Answer[]
 }
 
-/** @param sender the function that `send` calls, directly or through a function that it returns. */
+/**
+ * @param sender the function that sends the statements.
+ * @param call its arguments behind the connection; or how it is called, if another function returns it.
+ */
+export function example<Arguments extends readonly unknown[]>(
+  sender: (sql: RecordingSql, ...rest: Arguments) => unknown,
+  call: NoInfer<Arguments>,
+  answers?: readonly Answer[],
+): Example
+export function example(sender: Named, call: Send, answers?: readonly Answer[]): Example
 export function example(
-  sender: { readonly name: string },
-  send: Send,
-  more: Omit<Example, 'name' | 'send'> = {},
+  sender: Named,
+  call: readonly unknown[] | Send,
+  answers: readonly Answer[] = [],
 ): Example {
-  return { name: sender.name, send, ...more }
+  const caller = sender as unknown as (...all: unknown[]) => unknown
+  const send: Send = typeof call === 'function' ? call : (sql) => caller(sql, ...call)
+  return { name: sender.name, send, answers }
+}
+
+interface Named {
+  readonly name: string
 }

@@ -21,11 +21,11 @@ export const connectionExamples: readonly Example[] = [
     const entries = sql`from payments where true`
     return readPage(sql, { columns: sql`id`, entries, fromRow: Object }, PAGE)
   }),
-  example(allowLongStatements, (sql) => allowLongStatements(sql)),
-  example(endStalledSessions, (sql) => endStalledSessions(sql, 60_000)),
-  example(readDatabaseFacts, (sql) => readDatabaseFacts(sql), { answers: [[{ version: '18' }]] }),
-  example(readServerTime, (sql) => readServerTime(sql)),
-  example(advanceAnswerEpoch, (sql) => advanceAnswerEpoch(sql)),
-  example(readAnswerEpoch, (sql) => readAnswerEpoch(sql), { answers: [[{ cluster: '1' }]] }),
-  example(readServer, (sql) => readServer(sql), { answers: [[{ cluster: '1' }]] }),
+  example(allowLongStatements, []),
+  example(endStalledSessions, [60_000]),
+  example(readDatabaseFacts, [], [[{ version: '18' }]]),
+  example(readServerTime, []),
+  example(advanceAnswerEpoch, []),
+  example(readAnswerEpoch, [], [[{ cluster: '1' }]]),
+  example(readServer, [], [[{ cluster: '1' }]]),
 ]

@@ -1,16 +1,6 @@
 // Examples of the statements of the console.
-import {
-  deleteConsoleSession,
-  deleteEndedConsoleSessions,
-  findConsoleSession,
-  findOpenConsoleSessions,
-  insertConsoleSession,
-  touchConsoleSession,
-} from '../../src/db/operators/console-sessions.ts'
-import {
-  findPaymentOverview,
-  listPaymentsOfTenants,
-} from '../../src/db/operators/lists/payment-overviews.ts'
+import * as consoleSessions from '../../src/db/operators/console-sessions.ts'
+import * as paymentOverviews from '../../src/db/operators/lists/payment-overviews.ts'
 import { listUnfinishedOperations } from '../../src/db/operators/unfinished-operations.ts'
 import { example, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER } from './example-values.ts'
@@ -26,24 +16,18 @@ const VALUES = { status: 'unknown', currency: 'usd', amountMinor: 1 } as const
 const NAMES = { key: KEY, providerObject: { providers: [PROVIDER], id: 'pi_1' } }
 
 export const consoleExamples: readonly Example[] = [
-  example(insertConsoleSession, (sql) => insertConsoleSession(sql, SESSION), {
-    answers: [[{ created_at: NOW.toISOString() }]],
-  }),
-  example(findConsoleSession, (sql) => findConsoleSession(sql, HASH, LIMITS)),
-  example(findOpenConsoleSessions, (sql) => findOpenConsoleSessions(sql, [HASH], LIMITS)),
-  example(touchConsoleSession, (sql) => touchConsoleSession(sql, HASH)),
-  example(deleteConsoleSession, (sql) => deleteConsoleSession(sql, HASH), { answers: [[{}]] }),
-  example(deleteEndedConsoleSessions, (sql) => deleteEndedConsoleSessions(sql, LIMITS)),
-  example(listUnfinishedOperations, (sql) => listUnfinishedOperations(sql, LIMIT)),
-  example(findPaymentOverview, (sql) => findPaymentOverview(sql, ID), { answers: [[ROW]] }),
+  example(consoleSessions.insertConsoleSession, [SESSION], [[{ created_at: NOW.toISOString() }]]),
+  example(consoleSessions.findConsoleSession, [HASH, LIMITS]),
+  example(consoleSessions.findOpenConsoleSessions, [[HASH], LIMITS]),
+  example(consoleSessions.touchConsoleSession, [HASH]),
+  example(consoleSessions.deleteConsoleSession, [HASH], [[{}]]),
+  example(consoleSessions.deleteEndedConsoleSessions, [LIMITS]),
+  example(listUnfinishedOperations, [LIMIT]),
+  example(paymentOverviews.findPaymentOverview, [ID], [[ROW]]),
   example(
-    listPaymentsOfTenants,
-    (sql) => listPaymentsOfTenants(sql, { tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE),
-    {
-      answers: [[PENDING], [CANDIDATE], [CANDIDATE], [ROW], [], [CANDIDATE], [ROW]],
-    },
+    paymentOverviews.listPaymentsOfTenants,
+    [{ tenant: ID, stuck: true, ...VALUES, ...NAMES }, PAGE],
+    [[PENDING], [CANDIDATE], [CANDIDATE], [ROW], [], [CANDIDATE], [ROW]],
   ),
-  example(listPaymentsOfTenants, (sql) =>
-    listPaymentsOfTenants(sql, { tenant: ID, ...VALUES }, PAGE),
-  ),
+  example(paymentOverviews.listPaymentsOfTenants, [{ tenant: ID, ...VALUES }, PAGE]),
 ]

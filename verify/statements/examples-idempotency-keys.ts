@@ -1,44 +1,18 @@
 // Examples of the statements on idempotency keys.
 import { hash } from 'node:crypto'
-import {
-  cancelIfNotBegun,
-  endCancellation,
-  findCancellation,
-  requestCancellation,
-} from '../../src/db/idempotency/cancellations.ts'
+import * as cancellations from '../../src/db/idempotency/cancellations.ts'
 import { countActiveKeys, countStoredKeys } from '../../src/db/idempotency/count-keys.ts'
 import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
-import {
-  findEach,
-  findIdle,
-  findKeyRows,
-  reopenIfFailed,
-} from '../../src/db/idempotency/idempotency-keys.ts'
+import * as idempotencyKeys from '../../src/db/idempotency/idempotency-keys.ts'
 import { findSecondsUntilStart } from '../../src/db/idempotency/retry-start.ts'
 import { reserveEach } from '../../src/db/idempotency/intents.ts'
-import {
-  deleteIfTombstoned,
-  insertTombstones,
-  keepIfPartlyExecuted,
-  completeIfOvertaken,
-  timeOutIfAbandoned,
-} from '../../src/db/idempotency/key-expiry.ts'
+import * as keyExpiry from '../../src/db/idempotency/key-expiry.ts'
 import { addReplays, listReplays } from '../../src/db/idempotency/key-replays.ts'
-import {
-  deleteOldTombstones,
-  findTombstone,
-  findTombstones,
-} from '../../src/db/idempotency/key-tombstones.ts'
+import * as keyTombstones from '../../src/db/idempotency/key-tombstones.ts'
 import { doOnce } from '../../src/db/idempotency/local-operations.ts'
 import { releaseKeys } from '../../src/db/idempotency/reserve-keys.ts'
 import { noResource } from '../../src/db/idempotency/resources.ts'
-import {
-  detailsOfPayment,
-  insertPayments,
-  lockPayments,
-  markProcessingIfIn,
-  selectPaymentIfIn,
-} from '../../src/db/payments/payments.ts'
+import * as payments from '../../src/db/payments/payments.ts'
 import { insertDispute, selectDispute } from '../../src/db/payments/disputes.ts'
 import { detailsOfRefund, insertRefunds, lockRefundIfIn } from '../../src/db/payments/refunds.ts'
 import { example, type Example, WRITTEN } from './example.ts'
@@ -83,7 +57,7 @@ const refundIntent = {
 }
 const paymentIntent = {
   ...intent,
-  details: { ...detailsOfPayment(payment, 'stripe'), customer: 'cus_1' },
+  details: { ...payments.detailsOfPayment(payment, 'stripe'), customer: 'cus_1' },
 }
 const retriedIntent = { ...intent, expiredKeys: 'new', firstSent: NOW } as const
 
@@ -91,11 +65,13 @@ const reserved = { ...localReservation, tenant_id: ID, job_id: ID }
 const tombstone = { key_hash: hash('sha256', KEY, 'buffer'), expired_at: NOW.toISOString() }
 
 export const idempotencyExamples: readonly Example[] = [
-  example(countActiveKeys, (sql) => countActiveKeys(sql, ID, LIMIT)),
-  example(countStoredKeys, (sql) => countStoredKeys(sql, ID, LIMIT)),
-  example(dropResponseIfCompleted, (sql) => dropResponseIfCompleted(sql, overview, 'ietf')),
-  example(reserveEach, (sql) => reserveEach(sql, [paymentIntent], insertPayments), {
-    answers: [
+  example(countActiveKeys, [ID, LIMIT]),
+  example(countStoredKeys, [ID, LIMIT]),
+  example(dropResponseIfCompleted, [overview, 'ietf']),
+  example(
+    reserveEach,
+    [[paymentIntent], payments.insertPayments],
+    [
       [reserved],
       [],
       [{ provider: 'stripe', id: 'cus_1' }],
@@ -105,78 +81,71 @@ export const idempotencyExamples: readonly Example[] = [
       [],
       [writtenEvent],
     ],
-  }),
+  ),
   // Its key was used and has expired.
   example(
     reserveEach,
-    (sql) =>
-      reserveEach(sql, [{ ...intent, expiredKeys: 'new' }], selectPaymentIfIn(['succeeded'])),
-    { answers: [[reserved], [tombstone], [], [], [paymentRow]] },
+    [[{ ...intent, expiredKeys: 'new' }], payments.selectPaymentIfIn(['succeeded'])],
+    [[reserved], [tombstone], [], [], [paymentRow]],
   ),
   // It is too old for that.
-  example(reserveEach, (sql) => reserveEach(sql, [retriedIntent], noResource), {
-    answers: [[reserved], [tombstone]],
-  }),
-  example(releaseKeys, (sql) => releaseKeys(sql, ID, [REF])),
-  example(insertPayments, (sql) => insertPayments(sql, ID, [paymentIntent])),
+  example(reserveEach, [[retriedIntent], noResource], [[reserved], [tombstone]]),
+  example(releaseKeys, [ID, [REF]]),
+  example(payments.insertPayments, [ID, [paymentIntent]]),
   example(
-    markProcessingIfIn,
-    (sql) => markProcessingIfIn(['requires_capture'])(sql, ID, [intent]),
-    { answers: [[{ ...paymentRow, status: 'requires_capture' }]] },
+    payments.markProcessingIfIn,
+    (sql) => payments.markProcessingIfIn(['requires_capture'])(sql, ID, [intent]),
+    [[{ ...paymentRow, status: 'requires_capture' }]],
   ),
-  example(selectPaymentIfIn, (sql) => selectPaymentIfIn(['succeeded'])(sql, ID, [intent])),
-  example(lockPayments, (sql) => lockPayments(sql, ID, [intent])),
-  example(insertRefunds, (sql) => insertRefunds(sql, ID, [refundIntent]), {
-    answers: [[paymentRow], [], [refundRow]],
-  }),
+  example(payments.selectPaymentIfIn, (sql) =>
+    payments.selectPaymentIfIn(['succeeded'])(sql, ID, [intent]),
+  ),
+  example(payments.lockPayments, [ID, [intent]]),
+  example(insertRefunds, [ID, [refundIntent]], [[paymentRow], [], [refundRow]]),
   example(lockRefundIfIn, (sql) => lockRefundIfIn(['succeeded'])(sql, ID, [refundIntent])),
   example(insertDispute, (sql) => insertDispute(newDispute)(sql, ID, [disputeIntent])),
-  example(selectDispute, (sql) => selectDispute(sql, ID, [disputeIntent])),
-  example(findKeyRows, (sql) => findKeyRows(sql, ID, [{ key: KEY }])),
-  example(findEach, (sql) => findEach(sql, [{ tenantId: ID, key: KEY }])),
-  example(addReplays, (sql) => addReplays(sql, [replayCount]), {
-    answers: [[{ id: replayCount.id }]],
-  }),
-  example(listReplays, (sql) => listReplays(sql, ID, [ID])),
-  example(findIdle, (sql) => findIdle(sql, [REF])),
-  example(findSecondsUntilStart, (sql) => findSecondsUntilStart(sql, REF), {
-    answers: [[{ job: ID }]],
-  }),
-  example(reopenIfFailed, (sql) => reopenIfFailed(sql, REF, TRACEPARENT), {
-    answers: [[queued]],
-  }),
-  example(cancelIfNotBegun, (sql) =>
-    cancelIfNotBegun(sql, REF, 'pending', { ...BY_OPERATION, response: RESPONSE }),
+  example(selectDispute, [ID, [disputeIntent]]),
+  example(idempotencyKeys.findKeyRows, [ID, [{ key: KEY }]]),
+  example(idempotencyKeys.findEach, [[{ tenantId: ID, key: KEY }]]),
+  example(addReplays, [[replayCount]], [[{ id: replayCount.id }]]),
+  example(listReplays, [ID, [ID]]),
+  example(idempotencyKeys.findIdle, [[REF]]),
+  example(findSecondsUntilStart, [REF], [[{ job: ID }]]),
+  example(idempotencyKeys.reopenIfFailed, [REF, TRACEPARENT], [[queued]]),
+  example(cancellations.cancelIfNotBegun, [
+    REF,
+    'pending',
+    { ...BY_OPERATION, response: RESPONSE },
+  ]),
+  example(
+    cancellations.requestCancellation,
+    [
+      { ...REF, paymentId: ID },
+      { ...BATCH, provider: 'stripe' },
+    ],
+    [...WRITTEN, [queuedEvent]],
+  ),
+  example(cancellations.findCancellation, [REF]),
+  example(cancellations.endCancellation, [REF, 'undone']),
+  example(
+    keyExpiry.insertTombstones,
+    [{ limit: LIMIT }],
+    [[{ ...reserved, expired_at: NOW.toISOString() }]],
   ),
   example(
-    requestCancellation,
-    (sql) => requestCancellation(sql, { ...REF, paymentId: ID }, { ...BATCH, provider: 'stripe' }),
-    { answers: [...WRITTEN, [queuedEvent]] },
+    keyExpiry.deleteIfTombstoned,
+    [{ limit: LIMIT, statementTimeoutMs: 5_000 }],
+    [[{ ...reserved, expires_in_seconds: -60 }], [{ ...tombstone, buried_in_seconds: -30 }]],
   ),
-  example(findCancellation, (sql) => findCancellation(sql, REF)),
-  example(endCancellation, (sql) => endCancellation(sql, REF, 'undone')),
-  example(insertTombstones, (sql) => insertTombstones(sql, { limit: LIMIT }), {
-    answers: [[{ ...reserved, expired_at: NOW.toISOString() }]],
-  }),
+  example(keyExpiry.timeOutIfAbandoned, [RESPONSE, BY_OPERATION]),
+  example(keyExpiry.completeIfOvertaken, [RESPONSE, BY_OPERATION]),
+  example(keyExpiry.keepIfPartlyExecuted, [BY_OPERATION], [[{ ...REF, paymentId: ID }]]),
+  example(keyTombstones.findTombstones, [ID, [KEY]]),
+  example(keyTombstones.findTombstone, [ID, KEY]),
+  example(keyTombstones.deleteOldTombstones, [BATCH]),
   example(
-    deleteIfTombstoned,
-    (sql) => deleteIfTombstoned(sql, { limit: LIMIT, statementTimeoutMs: 5_000 }),
-    {
-      answers: [
-        [{ ...reserved, expires_in_seconds: -60 }],
-        [{ ...tombstone, buried_in_seconds: -30 }],
-      ],
-    },
+    doOnce,
+    [localReservation, () => Promise.resolve(RESPONSE)],
+    [[reserved], [], [reserved]],
   ),
-  example(timeOutIfAbandoned, (sql) => timeOutIfAbandoned(sql, RESPONSE, BY_OPERATION)),
-  example(completeIfOvertaken, (sql) => completeIfOvertaken(sql, RESPONSE, BY_OPERATION)),
-  example(keepIfPartlyExecuted, (sql) => keepIfPartlyExecuted(sql, BY_OPERATION), {
-    answers: [[{ ...REF, paymentId: ID }]],
-  }),
-  example(findTombstones, (sql) => findTombstones(sql, ID, [KEY])),
-  example(findTombstone, (sql) => findTombstone(sql, ID, KEY)),
-  example(deleteOldTombstones, (sql) => deleteOldTombstones(sql, BATCH)),
-  example(doOnce, (sql) => doOnce(sql, localReservation, () => Promise.resolve(RESPONSE)), {
-    answers: [[reserved], [], [reserved]],
-  }),
 ]

@@ -1,44 +1,13 @@
 // Examples of the statements for operators: the audit trail, figures, and lists of all tenants.
-import {
-  appendAdminAction,
-  findLastProposal,
-  findLastResolution,
-  listAdminActions,
-  listOpenProposals,
-  makeActionId,
-} from '../../src/db/operators/admin-actions.ts'
-import {
-  countRecentOperations,
-  listTakeovers,
-  listWaitingTenants,
-} from '../../src/db/operators/activity-figures.ts'
-import {
-  readProviderClock,
-  recordClocksApart,
-  recordFirstAccount,
-} from '../../src/db/operators/provider-accounts.ts'
+import * as adminActions from '../../src/db/operators/admin-actions.ts'
+import * as activityFigures from '../../src/db/operators/activity-figures.ts'
+import * as providerAccounts from '../../src/db/operators/provider-accounts.ts'
 import { readWithinLimits, selectHealthFigures } from '../../src/db/operators/health-figures.ts'
-import {
-  countProposedOperations,
-  findOperationOverview,
-  listOperationOverviews,
-  lockIfUnknown,
-  readLastError,
-} from '../../src/db/operators/lists/operation-overviews.ts'
+import * as operationOverviews from '../../src/db/operators/lists/operation-overviews.ts'
 import { findJobless, findQueued } from '../../src/db/operators/lists/operation-conditions.ts'
 import { createOverviewReader } from '../../src/db/operators/overview.ts'
-import {
-  deleteProcess,
-  listProcesses,
-  recordProcess,
-  tryWriting,
-} from '../../src/db/operators/service-processes.ts'
-import {
-  findDeliveryOfTenants,
-  findEndpointOfTenants,
-  listDeliveriesOfTenants,
-  listEndpointsOfTenants,
-} from '../../src/db/operators/lists/webhook-overviews.ts'
+import * as serviceProcesses from '../../src/db/operators/service-processes.ts'
+import * as webhookOverviews from '../../src/db/operators/lists/webhook-overviews.ts'
 import { example, type Example } from './example.ts'
 import { ID, KEY, LIMIT, NOW, PAGE, PROVIDER, REF } from './example-values.ts'
 
@@ -65,55 +34,60 @@ const EPOCH = {
 const PROPOSAL = { operationId: ID, actor: 'alice', proposed: {}, proposedAt: NOW }
 
 export const operatorExamples: readonly Example[] = [
-  example(recordFirstAccount, (sql) => recordFirstAccount(sql, 'stripe', 'acct_1 live'), {
-    answers: [[{ account: 'acct_1 live' }]],
-  }),
-  example(readProviderClock, (sql) => readProviderClock(sql, 'stripe'), {
-    answers: [[{ nowMs: 0, atMs: null, seconds: null }]],
-  }),
-  example(recordClocksApart, (sql) => recordClocksApart(sql, 'stripe', 400)),
-  example(appendAdminAction, (sql) =>
-    appendAdminAction(sql, { actor: 'alice', action: 'tenant.create', subject: null, details: {} }),
+  example(
+    providerAccounts.recordFirstAccount,
+    ['stripe', 'acct_1 live'],
+    [[{ account: 'acct_1 live' }]],
   ),
-  example(makeActionId, (sql) => makeActionId(sql), { answers: [[{ id: ID }]] }),
-  example(listAdminActions, (sql) => listAdminActions(sql, { actor: 'alice', subject: ID }, PAGE)),
-  example(findLastProposal, (sql) => findLastProposal(sql, ID, { proposed: {}, since: NOW })),
-  example(listOpenProposals, (sql) => listOpenProposals(sql, NOW)),
-  example(findLastResolution, (sql) => findLastResolution(sql, ID)),
-  example(readWithinLimits, (sql) => readWithinLimits(sql, async () => undefined)),
-  example(selectHealthFigures, (sql) => selectHealthFigures(sql)),
-  example(createOverviewReader, (sql) => createOverviewReader(sql, () => 0)(), {
-    answers: [[], [{ now: NOW.toISOString() }]],
-  }),
-  example(countRecentOperations, (sql) => countRecentOperations(sql, NOW)),
-  example(listTakeovers, (sql) => listTakeovers(sql, NOW), { answers: [[EPOCH]] }),
-  example(listWaitingTenants, (sql) => listWaitingTenants(sql)),
-  example(recordProcess, (sql) => recordProcess(sql, PROCESS)),
-  example(tryWriting, (sql) => tryWriting(sql, ID)),
-  example(deleteProcess, (sql) => deleteProcess(sql, ID)),
-  example(listProcesses, (sql) => listProcesses(sql)),
-  example(listEndpointsOfTenants, (sql) => listEndpointsOfTenants(sql, { view: 'paused' }, PAGE)),
-  example(listDeliveriesOfTenants, (sql) => {
+  example(
+    providerAccounts.readProviderClock,
+    ['stripe'],
+    [[{ nowMs: 0, atMs: null, seconds: null }]],
+  ),
+  example(providerAccounts.recordClocksApart, ['stripe', 400]),
+  example(adminActions.appendAdminAction, [
+    { actor: 'alice', action: 'tenant.create', subject: null, details: {} },
+  ]),
+  example(adminActions.makeActionId, [], [[{ id: ID }]]),
+  example(adminActions.listAdminActions, [{ actor: 'alice', subject: ID }, PAGE]),
+  example(adminActions.findLastProposal, [ID, { proposed: {}, since: NOW }]),
+  example(adminActions.listOpenProposals, [NOW]),
+  example(adminActions.findLastResolution, [ID]),
+  example(readWithinLimits, [async () => undefined]),
+  example(selectHealthFigures, []),
+  example(createOverviewReader, (sql) => createOverviewReader(sql, () => 0)(), [
+    [],
+    [{ now: NOW.toISOString() }],
+  ]),
+  example(activityFigures.countRecentOperations, [NOW]),
+  example(activityFigures.listTakeovers, [NOW], [[EPOCH]]),
+  example(activityFigures.listWaitingTenants, []),
+  example(serviceProcesses.recordProcess, [PROCESS]),
+  example(serviceProcesses.tryWriting, [ID]),
+  example(serviceProcesses.deleteProcess, [ID]),
+  example(serviceProcesses.listProcesses, []),
+  example(webhookOverviews.listEndpointsOfTenants, [{ view: 'paused' }, PAGE]),
+  example(webhookOverviews.listDeliveriesOfTenants, (sql) => {
     const filters = { endpointId: ID, eventId: ID, status: 'failed' } as const
-    return listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
+    return webhookOverviews.listDeliveriesOfTenants(sql, { tenant: ID, ...filters }, PAGE)
   }),
-  example(listDeliveriesOfTenants, (sql) =>
-    listDeliveriesOfTenants(sql, { endpointId: ID }, { limit: LIMIT }),
-  ),
-  example(findEndpointOfTenants, (sql) => findEndpointOfTenants(sql, ID)),
-  example(findDeliveryOfTenants, (sql) => findDeliveryOfTenants(sql, ID)),
-  example(listOperationOverviews, (sql) => {
+  example(webhookOverviews.listDeliveriesOfTenants, [{ endpointId: ID }, { limit: LIMIT }]),
+  example(webhookOverviews.findEndpointOfTenants, [ID]),
+  example(webhookOverviews.findDeliveryOfTenants, [ID]),
+  example(operationOverviews.listOperationOverviews, (sql) => {
     const providerObject = { providers: [PROVIDER], id: 'pi_1' }
     const names = { payment: ID, key: KEY, providerObject }
-    return listOperationOverviews(sql, { view: 'stuck', tenant: ID, ...names }, PAGE)
+    return operationOverviews.listOperationOverviews(
+      sql,
+      { view: 'stuck', tenant: ID, ...names },
+      PAGE,
+    )
   }),
-  example(listOperationOverviews, (sql) => listOperationOverviews(sql, { view: 'resolved' }, PAGE)),
-  example(findJobless, (sql) => findJobless(sql), { answers: [[PENDING]] }),
-  example(findQueued, (sql) => findQueued(sql, [ID])),
-  example(countProposedOperations, (sql) => countProposedOperations(sql, [PROPOSAL])),
-  example(findOperationOverview, (sql) => findOperationOverview(sql, ID), {
-    answers: [[PENDING]],
-  }),
-  example(readLastError, (sql) => readLastError(sql, REF)),
-  example(lockIfUnknown, (sql) => lockIfUnknown(sql, REF)),
+  example(operationOverviews.listOperationOverviews, [{ view: 'resolved' }, PAGE]),
+  example(findJobless, [], [[PENDING]]),
+  example(findQueued, [[ID]]),
+  example(operationOverviews.countProposedOperations, [[PROPOSAL]]),
+  example(operationOverviews.findOperationOverview, [ID], [[PENDING]]),
+  example(operationOverviews.readLastError, [REF]),
+  example(operationOverviews.lockIfUnknown, [REF]),
 ]

@@ -1,52 +1,18 @@
 // Examples of the statements on payments, refunds, disputes, events and the ledger.
-import {
-  readOlderValues,
-  replaceIfUnchanged,
-  storedColumns,
-} from '../../src/db/encryption/rotation.ts'
+import * as rotation from '../../src/db/encryption/rotation.ts'
 import { forgetOtherSeals, readNeededKeys, sealKeys } from '../../src/db/encryption/seals.ts'
 import { encryptionKeys } from '../../src/config-formats.ts'
 import { findEvent, listEvents } from '../../src/db/events/events.ts'
-import {
-  addProviderEvents,
-  closeProviderEventIfPending,
-  findProviderEvent,
-  findProviderPaymentIds,
-  findRefundOfObject,
-  nameSubjectIfUnnamed,
-  storeProviderEvent,
-} from '../../src/db/events/provider-events.ts'
-import {
-  listUnmatchedEvents,
-  requeueStaleEvents,
-} from '../../src/db/events/stale-provider-events.ts'
+import * as providerEvents from '../../src/db/events/provider-events.ts'
+import * as staleProviderEvents from '../../src/db/events/stale-provider-events.ts'
 import { insertPostings } from '../../src/db/ledger/ledger.ts'
 import { insertProviderFeesIfNew } from '../../src/db/ledger/provider-fees.ts'
 import { announceEarlyFraudWarning } from '../../src/db/events/early-fraud-warnings.ts'
-import {
-  findLedgerCaptures,
-  findLedgerDisputes,
-  findLedgerRefunds,
-} from '../../src/db/ledger/ledger-movements.ts'
-import {
-  findLedgerTransaction,
-  listLedgerTransactions,
-  readLedgerBalances,
-} from '../../src/db/ledger/ledger-transactions.ts'
+import * as ledgerMovements from '../../src/db/ledger/ledger-movements.ts'
+import * as ledgerTransactions from '../../src/db/ledger/ledger-transactions.ts'
 import { announceIfExpiring, lookIfExpired } from '../../src/db/payments/expiring-payments.ts'
-import {
-  findDispute,
-  findDisputed,
-  findDisputeOfObject,
-  isDisputed,
-  listDisputes,
-  updateDispute,
-} from '../../src/db/payments/disputes.ts'
-import {
-  changePayment,
-  resumePayment,
-  updatePayment,
-} from '../../src/db/payments/payment-changes.ts'
+import * as disputes from '../../src/db/payments/disputes.ts'
+import * as paymentChanges from '../../src/db/payments/payment-changes.ts'
 import { findPayment, listPayments } from '../../src/db/payments/payments.ts'
 import { findUserOfReference } from '../../src/db/payments/references.ts'
 import { changeRefund, updateRefund } from '../../src/db/payments/refund-changes.ts'
@@ -89,120 +55,100 @@ const captureEntry = entryOfCapture(payment, claim.fees)
 const changedDispute = { dispute, before: dispute, events: [] }
 
 export const eventExamples: readonly Example[] = [
-  example(findEvent, (sql) => findEvent(sql, ID, ID)),
-  example(listEvents, (sql) =>
-    listEvents(sql, ID, { type: 'payment.created', paymentId: ID }, PAGE),
-  ),
-  example(listEvents, (sql) => listEvents(sql, ID, {}, { limit: LIMIT, endingBefore: ID })),
-  example(storeProviderEvent, (sql) => storeProviderEvent(sql, providerEvent), {
-    answers: [[queuedEvent]],
-  }),
-  example(addProviderEvents, (sql) => addProviderEvents(sql, [providerEvent], REMINDERS_QUEUE)),
-  example(findProviderEvent, (sql) => findProviderEvent(sql, providerEvent)),
-  example(nameSubjectIfUnnamed, (sql) => nameSubjectIfUnnamed(sql, providerEvent, payment)),
-  example(closeProviderEventIfPending, (sql) =>
-    closeProviderEventIfPending(sql, providerEvent, 'applied'),
-  ),
-  example(findRefundOfObject, (sql) => findRefundOfObject(sql, payment, 're_1')),
+  example(findEvent, [ID, ID]),
+  example(listEvents, [ID, { type: 'payment.created', paymentId: ID }, PAGE]),
+  example(listEvents, [ID, {}, { limit: LIMIT, endingBefore: ID }]),
+  example(providerEvents.storeProviderEvent, [providerEvent], [[queuedEvent]]),
+  example(providerEvents.addProviderEvents, [[providerEvent], REMINDERS_QUEUE]),
+  example(providerEvents.findProviderEvent, [providerEvent]),
+  example(providerEvents.nameSubjectIfUnnamed, [providerEvent, payment]),
+  example(providerEvents.closeProviderEventIfPending, [providerEvent, 'applied']),
+  example(providerEvents.findRefundOfObject, [payment, 're_1']),
   example(
     announceEarlyFraudWarning,
-    (sql) => announceEarlyFraudWarning(sql, payment, { provider: PROVIDER, objectId: 'issfr_1' }),
-    { answers: [...WRITTEN, [paymentRow], ...WITH_DELIVERY] },
+    [payment, { provider: PROVIDER, objectId: 'issfr_1' }],
+    [...WRITTEN, [paymentRow], ...WITH_DELIVERY],
   ),
-  example(findProviderPaymentIds, (sql) => findProviderPaymentIds(sql, payment)),
-  example(requeueStaleEvents, (sql) => requeueStaleEvents(sql, PROVIDER, REMINDER), {
-    answers: [[{ id: ID, tenantId: ID }]],
-  }),
-  example(listUnmatchedEvents, (sql) =>
-    listUnmatchedEvents(
-      sql,
-      { provider: PROVIDER, ...WINDOW },
-      { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
-    ),
+  example(providerEvents.findProviderPaymentIds, [payment]),
+  example(
+    staleProviderEvents.requeueStaleEvents,
+    [PROVIDER, REMINDER],
+    [[{ id: ID, tenantId: ID }]],
   ),
+  example(staleProviderEvents.listUnmatchedEvents, [
+    { provider: PROVIDER, ...WINDOW },
+    { providerPaymentId: 'pi_1', receivedAt: NOW.toISOString(), id: 'evt_1' },
+  ]),
 ]
 
 export const ledgerExamples: readonly Example[] = [
-  example(findLedgerCaptures, (sql) => findLedgerCaptures(sql, [REF])),
-  example(findLedgerRefunds, (sql) => findLedgerRefunds(sql, [REF], 'refund')),
-  example(insertPostings, (sql) => insertPostings(sql, ID, [{ claim, entry: captureEntry }])),
-  example(insertProviderFeesIfNew, (sql) => insertProviderFeesIfNew(sql, [PROVIDER_FEE]), {
-    answers: [[{ kind: 'capture', payment_id: ID, refund_id: null, operation_id: ID }]],
-  }),
-  example(findLedgerDisputes, (sql) => findLedgerDisputes(sql, [REF])),
-  example(findLedgerTransaction, (sql) => findLedgerTransaction(sql, ID, ID)),
-  example(listLedgerTransactions, (sql) =>
-    listLedgerTransactions(
-      sql,
-      ID,
-      {
-        paymentId: ID,
-        kind: 'capture',
-        currency: 'usd',
-        createdFrom: NOW.toISOString(),
-        createdBefore: NOW.toISOString(),
-      },
-      PAGE,
-    ),
+  example(ledgerMovements.findLedgerCaptures, [[REF]]),
+  example(ledgerMovements.findLedgerRefunds, [[REF], 'refund']),
+  example(insertPostings, [ID, [{ claim, entry: captureEntry }]]),
+  example(
+    insertProviderFeesIfNew,
+    [[PROVIDER_FEE]],
+    [[{ kind: 'capture', payment_id: ID, refund_id: null, operation_id: ID }]],
   ),
-  example(readLedgerBalances, (sql) => readLedgerBalances(sql, ID)),
+  example(ledgerMovements.findLedgerDisputes, [[REF]]),
+  example(ledgerTransactions.findLedgerTransaction, [ID, ID]),
+  example(ledgerTransactions.listLedgerTransactions, [
+    ID,
+    {
+      paymentId: ID,
+      kind: 'capture',
+      currency: 'usd',
+      createdFrom: NOW.toISOString(),
+      createdBefore: NOW.toISOString(),
+    },
+    PAGE,
+  ]),
+  example(ledgerTransactions.readLedgerBalances, [ID]),
 ]
 
 export const paymentExamples: readonly Example[] = [
-  example(findPayment, (sql) => findPayment(sql, ID, ID)),
-  example(listPayments, (sql) => listPayments(sql, ID, { reference: 'order-1042' }, PAGE)),
-  example(findUserOfReference, (sql) =>
-    findUserOfReference(sql, { tenantId: ID, kind: 'payment', reference: 'order-1042' }),
-  ),
-  example(changePayment, (sql) => changePayment(sql, payment, { status: 'unknown' }, KEY), {
-    answers: [[paymentRow], ...WITH_DELIVERY],
-  }),
+  example(findPayment, [ID, ID]),
+  example(listPayments, [ID, { reference: 'order-1042' }, PAGE]),
+  example(findUserOfReference, [{ tenantId: ID, kind: 'payment', reference: 'order-1042' }]),
   example(
-    updatePayment,
-    (sql) => updatePayment(sql, paymentAfter(payment, { status: 'unknown' }), KEY),
-    {
-      answers: [[paymentRow]],
-    },
+    paymentChanges.changePayment,
+    [payment, { status: 'unknown' }, KEY],
+    [[paymentRow], ...WITH_DELIVERY],
+  ),
+  example(
+    paymentChanges.updatePayment,
+    [paymentAfter(payment, { status: 'unknown' }), KEY],
+    [[paymentRow]],
   ),
   example(
     announceIfExpiring,
-    (sql) => announceIfExpiring(sql, { noticeSeconds: 86_400, limit: LIMIT }),
-    { answers: [[DUE], [HOLD], [paymentRow], ...WITH_DELIVERY] },
+    [{ noticeSeconds: 86_400, limit: LIMIT }],
+    [[DUE], [HOLD], [paymentRow], ...WITH_DELIVERY],
   ),
-  example(lookIfExpired, (sql) => lookIfExpired(sql, { limit: LIMIT }), {
-    answers: [[DUE], [HOLD], [queuedEvent]],
-  }),
-  example(resumePayment, (sql) => resumePayment(sql, payment, KEY), {
-    answers: [[], [paymentRow], ...WITH_DELIVERY],
-  }),
-  example(findRefund, (sql) => findRefund(sql, ID, ID)),
-  example(findUnreturned, (sql) => findUnreturned(sql, payment), {
-    answers: [[{ leftMinor: 0, isRefunding: false }]],
-  }),
-  example(listRefunds, (sql) => listRefunds(sql, ID, { reference: 'return-1042' }, PAGE)),
-  example(changeRefund, (sql) => changeRefund(sql, refund, { status: 'unknown' }, KEY), {
-    answers: [[refundRow], ...WRITTEN, ...WITH_DELIVERY],
-  }),
+  example(lookIfExpired, [{ limit: LIMIT }], [[DUE], [HOLD], [queuedEvent]]),
+  example(paymentChanges.resumePayment, [payment, KEY], [[], [paymentRow], ...WITH_DELIVERY]),
+  example(findRefund, [ID, ID]),
+  example(findUnreturned, [payment], [[{ leftMinor: 0, isRefunding: false }]]),
+  example(listRefunds, [ID, { reference: 'return-1042' }, PAGE]),
+  example(
+    changeRefund,
+    [refund, { status: 'unknown' }, KEY],
+    [[refundRow], ...WRITTEN, ...WITH_DELIVERY],
+  ),
   example(
     updateRefund,
-    (sql) => updateRefund(sql, refundAfter(refund, { status: 'unknown' }), KEY),
-    {
-      answers: [[refundRow], ...WRITTEN],
-    },
+    [refundAfter(refund, { status: 'unknown' }), KEY],
+    [[refundRow], ...WRITTEN],
   ),
 ]
 
 export const disputeExamples: readonly Example[] = [
-  example(isDisputed, (sql) => isDisputed(sql, payment)),
-  example(findDisputed, (sql) => findDisputed(sql, ID, [ID])),
-  example(updateDispute, (sql) => updateDispute(sql, changedDispute), {
-    answers: [[disputeRow]],
-  }),
-  example(findDispute, (sql) => findDispute(sql, ID, ID)),
-  example(findDisputeOfObject, (sql) => findDisputeOfObject(sql, ID, 'du_1')),
-  example(listDisputes, (sql) =>
-    listDisputes(sql, ID, { paymentId: ID, status: 'needs_response' }, PAGE),
-  ),
+  example(disputes.isDisputed, [payment]),
+  example(disputes.findDisputed, [ID, [ID]]),
+  example(disputes.updateDispute, [changedDispute], [[disputeRow]]),
+  example(disputes.findDispute, [ID, ID]),
+  example(disputes.findDisputeOfObject, [ID, 'du_1']),
+  example(disputes.listDisputes, [ID, { paymentId: ID, status: 'needs_response' }, PAGE]),
 ]
 
 const older = { tenantId: ID, id: ID, boundTo: ID, stored: 'a', changed: 'b' }
@@ -211,15 +157,15 @@ const noKeys = { first: undefined, keys: [] }
 const someKeys = encryptionKeys.parse(`old:${Buffer.alloc(32).toString('base64')}`)
 
 export const encryptionExamples: readonly Example[] = [
-  example(readNeededKeys, (sql) => readNeededKeys(sql, noKeys)),
-  example(sealKeys, (sql) => sealKeys(sql, someKeys, ['old'])),
-  example(forgetOtherSeals, (sql) => forgetOtherSeals(sql, 'new')),
+  example(readNeededKeys, [noKeys]),
+  example(sealKeys, [someKeys, ['old']]),
+  example(forgetOtherSeals, ['new']),
   ...rotationExamples(),
 ]
 
 function rotationExamples(): readonly Example[] {
-  return storedColumns.flatMap((column) => [
-    example(readOlderValues, (sql) => readOlderValues(sql, column, { limit: 500 })),
-    example(replaceIfUnchanged, (sql) => replaceIfUnchanged(sql, column, [older])),
+  return rotation.storedColumns.flatMap((column) => [
+    example(rotation.readOlderValues, [column, { limit: 500 }]),
+    example(rotation.replaceIfUnchanged, [column, [older]]),
   ])
 }
