@@ -10,7 +10,6 @@ const config: KnipConfig = ({ production = false }) => ({
     'dependencies/{audit,sbom}.ts!',
     'client/{index,errors}.ts!',
     'client/examples/*.ts!',
-    'verify/faults/report/page-script.js!',
     'console/main.js!',
     'dev/break-it/page/main.js!',
     'test/dev/*/fixtures/*.ts',

@@ -14,6 +14,7 @@ import {
   hasPassed,
   isOnlyLate,
   mayBeStalled,
+  messageOf,
   type RunResult,
 } from './results.ts'
 import { needsNewConnections, runCase, type Run } from './run-case.ts'
@@ -208,11 +209,10 @@ export class Suite {
     try {
       return await make()
     } catch (error) {
-      const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
       return {
         points: [],
         recovery: [],
-        result: brokenRun(run, undefined, what, performance.now() - startedAt),
+        result: brokenRun(run, undefined, messageOf(error), performance.now() - startedAt),
       }
     }
   }

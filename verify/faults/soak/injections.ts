@@ -12,11 +12,8 @@ import { isAtRedis } from '../redis-faults.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
-import { describeUnfinished, readUnfinished } from './samples.ts'
 
-export interface SoakInjection extends Injection {
-  /** Since the soak began. */
-  readonly seconds: number
+export interface SoakInjection {
   /** False when nothing reached its point in time, or the fault had no effect there. */
   readonly isInjected: boolean
   /** Null when it was not injected, or nothing recovered. */
@@ -62,12 +59,11 @@ export interface InjectionOptions {
   readonly lane: Lane
   readonly merchant: Merchant
   readonly injection: Injection
-  readonly seconds: number
   readonly signal: AbortSignal
 }
 
 export async function injectOnce(options: InjectionOptions): Promise<SoakInjection> {
-  const { lane, merchant, injection, seconds, signal } = options
+  const { lane, merchant, injection, signal } = options
   const backgroundWork: Promise<readonly Violation[]>[] = []
   const trackWork = (work: Promise<readonly Violation[]>) =>
     void backgroundWork.push(toViolations(work))
@@ -83,15 +79,7 @@ export async function injectOnce(options: InjectionOptions): Promise<SoakInjecti
     await wait(POLL_MS)
   const [at] = injectedAt
   lane.watch.end()
-  const notInjected = {
-    ...injection,
-    seconds,
-    isInjected: false,
-    recoveryMs: null,
-    returnMs,
-    violations: [],
-  }
-  if (at === undefined) return notInjected
+  if (at === undefined) return { isInjected: false, recoveryMs: null, returnMs, violations: [] }
   const by = new Date()
   const isRecovered = await untilRecovered(lane, by, signal)
   const recoveryMs = isRecovered ? performance.now() - at : null
@@ -104,7 +92,6 @@ export async function injectOnce(options: InjectionOptions): Promise<SoakInjecti
   const secrets = [...lane.secrets, merchant.tenant.apiKey]
   const leaks = checkSecrecy({ secrets, texts: { 'a log': lines } })
   return {
-    ...notInjected,
     isInjected: !isMissed,
     recoveryMs,
     returnMs,
@@ -127,11 +114,29 @@ async function untilRecovered(lane: Lane, by: Date, signal: AbortSignal): Promis
   const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
   while (performance.now() < endsAt && !signal.aborted) {
     // While the store is away nothing is known.
-    const unfinished = await readUnfinished(lane, by).catch(() => undefined)
-    if (unfinished?.count === 0) return true
+    const unfinished = await describeUnfinished(lane, by).catch(() => undefined)
+    if (unfinished?.length === 0) return true
     await wait(POLL_MS)
   }
   return false
+}
+
+const DESCRIBED = 5
+
+/** The oldest operations that began up to that moment and have not ended, and why. */
+async function describeUnfinished({ owner: { sql } }: Lane, by: Date): Promise<string[]> {
+  const rows = await sql`
+    select
+      key.operation, key.status, key.recovery_point, key.attempts, key.in_doubt, key.last_error,
+      now() - key.created_at as age, key.lease_expires_at - now() as leased_for,
+      key.next_check_at - now() as checked_in, job.state as job, job.start_after - now() as job_in
+    from idempotency_keys as key
+    left join atomic_jobs.job on job.id = key.job_id
+    where key.status in ('pending', 'processing', 'unknown') and key.created_at <= ${by.toISOString()}
+    order by key.created_at
+    limit ${DESCRIBED}
+  `
+  return rows.map((row) => JSON.stringify(row))
 }
 
 /** Releases what the fault held back, removes replaced processes, and returns their log lines. */

@@ -2,24 +2,23 @@
 // What can be checked during the soak is, and all invariants are checked at its end, as after any
 // run.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Plot } from '../../../bench/page.ts'
 import type { Progress } from '../../../bench/progress.ts'
+import { startFigures } from '../../simulate/figures.ts'
+import { makePlans } from '../../simulate/plans.ts'
 import { seededRandom } from '../../simulate/random.ts'
 import { awaitFinalAnswers } from '../../simulate/await-final-answers.ts'
-import type { Bystander } from '../bystander.ts'
+import { createSender } from '../../simulate/sender.ts'
+import { runTraffic } from '../../simulate/traffic.ts'
 import { checkEnds, checkRun } from '../checks.ts'
 import type { Environment } from '../environment.ts'
 import type { Lane } from '../lane.ts'
-import { prepareLane } from '../prepared-lane.ts'
+import { prepareLane, type PreparedLane } from '../prepared-lane.ts'
 import type { CountedScenario } from '../plan.ts'
 import { IDEMPOTENT } from '../providers.ts'
 import type { RunResult, Violation } from '../results.ts'
 import { RECOVERY_LIMIT_SECONDS, Merchant } from '../merchant.ts'
 import { withOperator } from '../operator.ts'
-import { plotsOf, type SoakRecord } from './curves.ts'
 import { checkDuringSoak } from './checks.ts'
-import { Load } from './load.ts'
-import { Sampler } from './samples.ts'
 import { choicesOf, injectOnce, type SoakInjection } from './injections.ts'
 
 export interface SoakOptions {
@@ -33,16 +32,15 @@ export interface SoakOptions {
   readonly counted: readonly CountedScenario[]
 }
 
-export interface SoakOutcome {
-  readonly result: RunResult
-  readonly plots: readonly Plot[]
-}
-
 /** The pause between a recovery and the next fault. */
 const GAP_MS = { min: 500, max: 3_000 }
 /** No operation and no fault begins this shortly before the end. */
 const TAIL_MS = 3_000
 const RETRYING_CLIENTS = 16
+/** What the suite and a lane can handle on two cores, while processes start for those killed. */
+const PAYMENTS_A_SECOND = 4
+/** More than are in progress in any outage that the service has to survive. */
+const CLIENTS = 64
 
 /** A soak without a fault proves nothing. */
 const NO_FAULT: Violation = {
@@ -50,23 +48,34 @@ const NO_FAULT: Violation = {
   what: 'no operation reached the point of any fault',
 }
 
-/** Returns undefined when it was interrupted. */
-export async function soak(options: SoakOptions): Promise<SoakOutcome | undefined> {
-  const { environment, progress, signal } = options
+export async function soak(options: SoakOptions): Promise<RunResult> {
+  const { environment, progress, signal, minutes, seed } = options
   const startedAt = performance.now()
   progress.say('Soak: starting its lane')
-  const { lane, bystander } = await prepareLane({ environment, signal, ownServer: true }, {})
+  const prepared = await prepareLane({ environment, signal, ownServer: true }, {})
+  const { lane } = prepared
   try {
     const merchant = new Merchant(lane, await lane.createTenant(), signal)
     return await withOperator(lane, merchant.tenant, async () => {
-      const record = await soakLane(options, lane, merchant)
-      if (signal.aborted) return undefined
+      const { injections, violations } = await soakLane(options, lane, merchant)
       progress.say('Soak: waiting for the last operations, then checking')
-      const violations = [...record.violations, ...(await checkAtEnd(lane, merchant, bystander))]
-      const durationMs = performance.now() - startedAt
+      violations.push(...(await checkAtEnd(prepared, merchant)))
+      const injected = injections.filter(({ isInjected }) => isInjected)
+      if (injected.length === 0) violations.push(NO_FAULT)
       return {
-        plots: plotsOf(record),
-        result: resultOf(options, { record, violations, merchant, durationMs }),
+        case: `--soak ${minutes} --seed ${seed}`,
+        scenario: 'soak',
+        provider: IDEMPOTENT,
+        // It does not count as a run with one fault, or with two.
+        faults: [],
+        points: [],
+        mutant: null,
+        struck: injected.length,
+        violations,
+        recoveryMs: longest(injected.flatMap(({ recoveryMs }) => recoveryMs ?? [])),
+        returnMs: longest(injected.flatMap(({ returnMs }) => returnMs ?? [])),
+        outcome: `${merchant.history.operations.length} operations under ${injected.length} faults`,
+        durationMs: performance.now() - startedAt,
       }
     })
   } finally {
@@ -74,62 +83,75 @@ export async function soak(options: SoakOptions): Promise<SoakOutcome | undefine
   }
 }
 
-async function soakLane(options: SoakOptions, lane: Lane, merchant: Merchant): Promise<SoakRecord> {
-  const { minutes, seed, signal } = options
-  const seconds = minutes * 60
-  const load = new Load({ lane, merchant, seed, seconds: seconds - TAIL_MS / 1_000, signal })
-  const sampler = new Sampler({ lane, merchant, load, seconds })
-  const progressed = options.progress.begin('Soak', seconds)
+function longest(times: readonly number[]): number | null {
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+async function soakLane(options: SoakOptions, lane: Lane, merchant: Merchant) {
+  const seconds = options.minutes * 60 - TAIL_MS / 1_000
   const over = new AbortController()
   const checking = checkDuringSoak(lane, merchant, over.signal)
   // Awaited below.
   checking.catch(() => {})
-  const injecting = injectAll(options, {
-    lane,
-    merchant,
-    endsAt: sampler.beganAt + seconds * 1_000 - TAIL_MS,
-  })
   try {
-    while (sampler.seconds < seconds && !signal.aborted) {
-      await delay(1_000, undefined, { signal }).catch(() => {})
-      await sampler.takeIfDue()
-      progressed(Math.min(seconds, Math.round(sampler.seconds)))
-    }
-    const [injections] = await Promise.all([injecting, load.ended])
+    const [injections] = await Promise.all([
+      injectAll(options, lane, merchant, performance.now() + seconds * 1_000),
+      load(options, lane, merchant, seconds),
+    ])
     over.abort()
-    const violations = [
-      ...injections.flatMap((injection) => injection.violations),
-      ...(await checking),
-    ]
+    const violations = [...injections.flatMap((one) => one.violations), ...(await checking)]
     for (const { invariant, what } of violations)
       options.progress.say(`        ${invariant}: ${what}`)
-    return { samples: sampler.samples, injections, violations }
+    return { injections, violations }
   } finally {
     over.abort()
   }
 }
 
-interface InjectionTarget {
-  readonly lane: Lane
-  readonly merchant: Merchant
-  readonly endsAt: number
+/**
+ * The simulation's traffic, with a fixed number of new payments per second, each carried on to its
+ * last refund. Slow payments do not delay new ones.
+ */
+async function load(
+  { seed, signal, progress }: SoakOptions,
+  lane: Lane,
+  { tenant, history, recordIds }: Merchant,
+  seconds: number,
+): Promise<void> {
+  const plans = makePlans(seededRandom(seed), Math.ceil(seconds * PAYMENTS_A_SECOND))
+  const sender = createSender({
+    baseUrl: lane.apiUrl,
+    apiKey: tenant.apiKey,
+    figures: startFigures(),
+    dropPercent: () => 0,
+    random: seededRandom(seed ^ 1),
+    heard: recordIds,
+  })
+  const beganAt = performance.now()
+  const begun = async (number: number) => {
+    const dueAt = beganAt + (number * 1_000) / PAYMENTS_A_SECOND
+    const earlyMs = Math.max(0, dueAt - performance.now())
+    await delay(earlyMs, undefined, { signal }).catch(() => {})
+  }
+  const progressed = progress.begin('Soak', plans.length)
+  await runTraffic({ plans, concurrency: CLIENTS, sender, history, signal, begun, progressed })
 }
 
 async function injectAll(
   { seed, signal, counted, progress }: SoakOptions,
-  { lane, merchant, endsAt }: InjectionTarget,
+  lane: Lane,
+  merchant: Merchant,
+  endsAt: number,
 ): Promise<SoakInjection[]> {
   const random = seededRandom(seed ^ 3)
   const choices = choicesOf(counted, lane)
-  const beganAt = performance.now()
   const injections: SoakInjection[] = []
   for (;;) {
     const gapMs = GAP_MS.min + random.below(GAP_MS.max - GAP_MS.min)
     const injection = random.pick(random.pick(choices))
     if (signal.aborted || performance.now() + gapMs > endsAt) return injections
     await delay(gapMs, undefined, { signal }).catch(() => {})
-    const seconds = (performance.now() - beganAt) / 1_000
-    const completed = await injectOnce({ lane, merchant, injection, seconds, signal })
+    const completed = await injectOnce({ lane, merchant, injection, signal })
     for (const { what } of completed.violations)
       progress.say(`failed  ${injection.fault}@${injection.point}: ${what}`)
     injections.push(completed)
@@ -137,9 +159,8 @@ async function injectAll(
 }
 
 async function checkAtEnd(
-  lane: Lane,
+  { lane, bystander }: PreparedLane,
   merchant: Merchant,
-  bystander: Bystander,
 ): Promise<Violation[]> {
   const { sender, history, signal } = merchant
   await awaitFinalAnswers({
@@ -158,35 +179,4 @@ async function checkAtEnd(
     ...ends,
     ...(await checkRun(lane, merchant, bystander, { lines, processes, isConcurrent: true })),
   ]
-}
-
-interface CheckedSoak {
-  readonly record: SoakRecord
-  readonly violations: readonly Violation[]
-  readonly merchant: Merchant
-  readonly durationMs: number
-}
-
-function resultOf(
-  { minutes, seed }: SoakOptions,
-  { record, violations, merchant, durationMs }: CheckedSoak,
-): RunResult {
-  const injected = record.injections.filter(({ isInjected }) => isInjected)
-  const longest = (times: readonly number[]) => (times.length === 0 ? null : Math.max(...times))
-  const operations = merchant.history.operations.length
-  return {
-    case: `--soak ${minutes} --seed ${seed}`,
-    scenario: 'soak',
-    provider: IDEMPOTENT,
-    // The curves show its faults. It does not count as a run with one fault, or with two.
-    faults: [],
-    points: [],
-    mutant: null,
-    struck: injected.length,
-    violations: injected.length === 0 ? [...violations, NO_FAULT] : violations,
-    recoveryMs: longest(injected.flatMap(({ recoveryMs }) => recoveryMs ?? [])),
-    returnMs: longest(injected.flatMap(({ returnMs }) => returnMs ?? [])),
-    outcome: `${operations} operations under ${injected.length} faults`,
-    durationMs,
-  }
 }

@@ -2,11 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from '@jest/globals'
 import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 import type { MutantVerdict } from '../../../../verify/faults/mutants/verdict.ts'
-import { invariantNames } from '../../../../verify/faults/report/invariant-names.ts'
-import { CHARGED_TWICE, makeRun, makeSuite } from './sample-runs.ts'
-import { renderPage } from '../../../../verify/faults/report/page.ts'
+import { CHARGED_TWICE, makeRun, makeSuite, POINTS } from './sample-runs.ts'
+import { renderPage, writeReport } from '../../../../verify/faults/report/page.ts'
 import { makeReport } from '../../../../verify/faults/report/report.ts'
-import { writeReport } from '../../../../verify/faults/report/write-report.ts'
 
 const survivor: MutantVerdict = {
   name: 'no-rule',
@@ -18,58 +16,49 @@ const survivor: MutantVerdict = {
   runs: 1,
 }
 
-test('the page is self-contained', async () => {
-  const page = await renderPage(makeReport(makeSuite()))
+test('the page is self-contained', () => {
+  const page = renderPage(makeReport(makeSuite()))
 
   expect(page).not.toMatch(/<(script|link|img)[^>]+(src|href)=/)
   expect(page).not.toMatch(/url\((?!["']?data:)/)
   expect(page).toContain('abc1234')
 })
 
-test('lists a failed run with its label and what broke', async () => {
+test('lists a failed run with its label and what broke', () => {
   const violated = makeRun({ violations: [CHARGED_TWICE] })
 
-  const page = await renderPage(makeReport(makeSuite({ runs: [violated] })))
+  const page = renderPage(makeReport(makeSuite({ runs: [violated] })))
 
   expect(page).toContain(`<td>${violated.case}</td><td>1: charged twice</td>`)
 })
 
-test('has no table of failures when no run failed', async () => {
-  expect(await renderPage(makeReport(makeSuite()))).not.toContain('Failed runs')
+test('has no table of failures when no run failed', () => {
+  expect(renderPage(makeReport(makeSuite()))).not.toContain('Failed runs')
 })
 
-test('highlights a mutant that survived, and escapes its texts', async () => {
-  const page = await renderPage(makeReport(makeSuite({ mutants: [survivor] })))
+test('highlights a mutant that survived, and escapes its texts', () => {
+  const page = renderPage(makeReport(makeSuite({ mutants: [survivor] })))
 
   expect(page).toMatch(/<tr class="missed"><td>no-rule<\/td><td>There is &lt;no> rule\.<\/td>/)
   expect(page).toContain('SURVIVED')
   expect(page).toContain('0 of 1')
 })
 
-test('has plots of a soak when there was one', async () => {
-  const plot = { title: 'Memory', labels: ['1'], across: 'minutes', up: 'MB', lines: [] }
+test('has a crash matrix for each provider, with the worst run of each cell', () => {
+  const violated = makeRun({ violations: [CHARGED_TWICE] })
+  const late = makeRun({ faults: ['reset'], points: ['worker/reopen/Bind#1/before'] })
 
-  const [without, withOne] = await Promise.all([
-    renderPage(makeReport(makeSuite())),
-    renderPage(makeReport(makeSuite({ soak: [plot] }))),
-  ])
+  const page = renderPage(
+    makeReport(makeSuite({ runs: [makeRun(), violated, late, makeRun({ provider: 'lying' })] })),
+  )
 
-  expect(without).not.toContain('id="plots"')
-  expect(withOne).toContain('id="plots"')
-})
-
-test('shows the limit for payments after an outage, and how long they took', async () => {
-  const page = await renderPage(makeReport(makeSuite({ runs: [makeRun({ returnMs: 640 })] })))
-
-  expect(page).toContain('within 2.0 s of PostgreSQL')
-  expect(page).toContain('longest 640 ms')
-})
-
-test('names as many invariants as ARCHITECTURE.md', async () => {
-  const text = await readFile(new URL('../../../../ARCHITECTURE.md', import.meta.url), 'utf8')
-  const section = text.split('## Invariants')[1] ?? ''
-
-  expect(section.match(/^\d+\. /gm)).toHaveLength(invariantNames.length)
+  expect(page).toContain('payment.create: 4 points, 3 runs, 1 failed')
+  expect(page).toContain('payment.create~lying: 3 points, 1 runs, 0 failed')
+  expect(page).toContain('<th>SIGKILL</th><th>reset</th>')
+  expect(page).toContain(
+    `<tr><th>${POINTS[0]}</th><td class="failed" title="1: charged twice"></td><td></td>`,
+  )
+  expect(page).toContain('<td class="passed" title="recovered in 1200 ms: 201 succeeded"></td>')
 })
 
 test('writes the numbers of the page to report.json', async () => {

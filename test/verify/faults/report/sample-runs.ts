@@ -43,7 +43,6 @@ export function makeSuite(changes: Partial<Suite> = {}): Suite {
     counted: { 'payment.create': POINTS },
     runs: [makeRun()],
     mutants: [],
-    soak: [],
     ...changes,
   }
 }
