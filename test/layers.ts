@@ -133,7 +133,7 @@ export const layers: readonly Layer[] = [
     packages: ['node:'] },
   { files: 'mcp/',                    mayImport: ['mcp/', 'client/'],
     packages: ['@modelcontextprotocol/sdk', 'zod', 'node:'] },
-  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
+  { files: 'verify/simulate/',        mayImport: ['verify/simulate/', 'client/', 'bench/options.ts', 'bench/progress.ts', 'bench/spread.ts', 'dev/', CONFIG],
     packages: ['node:'] },
   { files: 'dependencies/',           mayImport: ['dependencies/'],
     packages: ['zod', 'node:'] },

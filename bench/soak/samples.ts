@@ -113,7 +113,7 @@ function latencyOf({ timesMs }: TrafficReport): Sample['latencyMs'] {
 const BYTES_PER_KB = 1_024
 
 /** Returns the resident memory of a process in bytes. */
-export async function readMemory(pid: number): Promise<number> {
+async function readMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * BYTES_PER_KB
 }

@@ -5,15 +5,7 @@ import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { JOB_SCHEMA, OPERATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import type { Operation } from '../simulate/history.ts'
 import type { Injection } from './case.ts'
-import {
-  begin,
-  beginPayment,
-  PAYMENT,
-  send,
-  sendRefused,
-  tagOf,
-  untilAllAnswered,
-} from './contests.ts'
+import { PAYMENT } from './contests.ts'
 import type { Merchant } from './merchant.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
 
@@ -51,9 +43,9 @@ async function authenticate({ sender }: Merchant): Promise<string> {
 
 /** Several payments at once, one of them requested twice, and some that the store refuses. */
 async function pay(merchant: Merchant, _id: string, injections: readonly Injection[]) {
-  const payments = Array.from({ length: PAYMENTS }, () => beginPayment(merchant))
+  const payments = Array.from({ length: PAYMENTS }, () => merchant.begin(PAYMENT))
   await together(merchant, PAYMENTS, [
-    ...[...payments, ...payments.slice(-1)].map((payment) => () => send(merchant, payment)),
+    ...[...payments, ...payments.slice(-1)].map((payment) => () => merchant.send(payment)),
     ...Array.from({ length: REFUSED }, (_, index) => () => payForeign(merchant, index)),
   ])
   const areMade = payments.every(({ answers }) => answers[0]?.status === 201)
@@ -62,12 +54,10 @@ async function pay(merchant: Merchant, _id: string, injections: readonly Injecti
 
 /** Makes the payments that are captured, and returns the id of the first one. */
 async function hold(merchant: Merchant): Promise<string> {
-  const body = { ...PAYMENT, capture_method: 'manual' } as const
-  const payments = Array.from({ length: HELD }, () =>
-    begin(merchant, (tag) => ({ kind: 'payment.create', body: { ...body, ...tag } })),
-  )
-  await Promise.all(payments.map((payment) => send(merchant, payment)))
-  await untilAllAnswered(merchant)
+  const body = { ...PAYMENT.body, capture_method: 'manual' } as const
+  const payments = Array.from({ length: HELD }, () => merchant.begin({ ...PAYMENT, body }))
+  await Promise.all(payments.map((payment) => merchant.send(payment)))
+  await merchant.untilAllAnswered()
   return idOf(payments[0])
 }
 
@@ -81,30 +71,30 @@ async function captureAndRefund(
   injections: readonly Injection[],
 ): Promise<void> {
   const ids = merchant.history.operations.map(idOf)
-  const { amount } = PAYMENT
+  const { amount } = PAYMENT.body
   const captures = ids.map((paymentId) =>
-    begin(merchant, () => ({ kind: 'payment.capture', paymentId, amount })),
+    merchant.begin({ kind: 'payment.capture', paymentId, amount }),
   )
   await together(
     merchant,
     HELD,
-    captures.map((capture) => () => send(merchant, capture)),
+    captures.map((capture) => () => merchant.send(capture)),
   )
   if (injections.length === 0) await checkShared(merchant, 'payment.capture')
   const refunds = ids.map((paymentId) =>
-    begin(merchant, (tag) => ({ kind: 'refund.create', paymentId, body: { amount, ...tag } })),
+    merchant.begin({ kind: 'refund.create', paymentId, body: { amount } }),
   )
   await together(merchant, HELD, [
-    ...refunds.map((refund) => () => send(merchant, refund)),
+    ...refunds.map((refund) => () => merchant.send(refund)),
     () => refundTooMuch(merchant, ids[0] ?? ''),
   ])
 }
 
 async function refundTooMuch(merchant: Merchant, paymentId: string): Promise<void> {
   const label = 'refund-too-much'
-  const body = { amount: PAYMENT.amount + 1, ...tagOf(merchant, label) }
+  const body = { amount: PAYMENT.body.amount + 1 }
   const content = { kind: 'refund.create', paymentId, body } as const
-  await sendRefused(merchant, content, { why: 'too_much', key: label, label })
+  await merchant.sendRefused(content, { why: 'too_much', key: label, label })
 }
 
 const idOf = (operation: Operation | undefined): string => operation?.answers[0]?.resource.id ?? ''
@@ -133,7 +123,7 @@ async function together(
     if (sent.length === 0) throw error
   })
   await Promise.all(sent)
-  await untilAllAnswered(merchant)
+  await merchant.untilAllAnswered()
 }
 
 /**
@@ -148,9 +138,8 @@ async function openConnections({ sender }: Merchant): Promise<void> {
 /** Names a customer that the tenant does not own. */
 async function payForeign(merchant: Merchant, index: number): Promise<void> {
   const label = `foreign-${index}`
-  const body = { ...PAYMENT, customer: 'cus_of_no_tenant', ...tagOf(merchant, label) }
-  const refused = { why: 'invalid', key: label, label } as const
-  await sendRefused(merchant, { kind: 'payment.create', body }, refused)
+  const body = { ...PAYMENT.body, customer: 'cus_of_no_tenant' }
+  await merchant.sendRefused({ ...PAYMENT, body }, { why: 'invalid', key: label, label })
 }
 
 /** A fault may keep the second statement from being sent. */

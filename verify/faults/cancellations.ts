@@ -5,12 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { readProblem, unwrap } from '../../client/errors.ts'
 import { ofKind, sumOf } from '../simulate/facts.ts'
 import type { Operation } from '../simulate/history.ts'
-import { keepAnswer } from '../simulate/traffic.ts'
-import type { Case } from './case.ts'
-import { begin, beginPayment } from './contests.ts'
+import { PAYMENT } from './contests.ts'
 import { findPayment, until } from './event-scenarios.ts'
-import type { Merchant } from './merchant.ts'
-import { AUTOMATIC, MANUAL } from './payments.ts'
+import type { Merchant, Wanted } from './merchant.ts'
+import { AUTOMATIC, MANUAL, paid } from './payments.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -43,57 +41,34 @@ export const cancelInVain: Scenario = {
 export const canceledAtOnce: readonly Scenario[] = [
   {
     name: 'payment.create.canceled-at-once',
-    act: (merchant) => cancelAtOnce(merchant, beginPayment(merchant)),
+    act: (merchant) => cancelAtOnce(merchant, PAYMENT),
     check: checkCancellation,
   },
   {
     name: 'payment.capture.canceled-at-once',
-    prepare: async (merchant) => (await merchant.pay(MANUAL)).resource.id ?? '',
+    prepare: paid(MANUAL),
     act: (merchant, paymentId) => {
       const { amount } = MANUAL
-      return cancelAtOnce(
-        merchant,
-        begin(merchant, () => ({ kind: 'payment.capture', paymentId, amount })),
-      )
+      return cancelAtOnce(merchant, { kind: 'payment.capture', paymentId, amount })
     },
     check: checkCancellation,
   },
   {
     name: 'refund.create.canceled-at-once',
-    prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+    prepare: paid(AUTOMATIC),
     act: (merchant, paymentId) =>
-      cancelAtOnce(
-        merchant,
-        begin(merchant, (tag) => ({
-          kind: 'refund.create',
-          paymentId,
-          body: { amount: 1_000, ...tag },
-        })),
-      ),
+      cancelAtOnce(merchant, { kind: 'refund.create', paymentId, body: { amount: 1_000 } }),
     check: checkCancellation,
   },
 ]
 
-const TIMES = 20
-
-/** Many times each in a full run, because timing plays a part; once each in a quick run. */
-export function planCancellations({ quick }: { readonly quick: boolean }): Case[] {
-  const once = [cancelInVain, ...canceledAtOnce]
-  return Array.from({ length: quick ? 1 : TIMES }, () =>
-    once.map(({ name }): Case => ({ scenario: name, injections: [] })),
-  ).flat()
-}
-
 /** An operation takes about as long. */
 const SPREAD_MS = 60
 
-async function cancelAtOnce(merchant: Merchant, operation: Operation): Promise<void> {
-  const { sender, signal } = merchant
-  const { content, key } = operation
-  const sent = sender.send(content, key, { patience: 'wait', signal })
+async function cancelAtOnce(merchant: Merchant, wanted: Wanted): Promise<void> {
+  const operation = merchant.begin(wanted)
   const canceled = wait(randomInt(SPREAD_MS)).then(() => cancelKeyOf(merchant, operation))
-  const [answer] = await Promise.all([sent, canceled])
-  keepAnswer(operation, answer)
+  await Promise.all([merchant.send(operation), canceled])
 }
 
 /** Repeats the request, which is safe, until the cancellation has ended. */

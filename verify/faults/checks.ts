@@ -20,23 +20,6 @@ import type { Violation } from './results.ts'
 import type { ServiceProcess } from './service-process.ts'
 import type { Merchant } from './merchant.ts'
 
-/** The invariant of ARCHITECTURE.md that each promise of the simulation belongs to. */
-export const INVARIANT_OF: Readonly<Record<string, number>> = {
-  'Succeeded payments were captured once, for the exact amount': 1,
-  'No payment was authorised twice at the provider': 1,
-  'No payment was executed at two providers': 1,
-  'Declined, failed, canceled or held payments moved no money': 5,
-  "The provider's refunds match those on record": 5,
-  'No payment was refunded beyond its capture': 1,
-  'Refused requests left no trace': 1,
-  'Reused keys and invalid requests were refused': 3,
-  'Each key had one answer, byte for byte': 3,
-  'Answers to clients match the records': 2,
-  "The ledger matches the provider's log": 5,
-  'Balances are the sum of the ledger': 4,
-  'Every operation has a final answer': 7,
-}
-
 /** The card of the scenarios that must succeed. */
 const APPROVED_CARD = 'pm_card_visa'
 
@@ -99,8 +82,8 @@ export function checkEnds(exits: readonly string[]): Violation[] {
 }
 
 function checkPromises(history: History, records: Records): Violation[] {
-  return checkInvariants(history, records).flatMap(({ promise, broken }) =>
-    broken.map((what) => ({ invariant: INVARIANT_OF[promise] ?? 0, what: `${promise}: ${what}` })),
+  return checkInvariants(history, records).flatMap(({ invariant, promise, broken }) =>
+    broken.map((what) => ({ invariant, what: `${promise}: ${what}` })),
   )
 }
 

@@ -1,11 +1,10 @@
 // The scenarios in which a reconciliation compares, without other faults. The first: a partial capture,
 // a refund, and money that moved without either, compared by several runs at once and once more. A
 // crash in the middle is a case of test/reconciliation/.
-import type { Case } from './case.ts'
 import type { Lane } from './lane.ts'
 import { releaseLateHold } from './late-holds.ts'
 import type { Merchant } from './merchant.ts'
-import { MANUAL } from './payments.ts'
+import { MANUAL, paid } from './payments.ts'
 import { compare, hoursFrom, windowStart } from './reconcile.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
@@ -13,21 +12,12 @@ import type { Scenario } from './scenario.ts'
 export const comparisons: readonly Scenario[] = [
   {
     name: 'movements.compared',
-    prepare: async (merchant) => (await merchant.pay(MANUAL)).resource.id ?? '',
+    prepare: paid(MANUAL),
     act: moveAndCompare,
     check: checkComparison,
   },
   releaseLateHold,
 ]
-
-const TIMES = 5
-
-/** Several times in a full run, because timing plays a part; once in a quick run. */
-export function planComparisons({ quick }: { readonly quick: boolean }): Case[] {
-  return Array.from({ length: quick ? 1 : TIMES }, () =>
-    comparisons.map(({ name }): Case => ({ scenario: name, injections: [] })),
-  ).flat()
-}
 
 async function moveAndCompare(merchant: Merchant, id: string): Promise<void> {
   const from = await windowStart(merchant)

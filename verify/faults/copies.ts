@@ -1,14 +1,14 @@
 // The scenarios with copies of answers in Redis: a payment that is replayed from a copy, and a copy whose
 // response is dropped and whose API key is revoked. Every answer must be the one of PostgreSQL.
-import { setTimeout as wait } from 'node:timers/promises'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { advanceAnswerEpoch } from '../../src/db/idempotency/answer-epochs.ts'
 import { dropResponseIfCompleted } from '../../src/db/idempotency/dropped-responses.ts'
 import { insertApiKey, makeApiKey, revokeKeyIfNotRevoked } from '../../src/db/tenants/api-keys.ts'
 import type { Answer, Operation } from '../simulate/history.ts'
 import { COPIED } from './case.ts'
-import { Merchant, RECOVERY_LIMIT_SECONDS } from './merchant.ts'
+import { Merchant, RECOVERY_LIMIT_MS } from './merchant.ts'
 import { AUTOMATIC } from './payments.ts'
+import { poll } from './poll.ts'
 import type { Violation } from './results.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
 
@@ -41,7 +41,7 @@ export const copied: readonly Scenario[] = [
 ]
 
 async function untilRedisIsUsed({ lane, signal }: Merchant): Promise<string> {
-  while (lane.process('api').redis?.hasProbed !== true) await wait(POLL_MS, undefined, { signal })
+  await poll(Infinity, () => lane.process('api').redis?.hasProbed === true, { signal })
   return ''
 }
 
@@ -95,14 +95,15 @@ function theOnly({ history: { operations } }: Merchant): Operation {
 /** Asks until there is an answer: a fault may cost some. It is none of the operation's own. */
 async function untilAnswered(merchant: Merchant, operation: Operation): Promise<Answer> {
   const { sender, signal } = merchant
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  while (performance.now() < endsAt) {
-    const { content, key } = operation
-    const answer = await sender.send(content, key, { patience: 'wait', signal })
-    if (answer !== undefined && answer.status < 500) return answer
-    await wait(POLL_MS, undefined, { signal })
+  const { content, key } = operation
+  let answer: Answer | undefined
+  const isAnswered = async () => {
+    answer = await sender.send(content, key, { patience: 'wait', signal })
+    return answer !== undefined && answer.status < 500
   }
-  throw new Error('the copied request has no answer')
+  await poll(RECOVERY_LIMIT_MS, isAnswered, { pauseMs: POLL_MS, signal })
+  if (answer === undefined) throw new Error('the copied request has no answer')
+  return answer
 }
 
 async function dropResponse({ lane, tenant }: Merchant): Promise<void> {
@@ -121,11 +122,8 @@ async function dropResponse({ lane, tenant }: Merchant): Promise<void> {
 
 /** Every later answer must say that the response was dropped. */
 async function untilDropped(merchant: Merchant, operation: Operation): Promise<void> {
-  const endsAt = performance.now() + DROP_LIMIT_MS
-  while (performance.now() < endsAt) {
-    if ((await untilAnswered(merchant, operation)).status === GONE) break
-    await wait(POLL_MS)
-  }
+  const isGone = async () => (await untilAnswered(merchant, operation)).status === GONE
+  await poll(DROP_LIMIT_MS, isGone, { pauseMs: POLL_MS })
   operation.droppedAfter = operation.answers.length
 }
 
@@ -153,11 +151,10 @@ async function replayUntil(
   merchant: Merchant,
   isOver: () => boolean | Promise<boolean>,
 ): Promise<boolean> {
-  const endsAt = performance.now() + USE_LIMIT_MS
-  while (performance.now() < endsAt) {
+  const { signal } = merchant
+  const replay = async () => {
     await merchant.replay()
-    if (await isOver()) return true
-    await wait(POLL_MS, undefined, { signal: merchant.signal })
+    return await isOver()
   }
-  return false
+  return await poll(USE_LIMIT_MS, replay, { pauseMs: POLL_MS, signal })
 }

@@ -1,11 +1,11 @@
 // A fault: a real deadlock. A session of the suite locks the payment and then its operation, the
 // worker's transaction the operation and then its payment. PostgreSQL aborts the worker's, because it
 // checks first.
-import { setTimeout as wait } from 'node:timers/promises'
 import postgres from 'postgres'
 import type { FaultContext } from './fault.ts'
 import type { Lane } from './lane.ts'
 import type { Point } from './points.ts'
+import { poll } from './poll.ts'
 import { countErrors, untilRefused } from './shortage.ts'
 import type { Action } from './watch.ts'
 
@@ -15,7 +15,6 @@ const DEADLOCK = '40P01'
  * PostgreSQL checks once, when a session has waited for a second: there must be a deadlock by then.
  */
 const BLOCKING_LIMIT_MS = 3_000
-const POLL_MS = 10
 
 interface Session {
   readonly sql: postgres.Sql
@@ -75,14 +74,12 @@ async function lockPayment({ databaseUrl }: Lane, tenantId: string): Promise<Ses
 
 /** Whether another session waits for this one in time. */
 async function untilBlocking({ owner: { sql } }: Lane, pid: number): Promise<boolean> {
-  const endsAt = performance.now() + BLOCKING_LIMIT_MS
-  while (performance.now() < endsAt) {
+  const isBlocking = async () => {
     const waiting = await sql`
       select from pg_stat_activity
       where datname = current_database() and ${pid} = any (pg_blocking_pids(pid))
     `
-    if (waiting.length > 0) return true
-    await wait(POLL_MS)
+    return waiting.length > 0
   }
-  return false
+  return await poll(BLOCKING_LIMIT_MS, isBlocking, { pauseMs: 10 })
 }

@@ -1,17 +1,17 @@
 // The scenario of a dispute: the cardholder disputes a payment, and the merchant wins. Only events tell
 // the service, and a dispute has none of our metadata.
 import { unwrap } from '../../client/errors.ts'
-import { EventRelay } from './event-relay.ts'
-import { EVENT_LIMIT_MS, findPayment, retryWhileDown, until } from './event-scenarios.ts'
+import { withRelay, type EventRelay } from './event-relay.ts'
+import { findPayment, retryWhileDown, until } from './event-scenarios.ts'
 import type { Merchant } from './merchant.ts'
-import { AUTOMATIC } from './payments.ts'
+import { AUTOMATIC, paid } from './payments.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
 /** Its points are covered like those of every other operation. */
 export const followDispute: Scenario = {
   name: 'dispute.follow',
-  prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+  prepare: paid(AUTOMATIC),
   act: disputeAndWin,
   check: checkWonDispute,
 }
@@ -20,21 +20,18 @@ const WITHDRAWN = 'charge.dispute.funds_withdrawn'
 const CLOSED = 'charge.dispute.closed'
 
 async function disputeAndWin(merchant: Merchant): Promise<void> {
-  const { lane, history } = merchant
+  const { provider } = merchant.lane
   const { intentId } = await findPayment(merchant)
-  const deliversOnArrival = [WITHDRAWN, CLOSED]
-  const relay = await EventRelay.open({ lane, run: history.run, intentId, deliversOnArrival })
-  try {
-    const opened = await lane.provider.control('POST', 'disputes', { payment_intent: intentId })
-    await relay.untilAccepted(WITHDRAWN, EVENT_LIMIT_MS)
-    await untilPosted(merchant, (dispute) => dispute?.withdrawn === dispute?.amount)
+  const disputeIt = async (relay: EventRelay) => {
+    const opened = await provider.control('POST', 'disputes', { payment_intent: intentId })
+    await relay.untilAccepted(WITHDRAWN)
+    await untilPosted(merchant, ({ withdrawn, amount }) => withdrawn === amount)
     const { id } = opened as { id: string }
-    await lane.provider.control('POST', `disputes/${id}`, { status: 'won' })
-    await relay.untilAccepted(CLOSED, EVENT_LIMIT_MS)
-    await untilPosted(merchant, (dispute) => dispute?.status === 'won')
-  } finally {
-    await relay.close()
+    await provider.control('POST', `disputes/${id}`, { status: 'won' })
+    await relay.untilAccepted(CLOSED)
+    await untilPosted(merchant, ({ status }) => status === 'won')
   }
+  await withRelay(merchant, [WITHDRAWN, CLOSED], disputeIt, intentId)
 }
 
 interface DisputeRow {
@@ -45,7 +42,7 @@ interface DisputeRow {
 
 async function untilPosted(
   merchant: Merchant,
-  isReached: (dispute: DisputeRow | undefined) => boolean,
+  isReached: (dispute: DisputeRow) => boolean,
 ): Promise<void> {
   const read = async () => {
     const dispute = await findDispute(merchant)

@@ -6,10 +6,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { setTimeout as wait } from 'node:timers/promises'
 import { RUN_FIELD } from '../simulate/history.ts'
 import { signBody } from '../../dev/stripe-stand-in/webhooks/webhook-sender.ts'
 import type { Lane } from './lane.ts'
+import type { Merchant } from './merchant.ts'
+import { poll } from './poll.ts'
 
 /** A signed event as it is sent over HTTP. */
 export interface SignedEvent {
@@ -23,14 +24,14 @@ interface EventRelayOptions {
   /** The run whose events are relayed. Late events of earlier runs are dropped. */
   readonly run: string
   /** Also its events: those of a dispute of this intent, which has metadata of its own. */
-  readonly intentId?: string
+  readonly intentId?: string | undefined
   /** Events of these types are delivered on arrival, and the provider gets the answer of the API. */
   readonly deliversOnArrival?: readonly string[]
 }
 
 const ARRIVAL_LIMIT_MS = 5_000
 const DELIVERY_LIMIT_MS = 20_000
-const POLL_MS = 5
+const PAUSE = { pauseMs: 5 }
 const NOT_ACCEPTED = 503
 
 export class EventRelay {
@@ -77,21 +78,15 @@ export class EventRelay {
 
   /** The event of that type when it arrives; undefined when it does not in time. */
   async waitFor(type: string, limitMs = ARRIVAL_LIMIT_MS): Promise<SignedEvent | undefined> {
-    const endsAt = performance.now() + limitMs
-    for (;;) {
-      const event = this.events.find((known) => known.type === type)
-      if (event !== undefined || performance.now() > endsAt) return event
-      await wait(POLL_MS)
-    }
+    const find = () => this.events.find((known) => known.type === type)
+    await poll(limitMs, () => find() !== undefined, PAUSE)
+    return find()
   }
 
   /** Resolves when the API has accepted an event of the type that is passed on. */
-  async untilAccepted(type: string, limitMs: number): Promise<void> {
-    const endsAt = performance.now() + limitMs
-    while (!this.#acceptedTypes.has(type)) {
-      if (performance.now() > endsAt) throw new Error(`the API did not accept ${type} in time`)
-      await wait(POLL_MS)
-    }
+  async untilAccepted(type: string): Promise<void> {
+    if (await poll(DELIVERY_LIMIT_MS, () => this.#acceptedTypes.has(type), PAUSE)) return
+    throw new Error(`the API did not accept ${type} in time`)
   }
 
   /** A signed event that the provider has not sent: a copy of the last one, with another type. */
@@ -106,12 +101,8 @@ export class EventRelay {
 
   /** Delivers the event until the API accepts it, as the provider does. */
   async deliver(event: SignedEvent): Promise<void> {
-    const endsAt = performance.now() + DELIVERY_LIMIT_MS
-    while (performance.now() < endsAt) {
-      const status = await this.#post(event)
-      if (status < 300) return
-      await wait(POLL_MS)
-    }
+    const isAccepted = async () => (await this.#post(event)) < 300
+    if (await poll(DELIVERY_LIMIT_MS, isAccepted, PAUSE)) return
     throw new Error(`the API did not accept ${event.type} in time`)
   }
 
@@ -142,6 +133,21 @@ export class EventRelay {
       // The event was not accepted, or the acknowledgment was lost.
       return NOT_ACCEPTED
     }
+  }
+}
+
+/** Relays the provider's events of the run while the work runs. */
+export async function withRelay(
+  { lane, history: { run } }: Merchant,
+  deliversOnArrival: readonly string[],
+  work: (relay: EventRelay) => Promise<void>,
+  intentId?: string,
+): Promise<void> {
+  const relay = await EventRelay.open({ lane, run, deliversOnArrival, intentId })
+  try {
+    await work(relay)
+  } finally {
+    await relay.close()
   }
 }
 

@@ -13,18 +13,19 @@ import {
 } from './event-orders.ts'
 import type { Injection } from './case.ts'
 import { makeEventsDue, hasWork } from './lane-jobs.ts'
-import { AUTOMATIC, SECURE } from './payments.ts'
-import { EventRelay, type SignedEvent } from './event-relay.ts'
+import { AUTOMATIC, CREATION, paid, SECURE } from './payments.ts'
+import { withRelay, type EventRelay, type SignedEvent } from './event-relay.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
+import { RECOVERY_LIMIT_MS, type Merchant } from './merchant.ts'
+import { poll } from './poll.ts'
 
 type Outcome = 'succeed' | 'fail'
 
 /** Its points are covered like those of every other operation. */
 export const follow: Scenario = {
   name: 'payment.follow',
-  prepare: async (merchant) => (await merchant.pay(SECURE)).resource.id ?? '',
+  prepare: paid(SECURE),
   act: followAsUsual,
   check: compareWithProvider,
 }
@@ -32,8 +33,8 @@ export const follow: Scenario = {
 export const followFailedRefund: Scenario = {
   name: 'refund.follow',
   async prepare(merchant) {
-    const { resource } = await merchant.pay(AUTOMATIC)
-    return (await merchant.refund(resource.id ?? '', 1_000)).resource.id ?? ''
+    const paymentId = await paid(AUTOMATIC)(merchant)
+    return (await merchant.refund(paymentId, 1_000)).resource.id ?? ''
   },
   act: failRefund,
   check: checkFailedRefund,
@@ -59,42 +60,29 @@ export const eventScenarios: readonly Scenario[] = [
 
 const USUAL: readonly EventStep[] = ['requires_action', AUTHENTICATION, 'amount_capturable_updated']
 
-export const EVENT_LIMIT_MS = 20_000
-
 /** The event that moves the payment on. The order of all events is covered by other runs. */
 const MOVING_EVENT = 'payment_intent.amount_capturable_updated'
 
 /** The provider sends its events as usual and repeats those that are not accepted. */
 async function followAsUsual(merchant: Merchant): Promise<void> {
-  const { lane, history } = merchant
   await forgetReminders(merchant)
-  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: [MOVING_EVENT] })
-  try {
+  await withRelay(merchant, [MOVING_EVENT], async (relay) => {
     await authenticate(merchant, (await findPayment(merchant)).intentId, 'succeed')
-    await relay.untilAccepted(MOVING_EVENT, EVENT_LIMIT_MS)
+    await relay.untilAccepted(MOVING_EVENT)
     await untilAgreed(merchant)
-  } finally {
-    await relay.close()
-  }
+  })
 }
 
 /** The bank returns the money of the refund, and the provider tells of it. */
 async function failRefund(merchant: Merchant): Promise<void> {
-  const { lane, history } = merchant
-  const relay = await EventRelay.open({
-    lane,
-    run: history.run,
-    deliversOnArrival: [REFUND_FAILED],
-  })
-  try {
+  await withRelay(merchant, [REFUND_FAILED], async (relay) => {
     const { refundId } = await findRefund(merchant)
-    await lane.provider.control('POST', `refunds/${refundId}/settle`, { status: 'failed' })
-    await relay.untilAccepted(REFUND_FAILED, EVENT_LIMIT_MS)
+    const settlement = { status: 'failed' }
+    await merchant.lane.provider.control('POST', `refunds/${refundId}/settle`, settlement)
+    await relay.untilAccepted(REFUND_FAILED)
     const isFollowed = async () => (await findRefund(merchant)).status === 'failed'
     await until(merchant, isFollowed, 'the refund did not reach the state of its object')
-  } finally {
-    await relay.close()
-  }
+  })
 }
 
 const REFUND_FAILED = 'refund.failed'
@@ -132,10 +120,8 @@ async function payBetween(
   outcome: Outcome,
   isEarly = false,
 ): Promise<void> {
-  const { lane, history } = merchant
   const order = readOrder(injections[0]?.point ?? '') ?? USUAL
-  const relay = await EventRelay.open({ lane, run: history.run })
-  try {
+  await withRelay(merchant, [], async (relay) => {
     if (isEarly) await delayReply(merchant)
     const paid = merchant.pay(SECURE)
     if (!isEarly) await paid
@@ -143,18 +129,16 @@ async function payBetween(
     // Without an event after the authentication, only a reminder moves the payment on.
     if (hasLateEvent && !isEarly) await forgetReminders(merchant)
     await playSteps(merchant, relay, order, outcome)
-    lane.watch.reached(placeOf(order))
+    merchant.lane.watch.reached(placeOf(order))
     await paid
     if (hasLateEvent) await forgetReminders(merchant)
     await untilAgreed(merchant)
-  } finally {
-    await relay.close()
-  }
+  })
 }
 
 async function delayReply({ lane }: Merchant): Promise<void> {
-  const match = { method: 'POST', path: '/v1/payment_intents' } as const
-  await lane.provider.plantFault({ match, fault: 'delay', times: 1, delay_ms: REPLY_DELAY_MS })
+  const delay = { fault: 'delay', times: 1, delay_ms: REPLY_DELAY_MS }
+  await lane.provider.plantFault({ match: CREATION, ...delay })
 }
 
 async function playSteps(
@@ -224,7 +208,7 @@ export async function findPayment({ lane: { owner }, tenant }: Merchant) {
 
 /** Repeats a query of the suite itself while the run has PostgreSQL down. */
 export async function retryWhileDown<Value>(ask: () => PromiseLike<Value>): Promise<Value> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  const endsAt = performance.now() + RECOVERY_LIMIT_MS
   for (;;) {
     try {
       return await ask()
@@ -256,17 +240,20 @@ export async function until(
   isReached: () => Promise<boolean>,
   what: string,
 ): Promise<void> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  const { lane, signal, violations } = merchant
   let idlePolls = 0
-  while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
-    if (await isReached()) return
+  let hasReached = false
+  const isOver = async () => {
+    hasReached = await isReached()
+    if (hasReached || idlePolls === IDLE_POLLS) return true
     // While a process starts again, nothing can happen.
-    const isIdle = merchant.lane.isWhole && !(await retryWhileDown(() => hasWork(merchant.lane)))
+    const isIdle = lane.isWhole && !(await retryWhileDown(() => hasWork(lane)))
     idlePolls = isIdle ? idlePolls + 1 : 0
-    await retryWhileDown(() => makeEventsDue(merchant.lane))
-    await wait(POLL_MS, undefined, { signal: merchant.signal })
+    await retryWhileDown(() => makeEventsDue(lane))
+    return false
   }
-  merchant.violations.push({ invariant: 7, what })
+  await poll(RECOVERY_LIMIT_MS, isOver, { signal })
+  if (!hasReached) violations.push({ invariant: 7, what })
 }
 
 /** Checks that the payment agrees with its intent, and that the provider has nothing left to do. */

@@ -1,6 +1,5 @@
 // The scenario of a payment with 3-D Secure whose cardholder never acts: its reminder comes due
 // after the payment has expired, and the service cancels it.
-import { setTimeout as wait } from 'node:timers/promises'
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { requeueProviderEventUnlessApplied } from '../../src/db/queue/dead-letters.ts'
@@ -10,16 +9,16 @@ import {
   forgetReminders,
   readIntentStatus,
   retryWhileDown,
+  until,
 } from './event-scenarios.ts'
-import { hasWork, makeEventsDue } from './lane-jobs.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
-import { SECURE } from './payments.ts'
+import type { Merchant } from './merchant.ts'
+import { paid, SECURE } from './payments.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
 export const expire: Scenario = {
   name: 'payment.cancel.expired',
-  prepare: async (merchant) => (await merchant.pay(SECURE)).resource.id ?? '',
+  prepare: paid(SECURE),
   act: async (merchant) => {
     await remindLate(merchant)
     await untilCanceled(merchant)
@@ -59,20 +58,9 @@ export async function remindNow({ lane, tenant }: Merchant, type: string): Promi
   createJobWaker(sql, () => {}, PROVIDER_EVENTS_QUEUE)()
 }
 
-const POLL_MS = 40
-/** After so many polls without a job, nothing changes the payment. */
-const IDLE_POLLS = 25
-
 export async function untilCanceled(merchant: Merchant): Promise<void> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  let idlePolls = 0
-  while (performance.now() < endsAt && idlePolls < IDLE_POLLS) {
-    if ((await findPayment(merchant)).status === 'canceled') return
-    idlePolls = (await retryWhileDown(() => hasWork(merchant.lane))) ? 0 : idlePolls + 1
-    await retryWhileDown(() => makeEventsDue(merchant.lane))
-    await wait(POLL_MS, undefined, { signal: merchant.signal })
-  }
-  merchant.violations.push({ invariant: 7, what: 'the expired payment was not canceled' })
+  const isCanceled = async () => (await findPayment(merchant)).status === 'canceled'
+  await until(merchant, isCanceled, 'the expired payment was not canceled')
 }
 
 export async function checkCanceled(merchant: Merchant): Promise<Violation[]> {

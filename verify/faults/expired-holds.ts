@@ -5,15 +5,16 @@ import { AUTHORIZATION_EXPIRING } from '../../src/domain/events/event-types.ts'
 import { EXPIRY } from '../../src/domain/events/provider-event.ts'
 import { findPayment, forgetReminders, retryWhileDown } from './event-scenarios.ts'
 import { checkCanceled, remindNow, untilCanceled } from './expired-actions.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
-import { MANUAL } from './payments.ts'
+import { RECOVERY_LIMIT_MS, type Merchant } from './merchant.ts'
+import { MANUAL, paid } from './payments.ts'
+import { poll } from './poll.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
 
 export const expireHold: Scenario = {
   name: 'payment.follow.expired',
-  prepare: async (merchant) => (await merchant.pay(MANUAL)).resource.id ?? '',
+  prepare: paid(MANUAL),
   act: letHoldExpire,
   check: checkExpired,
 }
@@ -42,19 +43,14 @@ async function letHoldExpire(merchant: Merchant): Promise<void> {
   await untilCanceled(merchant)
 }
 
-const POLL_MS = 40
-
 /** Returns whether it came. If it never does, that is a violation. */
 async function until(
   merchant: Merchant,
   awaited: string,
   count: () => Promise<number>,
 ): Promise<boolean> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  while (performance.now() < endsAt) {
-    if ((await count()) > 0) return true
-    await wait(POLL_MS, undefined, { signal: merchant.signal })
-  }
+  const { signal } = merchant
+  if (await poll(RECOVERY_LIMIT_MS, async () => (await count()) > 0, { signal })) return true
   merchant.violations.push({ invariant: 7, what: `the hold that ends never led to ${awaited}` })
   return false
 }

@@ -4,6 +4,7 @@ import { faultNames as faultsOfSecond } from '../../dev/braintree-stand-in/fault
 import { eventFaults } from './event-orders.ts'
 import { failovers } from './failovers.ts'
 import type { Fault } from './fault.ts'
+import { findNamed } from './named.ts'
 import { outages } from './outages.ts'
 import type { Point } from './points.ts'
 import { contentionFaults } from './contention.ts'
@@ -170,8 +171,5 @@ function misstatedAmount(): Fault {
 
 /** @throws Error when the fault is unknown. */
 export function faultNamed(name: string): Fault {
-  const fault = faults.find((known) => known.name === name)
-  if (fault !== undefined) return fault
-  const names = faults.map((known) => known.name).join(', ')
-  throw new Error(`unknown fault "${name}"; the faults are ${names}`)
+  return findNamed('fault', faults, name)
 }

@@ -8,7 +8,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { providerAt, type Executed, type Provider } from '../simulate/provider.ts'
 import { openStore, type Store } from '../../src/db/connection/client.ts'
 import { createTenant } from '../../src/db/tenants/tenants.ts'
-import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { startNameServer, type NameServer } from '../../test/support/name-server.ts'
 import { startPgBouncer, type PgBouncer } from '../../test/support/pgbouncer.ts'
 import { ApiRelay } from './api-relay.ts'
@@ -21,13 +20,13 @@ import { needPages } from './need-pages.ts'
 import type { Role } from './points.ts'
 import { programIn } from './programs.ts'
 import { SecondProvider, settingsOfSecond } from './second-provider.ts'
-import { portIn, ServiceProcess } from './service-process.ts'
+import { ServiceProcess } from './service-process.ts'
 import { SHORT_LIMITS } from './short-limits.ts'
+import { startStandIn, type StandIn } from './stand-in.ts'
 import { Watch } from './watch.ts'
 
 const IDLE_MS = 2_500
 const POLL_MS = 20
-const STOP_LIMIT_MS = 4_000
 /** A resumed process completes the statements and calls that it had begun within this time. */
 const RESUME_MS = 300
 /** The name of every provider proxy, in a lane in which the provider has a name. */
@@ -49,6 +48,18 @@ function cacheIn({ programs }: LaneOptions): string {
   return join(programs, 'compiled')
 }
 
+interface Parts {
+  readonly databaseUrl: string
+  readonly standIn: StandIn
+  readonly settings: Readonly<Record<string, string>>
+  readonly secrets: readonly string[]
+  readonly names: NameServer | undefined
+  readonly relay: ApiRelay
+  readonly pooler: PgBouncer | undefined
+  readonly redis: LaneRedis | undefined
+  readonly second: SecondProvider | undefined
+}
+
 export interface LaneTenant {
   readonly id: string
   readonly apiKey: string
@@ -63,12 +74,7 @@ export class Lane {
   readonly providerUrl: string
   /** Must not appear in any log. */
   readonly secrets: readonly string[]
-  readonly #names: NameServer | undefined
-  readonly #pooler: PgBouncer | undefined
-  readonly #redis: LaneRedis | undefined
-  readonly #second: SecondProvider | undefined
-  readonly #relay: ApiRelay
-  readonly #standIn: NodeProcess
+  readonly #parts: Parts
   readonly #service: (role: Role) => Promise<ServiceProcess>
   readonly #current = new Map<Role, ServiceProcess>()
   readonly #standbys = new Map<Role, Promise<ServiceProcess>>()
@@ -82,31 +88,12 @@ export class Lane {
   readonly databaseUrl: string
   #removal: Promise<void> | undefined
 
-  private constructor(
-    options: LaneOptions,
-    parts: {
-      readonly databaseUrl: string
-      readonly providerUrl: string
-      readonly standIn: NodeProcess
-      readonly relay: ApiRelay
-      readonly names: NameServer | undefined
-      readonly pooler: PgBouncer | undefined
-      readonly redis: LaneRedis | undefined
-      readonly second: SecondProvider | undefined
-      readonly settings: Readonly<Record<string, string>>
-      readonly secrets: readonly string[]
-    },
-  ) {
+  private constructor(options: LaneOptions, parts: Parts) {
     this.options = options
     this.watch = new Watch(options.idle)
-    this.#names = parts.names
-    this.#pooler = parts.pooler
-    this.#redis = parts.redis
-    this.#second = parts.second
-    this.#relay = parts.relay
-    this.#standIn = parts.standIn
-    this.providerUrl = parts.providerUrl
-    this.provider = providerAt(parts.providerUrl)
+    this.#parts = parts
+    this.providerUrl = parts.standIn.url
+    this.provider = providerAt(this.providerUrl)
     this.secrets = parts.secrets
     this.databaseUrl = parts.databaseUrl
     this.owner = openStore({
@@ -115,16 +102,20 @@ export class Lane {
       poolSize: 2,
       timeoutMs: 30_000,
     })
-    const { settings } = parts
-    const databaseUrl = parts.pooler?.url ?? parts.databaseUrl
-    const cacheFolder = cacheIn(options)
+    const { settings, names, pooler, second, redis } = parts
     const { programs, lowPriority = false } = options
-    const { watch } = this
-    const providerName = parts.names && PROVIDER_NAME
-    const providerUrls = { first: parts.providerUrl, second: parts.second?.url }
-    const peers = { databaseUrl, providerUrls, providerName, redisPort: parts.redis?.port }
-    const usual = { programs, ...peers, settings, cacheFolder, watch, lowPriority }
-    this.#service = (role) => ServiceProcess.standBy({ role, ...usual })
+    const service = {
+      programs,
+      databaseUrl: pooler?.url ?? parts.databaseUrl,
+      providerUrls: { first: this.providerUrl, second: second?.url },
+      providerName: names && PROVIDER_NAME,
+      redisPort: redis?.port,
+      settings,
+      cacheFolder: cacheIn(options),
+      watch: this.watch,
+      lowPriority,
+    }
+    this.#service = (role) => ServiceProcess.standBy({ role, ...service })
   }
 
   static async start(options: LaneOptions): Promise<Lane> {
@@ -136,7 +127,7 @@ export class Lane {
     const secrets = [`sk_test_${secret()}`, `whsec_${secret()}`, secret()] as const
     const names = options.byName === true ? await startNameServer() : undefined
     names?.set(PROVIDER_NAME, ['127.0.0.1'], SHORT_TTL_SECONDS)
-    const shared = {
+    const settings = {
       ...SHORT_LIMITS,
       DATA_DIR: folder,
       STRIPE_SECRET_KEY: secrets[0],
@@ -146,31 +137,26 @@ export class Lane {
       ...(options.secondProvider === true && settingsOfSecond(secrets[2])),
       ...options.settings,
     }
-    const listening = Promise.withResolvers<number>()
     const cached = { NODE_COMPILE_CACHE: cacheIn(options) }
-    const standIn = startNodeProcess({
-      script: programIn(options.programs, 'mock-provider'),
-      settings: { ...shared, ...cached, MOCK_PROVIDER_PORT: '0' },
-      stopLimitMs: STOP_LIMIT_MS,
-      log(line) {
-        const port = portIn(line)
-        if (port !== undefined) listening.resolve(port)
-      },
+    const standIn = await startStandIn(programIn(options.programs, 'mock-provider'), {
+      ...settings,
+      ...cached,
+      MOCK_PROVIDER_PORT: '0',
     })
-    await standIn.ready
-    const relay = await ApiRelay.open()
-    const providerUrl = `http://127.0.0.1:${await listening.promise}`
-    const settings = shared
-    const isPooled = options.pooled === true
-    const pooler = isPooled ? await startPgBouncer(databaseUrl, POOLER) : undefined
-    const redis = options.redis === true ? await LaneRedis.start(folder) : undefined
-    const stopping = { settings: cached, stopLimitMs: STOP_LIMIT_MS }
-    const second =
-      options.secondProvider === true
-        ? await SecondProvider.start(options.programs, stopping)
-        : undefined
-    const others = { standIn, relay, names, pooler, redis, second, settings, secrets }
-    const lane = new Lane(options, { databaseUrl, providerUrl, ...others })
+    const lane = new Lane(options, {
+      databaseUrl,
+      standIn,
+      settings,
+      secrets,
+      names,
+      relay: await ApiRelay.open(),
+      pooler: options.pooled === true ? await startPgBouncer(databaseUrl, POOLER) : undefined,
+      redis: options.redis === true ? await LaneRedis.start(folder) : undefined,
+      second:
+        options.secondProvider === true
+          ? await SecondProvider.start(options.programs, cached)
+          : undefined,
+    })
     try {
       await lane.#begin()
     } catch (error) {
@@ -191,32 +177,32 @@ export class Lane {
   }
 
   get apiUrl(): string {
-    return this.#relay.url
+    return this.#parts.relay.url
   }
 
   /** Knows the provider, and whatever a run adds. */
   get names(): NameServer {
-    if (this.#names === undefined) throw new Error('the lane has no name server')
-    return this.#names
+    if (this.#parts.names === undefined) throw new Error('the lane has no name server')
+    return this.#parts.names
   }
 
   get redis(): LaneRedis {
-    if (this.#redis === undefined) throw new Error('the lane has no Redis')
-    return this.#redis
+    if (this.#parts.redis === undefined) throw new Error('the lane has no Redis')
+    return this.#parts.redis
   }
 
   /** What all providers of the lane have executed, in the words of the first one. */
   async listExecuted(): Promise<Executed[]> {
     const [first, second] = await Promise.all([
       this.provider.listExecuted(),
-      this.#second?.listExecuted(),
+      this.#parts.second?.listExecuted(),
     ])
     return [...first, ...(second ?? [])]
   }
 
   /** The providers execute at once what they would have executed late, and have no faults any more. */
   async removeFaults(): Promise<void> {
-    await Promise.all([this.provider.removeFaults(), this.#second?.removeFaults()])
+    await Promise.all([this.provider.removeFaults(), this.#parts.second?.removeFaults()])
   }
 
   /** Creates a tenant for one run, so that runs do not see each other. */
@@ -250,14 +236,14 @@ export class Lane {
     }
     const former = this.#current.get(role)
     if (former !== undefined) this.#replaced.push(former)
-    if (role === 'api') this.#relay.passTo(undefined)
+    if (role === 'api') this.#parts.relay.passTo(undefined)
     this.#current.set(role, next)
     const hasStandby = this.options.standbys?.includes(role) !== false
     // At once: a fault may need a second one. Another call may have started it meanwhile.
     if (hasStandby && !this.#standbys.has(role)) this.#standbys.set(role, this.#service(role))
     await next.start()
     if (this.#isRemoved || this.#current.get(role) !== next) return next
-    if (role === 'api') this.#relay.passTo(next.port)
+    if (role === 'api') this.#parts.relay.passTo(next.port)
     void next.ended.then(() => this.#supervise(role, next))
     return next
   }
@@ -322,13 +308,13 @@ export class Lane {
 
   /** Cuts the connections of the clients. */
   cutClients(): void {
-    this.#relay.cut()
+    this.#parts.relay.cut()
   }
 
   /** Cuts the clients off from their API, which goes on, and connects them to another one. */
   moveClients(): void {
-    this.#relay.passTo(undefined)
-    this.#relay.cut()
+    this.#parts.relay.passTo(undefined)
+    this.#parts.relay.cut()
     this.#restart('api')
   }
 
@@ -382,16 +368,15 @@ export class Lane {
       next.status === 'fulfilled' ? [next.value] : [],
     )
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
-    // With SIGTERM, so that it leaves compiled code for the next process.
-    this.#standIn.stop()
     const others = [
-      this.#relay.close(),
-      this.#names?.stop(),
-      this.#pooler?.stop(),
-      this.#redis?.stop(),
-      this.#second?.stop(),
+      this.#parts.standIn.stop(),
+      this.#parts.relay.close(),
+      this.#parts.names?.stop(),
+      this.#parts.pooler?.stop(),
+      this.#parts.redis?.stop(),
+      this.#parts.second?.stop(),
       this.owner.close(),
     ]
-    await Promise.all([this.#standIn.ended, ...others])
+    await Promise.all(others)
   }
 }

@@ -2,10 +2,10 @@
 // event or a reconciliation tells the service, which has to release the hold.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { EventRelay } from './event-relay.ts'
-import { EVENT_LIMIT_MS, findPayment, readIntentStatus, until } from './event-scenarios.ts'
+import { withRelay } from './event-relay.ts'
+import { findPayment, readIntentStatus, until } from './event-scenarios.ts'
 import type { Merchant } from './merchant.ts'
-import { AUTOMATIC } from './payments.ts'
+import { AUTOMATIC, CREATION, paid } from './payments.ts'
 import { compare, hoursFrom, windowStart } from './reconcile.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
@@ -13,7 +13,7 @@ import type { Scenario } from './scenario.ts'
 /** Its points are covered like those of every other operation. */
 export const releaseHold: Scenario = {
   name: 'hold.release',
-  prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+  prepare: paid(AUTOMATIC),
   act: holdAgain,
   check: checkPaid,
 }
@@ -29,15 +29,11 @@ const HELD = 'payment_intent.amount_capturable_updated'
 
 /** The provider holds the money again, as for a call under an earlier key. */
 async function holdAgain(merchant: Merchant): Promise<void> {
-  const { lane, history } = merchant
-  const relay = await EventRelay.open({ lane, run: history.run, deliversOnArrival: [HELD] })
-  try {
+  await withRelay(merchant, [HELD], async (relay) => {
     const late = await authorizeAgain(merchant)
-    await relay.untilAccepted(HELD, EVENT_LIMIT_MS)
+    await relay.untilAccepted(HELD)
     await untilReleased(merchant, late)
-  } finally {
-    await relay.close()
-  }
+  })
 }
 
 async function authorizeAgain(merchant: Merchant): Promise<string> {
@@ -94,9 +90,8 @@ const LATE_MS = 3_600_000
 async function payWithLateHold(merchant: Merchant): Promise<void> {
   const { lane } = merchant
   const from = await windowStart(merchant)
-  const match = { method: 'POST', path: '/v1/payment_intents' } as const
-  const fault = 'error_500_late'
-  await lane.provider.plantFault({ match, fault, times: 1, delay_ms: LATE_MS })
+  const late500 = { fault: 'error_500_late', times: 1, delay_ms: LATE_MS }
+  await lane.provider.plantFault({ match: CREATION, ...late500 })
   await merchant.pay(AUTOMATIC)
   const { intentId } = await findPayment(merchant)
   await lane.provider.removeFaults()

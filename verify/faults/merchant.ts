@@ -1,6 +1,5 @@
-// The merchant of a run: the client that makes the requests of the scenario, one after the other.
-// It retries with the same idempotency key until it has a final answer, and keeps all answers as
-// history.
+// The merchant of a run: the client that makes the requests of the scenario. It retries with the same
+// idempotency key until it has a final answer, and keeps all answers as history.
 import { startFigures } from '../simulate/figures.ts'
 import {
   LABEL_FIELD,
@@ -9,6 +8,7 @@ import {
   type History,
   type Operation,
   type PaymentBody,
+  type RefusedRequest,
   type RequestContent,
   startHistory,
 } from '../simulate/history.ts'
@@ -22,6 +22,21 @@ import type { Comparison, Violation } from './results.ts'
 
 /** How long recovery may take after the last fault: the limit of invariant 7. */
 export const RECOVERY_LIMIT_SECONDS = 30
+export const RECOVERY_LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
+
+/** The content of a request, before the merchant marks it as one of the run. */
+export type Wanted =
+  | Exclude<RequestContent, { kind: 'payment.create' | 'refund.create' }>
+  | { readonly kind: 'payment.create'; readonly body: Unmarked<PaymentBody> }
+  | {
+      readonly kind: 'refund.create'
+      readonly paymentId: string
+      readonly body: Unmarked<{ readonly amount: number; readonly reference?: string }>
+    }
+
+type Unmarked<Body> = Omit<Body, 'metadata'> & {
+  readonly metadata?: Readonly<Record<string, string>>
+}
 
 export class Merchant {
   readonly history: History
@@ -72,71 +87,75 @@ export class Merchant {
     for (const id of idsIn(text)) this.known.add(id)
   }
 
-  async pay(body: Omit<PaymentBody, 'metadata'>): Promise<Answer> {
-    const label = this.#nextLabel()
-    return await this.#perform({ kind: 'payment.create', body: { ...body, ...this.#tag(label) } })
+  async pay(body: Unmarked<PaymentBody>): Promise<Answer> {
+    return await this.perform({ kind: 'payment.create', body })
   }
 
   async capture(paymentId: string, amount: number): Promise<Answer> {
-    return await this.#perform({ kind: 'payment.capture', paymentId, amount })
-  }
-
-  async cancel(paymentId: string): Promise<Answer> {
-    return await this.#perform({ kind: 'payment.cancel', paymentId })
+    return await this.perform({ kind: 'payment.capture', paymentId, amount })
   }
 
   async refund(paymentId: string, amount: number): Promise<Answer> {
-    const body = { amount, ...this.#tag(this.#nextLabel()) }
-    return await this.#perform({ kind: 'refund.create', paymentId, body })
+    return await this.perform({ kind: 'refund.create', paymentId, body: { amount } })
   }
 
-  /** Any other operation on a payment, by its route. */
-  async operate(path: string, paymentId: string, body: OperationBody): Promise<Answer> {
-    return await this.#perform({ kind: 'operation', path, paymentId, body })
+  /** Makes a request, and waits for its final answer. */
+  async perform(wanted: Wanted): Promise<Answer> {
+    const operation = this.begin(wanted)
+    await this.send(operation)
+    await this.untilAllAnswered()
+    return operation.answers[0] as Answer
+  }
+
+  /** From here on the history contains the operation, even if its request gets no answer. */
+  begin(wanted: Wanted, label = String(this.history.operations.length + 1)): Operation {
+    const key = keyOf(String(this.history.operations.length + 1))
+    const content = this.#mark(wanted, label)
+    const operation: Operation = { content, key, label, answers: [], pending: undefined }
+    this.history.operations.push(operation)
+    return operation
+  }
+
+  async send(
+    operation: Operation,
+    { sender = this.sender, signal = this.signal }: { sender?: Sender; signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const { content, key } = operation
+    keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal }))
+  }
+
+  /** Sends a request that the service must refuse. */
+  async sendRefused(wanted: Wanted, refused: Omit<RefusedRequest, 'answer'>): Promise<void> {
+    const content = this.#mark(wanted, refused.label)
+    const answer = await this.sender.send(content, refused.key, { patience: 'wait' })
+    this.history.refused.push({ ...refused, answer })
+  }
+
+  /** @throws NoFinalAnswerError when an operation has none in time. */
+  async untilAllAnswered(): Promise<void> {
+    const { sender, history, signal } = this
+    const seconds = RECOVERY_LIMIT_SECONDS
+    const progressed = () => {}
+    await awaitFinalAnswers({ sender, history, concurrency: 2, seconds, signal, progressed })
+    const open = history.operations.find(({ answers }) => answers.length === 0)
+    if (open !== undefined) throw new NoFinalAnswerError(`${open.content.kind} has no final answer`)
   }
 
   /** Repeats every request, or the first ones, which must return the same answers. */
   async replay(most = Infinity): Promise<void> {
     for (const operation of this.history.operations.slice(0, most)) {
-      if (operation.answers.length > 0) await this.#send(operation)
+      if (operation.answers.length > 0) await this.send(operation)
     }
   }
 
-  #nextLabel(): string {
-    return String(this.history.operations.length + 1)
-  }
-
-  #tag(label: string): Pick<PaymentBody, 'metadata'> {
-    return { metadata: { [RUN_FIELD]: this.history.run, [LABEL_FIELD]: label } }
-  }
-
-  async #perform(content: RequestContent): Promise<Answer> {
-    const label = this.#nextLabel()
-    const key = keyOf(label)
-    const operation: Operation = { content, key, label, answers: [], pending: undefined }
-    this.history.operations.push(operation)
-    await this.#send(operation)
-    await awaitFinalAnswers({
-      sender: this.sender,
-      history: this.history,
-      concurrency: 1,
-      seconds: RECOVERY_LIMIT_SECONDS,
-      signal: this.signal,
-      progressed: () => {},
-    })
-    const [answer] = operation.answers
-    if (answer === undefined) throw new NoFinalAnswerError(`${content.kind} has no final answer`)
-    return answer
-  }
-
-  async #send(operation: Operation): Promise<void> {
-    const { content, key } = operation
-    const { signal } = this
-    keepAnswer(operation, await this.sender.send(content, key, { patience: 'wait', signal }))
+  /** By its metadata the checks know a payment or refund of the run, also at the provider. */
+  #mark(wanted: Wanted, label: string): RequestContent {
+    if (wanted.kind !== 'payment.create' && wanted.kind !== 'refund.create') return wanted
+    const mark = { [RUN_FIELD]: this.history.run, [LABEL_FIELD]: label }
+    const body = { ...wanted.body, metadata: { ...wanted.body.metadata, ...mark } }
+    return { ...wanted, body } as RequestContent
   }
 }
-
-type OperationBody = Readonly<Record<string, unknown>>
 
 /** Every run uses the same idempotency keys, with another tenant. */
 export function keyOf(label: string): string {

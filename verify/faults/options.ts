@@ -6,6 +6,7 @@ import { readLabel, type Case } from './case.ts'
 import { faultNamed, faults } from './faults.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { mutants } from './mutants/mutants.ts'
+import { findNamed } from './named.ts'
 import { IDEMPOTENT, providerKinds, providerNamed } from './providers.ts'
 import { scenarioNamed, scenarios } from './scenarios.ts'
 import { USUAL_MINUTES } from './suite-plan.ts'
@@ -79,6 +80,8 @@ Exit codes: 0 nothing failed, 1 something failed, 2 usage error, 3 error of the 
 130 interrupted.
 `
 
+const otherKinds = providerKinds.filter(({ name }) => name !== IDEMPOTENT)
+
 const MINUTES = { usual: USUAL_MINUTES, min: 10, max: 24 * 60 }
 const SOAK = { usual: 15, min: 1, max: 24 * 60 }
 /**
@@ -102,7 +105,7 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     soak: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })
-  const only = values.case === undefined ? undefined : readCase(values.case)
+  const only = readName(values.case, readCase)
   if (only === undefined && values.times !== undefined) {
     throw new UsageError('--times requires --case')
   }
@@ -113,9 +116,11 @@ export function readOptions(args: readonly string[]): FaultsOptions {
     help: values.help ?? false,
     quick: values.quick ?? false,
     only,
-    mutants: values.mutant === undefined ? undefined : readMutants(values.mutant),
-    provider: values.provider === undefined ? undefined : readProvider(values.provider),
-    scenario: values.scenario === undefined ? undefined : readScenario(values.scenario),
+    mutants: readName(values.mutant, (name) =>
+      name === 'all' ? mutants : [findNamed('mutant', mutants, name)],
+    ),
+    provider: readName(values.provider, (name) => findNamed('provider', otherKinds, name).name),
+    scenario: readName(values.scenario, (name) => findNamed('scenario', scenarios, name).name),
     times: readNumber('--times', values.times, { usual: 1, min: 1, max: 10_000 }),
     seed: readNumber('--seed', values.seed, { usual: 1, min: 0, max: SEED_MAX }),
     lanes: readNumber('--lanes', values.lanes, LANES),
@@ -132,7 +137,7 @@ export function listNames(): string {
   const lists = {
     scenarios,
     faults,
-    providers: providerKinds.filter(({ name }) => name !== IDEMPOTENT),
+    providers: otherKinds,
     mutants,
   }
   const sections = Object.entries(lists).map(
@@ -147,32 +152,19 @@ function readSoak(text: string | undefined, quick: boolean): FaultsOptions['soak
   return { minutes: readNumber('--soak', text, SOAK), alone: text !== undefined }
 }
 
-function readMutants(name: string): readonly Mutant[] {
-  const chosen = name === 'all' ? mutants : mutants.filter((mutant) => mutant.name === name)
-  if (chosen.length > 0) return chosen
-  const names = mutants.map((mutant) => `  ${mutant.name}`)
-  throw new UsageError(`unknown mutant "${name}"; the mutants are\n${names.join('\n')}`)
-}
-
-function readProvider(name: string): string {
-  const others = providerKinds.map((kind) => kind.name).filter((kind) => kind !== IDEMPOTENT)
-  if (others.includes(name)) return name
-  throw new UsageError(`unknown provider "${name}"; the other providers are ${others.join(', ')}`)
-}
-
-function readScenario(name: string): string {
-  if (scenarios.some((known) => known.name === name)) return name
-  const names = scenarios.map((known) => `  ${known.name}`)
-  throw new UsageError(`unknown scenario "${name}"; the scenarios are\n${names.join('\n')}`)
-}
-
 function readCase(label: string): Case {
+  const read = readLabel(label)
+  scenarioNamed(read.scenario)
+  providerNamed(read.provider)
+  for (const { fault } of read.injections) faultNamed(fault)
+  return read
+}
+
+/** @throws UsageError when the value of an option names nothing. */
+function readName<Read>(text: string | undefined, read: (name: string) => Read): Read | undefined {
+  if (text === undefined) return undefined
   try {
-    const read = readLabel(label)
-    scenarioNamed(read.scenario)
-    providerNamed(read.provider)
-    for (const { fault } of read.injections) faultNamed(fault)
-    return read
+    return read(text)
   } catch (error) {
     throw new UsageError((error as Error).message)
   }

@@ -2,11 +2,8 @@
 // another key each time: a page that is loaded again, an agent that makes a key for each call. The
 // reference must keep the provider from executing it twice.
 import { setTimeout as wait } from 'node:timers/promises'
-import { LABEL_FIELD, RUN_FIELD, type Operation, type RequestContent } from '../simulate/history.ts'
-import { keepAnswer } from '../simulate/traffic.ts'
-import { untilAllAnswered } from './contests.ts'
-import { keyOf, type Merchant } from './merchant.ts'
-import { AUTOMATIC } from './payments.ts'
+import type { Merchant, Wanted } from './merchant.ts'
+import { AUTOMATIC, paid } from './payments.ts'
 import type { Violation } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -18,19 +15,19 @@ export const payReferenced: Scenario = {
   act: (merchant) =>
     tryUnderNewKeys(merchant, {
       kind: 'payment.create',
-      body: { ...AUTOMATIC, ...namesOf(merchant) },
+      body: { ...AUTOMATIC, reference: merchant.history.run },
     }),
   check: (merchant) => checkExecutedOnce(merchant, 'payments', 'payment_intent.capture'),
 }
 
 export const refundReferenced: Scenario = {
   name: 'refund.create.referenced',
-  prepare: async (merchant) => (await merchant.pay(AUTOMATIC)).resource.id ?? '',
+  prepare: paid(AUTOMATIC),
   act: (merchant, paymentId) =>
     tryUnderNewKeys(merchant, {
       kind: 'refund.create',
       paymentId,
-      body: { amount: RETURNED, ...namesOf(merchant) },
+      body: { amount: RETURNED, reference: merchant.history.run },
     }),
   check: (merchant) => checkExecutedOnce(merchant, 'refunds', 'refund.create'),
 }
@@ -39,28 +36,21 @@ const TRIES_MIN = 2
 const TRIES_MAX = 20
 const PAUSE_MS = 500
 
-/** What every try of a run has: the same reference, and the same label. */
-function namesOf({ history: { run } }: Merchant) {
-  return { reference: run, metadata: { [RUN_FIELD]: run, [LABEL_FIELD]: 'order' } }
-}
-
 /**
  * The client ignores its first answer. It goes on until it hears the result, or that there is an
  * earlier payment or refund.
  */
-async function tryUnderNewKeys(merchant: Merchant, content: RequestContent): Promise<void> {
-  const { history, signal } = merchant
+async function tryUnderNewKeys(merchant: Merchant, wanted: Wanted): Promise<void> {
+  const { signal } = merchant
   const sender = merchant.createImpatientSender()
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const key = keyOf(String(history.operations.length + 1))
-    const operation: Operation = { content, key, label: 'order', answers: [], pending: undefined }
-    history.operations.push(operation)
-    keepAnswer(operation, await sender.send(content, key, { patience: 'wait', signal }))
+    const operation = merchant.begin(wanted, 'order')
+    await merchant.send(operation, { sender })
     const isAnswered = operation.answers.length > 0
     if (isAnswered && tries >= TRIES_MIN) break
     if (!isAnswered) await wait(PAUSE_MS, undefined, { signal })
   }
-  await untilAllAnswered(merchant)
+  await merchant.untilAllAnswered()
 }
 
 /** One was executed, one uses the reference, and each refused request was told of an earlier one. */

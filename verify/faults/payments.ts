@@ -1,5 +1,6 @@
 // The payments that the scenarios make.
 import { AMOUNT_MINOR } from '../../test/operations/amount.ts'
+import type { Merchant } from './merchant.ts'
 
 const CARD = { amount: AMOUNT_MINOR, currency: 'usd', payment_method: 'pm_card_visa' }
 
@@ -13,3 +14,12 @@ export const UNCAPTURABLE = {
   payment_method: 'pm_fault_capture_amount_too_large',
 } as const
 export const DECLINED = { ...AUTOMATIC, payment_method: 'pm_card_chargeDeclined' }
+
+/** Makes such a payment, which a scenario works on, and returns its id. */
+export const paid =
+  (body: Parameters<Merchant['pay']>[0]) =>
+  async (merchant: Merchant): Promise<string> =>
+    (await merchant.pay(body)).resource.id ?? ''
+
+/** The requests that create a payment, for the faults that the provider has for them. */
+export const CREATION = { method: 'POST', path: '/v1/payment_intents' } as const

@@ -1,5 +1,6 @@
 // The kinds of provider that runs are made against: how each treats idempotency keys, which faults
 // it has, and how it is described to the service. With each of them every invariant must hold.
+import { findNamed } from './named.ts'
 
 export interface ProviderKind {
   readonly name: string
@@ -35,8 +36,5 @@ export const providerKinds: readonly ProviderKind[] = [
 
 /** @throws Error when the kind is unknown. */
 export function providerNamed(name: string = IDEMPOTENT): ProviderKind {
-  const kind = providerKinds.find((known) => known.name === name)
-  if (kind !== undefined) return kind
-  const names = providerKinds.map((known) => known.name).join(', ')
-  throw new Error(`unknown provider "${name}"; the providers are ${names}`)
+  return findNamed('provider', providerKinds, name)
 }

@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { requestReconciliation } from '../../src/db/reconciliation/reconciliation-runs.ts'
 import { RECONCILIATIONS_QUEUE } from '../../src/db/queue/queues.ts'
 import { createJobWaker } from '../../src/db/connection/notifications.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from './merchant.ts'
+import { RECOVERY_LIMIT_MS, type Merchant } from './merchant.ts'
+import { poll } from './poll.ts'
 
 const HOUR_MS = 60 * 60 * 1_000
 
@@ -21,8 +22,6 @@ export async function windowStart({ signal }: Merchant): Promise<Date> {
 
 export const hoursFrom = (hours: number) => new Date(Date.now() + hours * HOUR_MS)
 
-const POLL_MS = 40
-
 /** Has the worker carry out the runs at once. */
 export async function compare(
   { lane, signal, violations }: Merchant,
@@ -36,14 +35,13 @@ export async function compare(
     ),
   )
   const ids = runs.map((run) => run.id)
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  while (performance.now() < endsAt) {
+  const haveEnded = async () => {
     createJobWaker(sql, () => {}, RECONCILIATIONS_QUEUE)()
     const open = await sql`
       select from reconciliation_runs where id = any(${ids}) and status <> 'completed'
     `
-    if (open.length === 0) return
-    await wait(POLL_MS, undefined, { signal })
+    return open.length === 0
   }
+  if (await poll(RECOVERY_LIMIT_MS, haveEnded, { signal })) return
   violations.push({ invariant: 7, what: 'a reconciliation did not end' })
 }

@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { inTransaction } from '../../src/db/connection/transaction.ts'
 import { wake } from './lane-jobs.ts'
 import type { Lane } from './lane.ts'
+import { poll } from './poll.ts'
 
-const POLL_MS = 5
 /** Enough for a process to start and a lease to expire. */
 const RENDEZVOUS_LIMIT_MS = 15_000
 
@@ -43,17 +43,15 @@ export async function rendezvous(
 
 /** Whether enough sessions of the service wait for a lock in time. */
 export async function untilWaiting({ owner: { sql } }: Lane, sessions: number): Promise<boolean> {
-  const endsAt = performance.now() + RENDEZVOUS_LIMIT_MS
-  while (performance.now() < endsAt) {
+  const isWaiting = async () => {
     const waiting = await sql`
       select from pg_stat_activity
       where datname = current_database() and application_name like 'atomic-payments%'
         and wait_event_type = 'Lock'
     `
-    if (waiting.length >= sessions) return true
-    await wait(POLL_MS)
+    return waiting.length >= sessions
   }
-  return false
+  return await poll(RENDEZVOUS_LIMIT_MS, isWaiting, { pauseMs: 5 })
 }
 
 /** Makes the job of the operation due again while a worker has it. */

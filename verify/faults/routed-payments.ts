@@ -3,7 +3,7 @@
 import { setProviders } from '../../src/db/tenants/tenants.ts'
 import { ROUTED, type Case } from './case.ts'
 import type { Merchant } from './merchant.ts'
-import { AUTOMATIC } from './payments.ts'
+import { AUTOMATIC, CREATION } from './payments.ts'
 import type { LaneNeeds, Scenario } from './scenario.ts'
 import { SECOND_PROVIDER } from './second-provider.ts'
 
@@ -33,8 +33,7 @@ async function useBoth({ lane, tenant }: Merchant): Promise<string> {
 /** The first provider executes nothing, once. */
 async function move(merchant: Merchant, _id: string, injections: Case['injections']) {
   const { lane, violations } = merchant
-  const match = { method: 'POST', path: '/v1/payment_intents' } as const
-  await lane.provider.plantFault({ match, fault: 'rate_limited', times: 1 })
+  await lane.provider.plantFault({ match: CREATION, fault: 'rate_limited', times: 1 })
   const { resource } = await merchant.pay(PAYMENT)
   if (injections.length > 0) return
   const executed = (await lane.listExecuted()).filter(

@@ -6,6 +6,7 @@ import { checkRecovery } from './bounds.ts'
 import type { Bystander } from './bystander.ts'
 import { checkEnds, checkRun, describeOutcome } from './checks.ts'
 import { faultNamed } from './faults.ts'
+import { releaseAll, startInjecting } from './injecting.ts'
 import type { Lane } from './lane.ts'
 import { withOperator } from './operator.ts'
 import { belongsToRole, isPreparation, type Point, type Role } from './points.ts'
@@ -123,29 +124,17 @@ async function perform(
   { lane, merchant, scenario, id }: Stage,
   { injections }: Case,
 ): Promise<ScenarioRun> {
-  const backgroundWork: Promise<readonly Violation[]>[] = []
-  const trackWork = (work: Promise<readonly Violation[]>) =>
-    void backgroundWork.push(toViolations(work))
-  let returnMs: number | null = null
-  const reportReturn = (ms: number) => void (returnMs = ms)
-  let misses = 0
-  const reportMissed = () => void (misses += 1)
-  const context = {
-    lane,
-    merchant,
-    trackWork,
-    reportReturn,
-    reportMissed,
-    isConcurrent: isConcurrent(scenario.name),
-  }
-  lane.watch.begin(injections, ({ fault }, point) => faultNamed(fault).inject(context, point))
+  const faults = startInjecting(
+    { lane, merchant, isConcurrent: isConcurrent(scenario.name) },
+    injections,
+  )
   await scenario.act(merchant, id, injections).catch((error: unknown) => {
     // The checks report which operation has no answer and which invariant that breaks.
     if (!(error instanceof NoFinalAnswerError)) throw error
   })
   const answeredAt = performance.now()
   const open = await readOpenKeys(lane, merchant.tenant).catch(() => ['not known'])
-  await Promise.all(backgroundWork)
+  await faults.untilWorkDone()
   const ended = await within(
     Promise.all([lane.resumeSuspended(), lane.untilTerminated()]),
     'the shutdown of a process',
@@ -156,7 +145,8 @@ async function perform(
   const wasIdle = open.length === 0 && (lane.watch.injectedAt.at(-1) ?? 0) <= answeredAt
   const idleAt = wasIdle ? answeredAt : performance.now()
   // Some faults are injected only after the last answer.
-  const violations = [...(await Promise.all(backgroundWork)).flat(), ...ended, ...left]
+  const violations = [...(await faults.untilWorkDone()), ...ended, ...left]
+  const { misses, returnMs } = faults
   return { violations, misses, returnMs, idleAt }
 }
 
@@ -173,24 +163,6 @@ export function needsNewConnections({ injections: [first] }: Case, role: Role): 
 function findSkipReason({ options: { disk } }: Lane, { injections }: Case): string | undefined {
   const needsDisk = injections.some(({ fault }) => faultNamed(fault).needsDisk === true)
   return needsDisk && typeof disk === 'string' ? disk : undefined
-}
-
-/** Turns a failure of the work into a violation. */
-function toViolations(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
-  return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
-}
-
-/** Releases everything that faults held back, even if no process waits for it any more. */
-async function releaseAll(lane: Lane): Promise<void> {
-  // The stand-ins answer the requests that they left unanswered.
-  await lane.removeFaults()
-  for (const { store, provider, redis } of lane.processes) {
-    store.dropStalled()
-    redis?.dropStalled()
-    provider.dropStalled()
-    provider.endGathering()
-    await provider.releaseDeferred()
-  }
 }
 
 async function checkEverything(

@@ -4,9 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { countJobs, redeliverJobs, makeEventsDue } from './lane-jobs.ts'
 import type { Lane, LaneTenant } from './lane.ts'
 import type { Violation } from './results.ts'
-import { RECOVERY_LIMIT_SECONDS } from './merchant.ts'
+import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS } from './merchant.ts'
+import { poll } from './poll.ts'
 
-const LIMIT_MS = RECOVERY_LIMIT_SECONDS * 1_000
 const POLL_MS = 10
 /** Each look takes four statements. */
 const STATE_POLL_MS = 40
@@ -42,7 +42,7 @@ export async function untilRunOver(
   tenant: LaneTenant,
   quietMs: () => number,
 ): Promise<readonly Violation[]> {
-  const endsAt = performance.now() + LIMIT_MS
+  const endsAt = performance.now() + RECOVERY_LIMIT_MS
   let open: Descriptions = ['a process']
   while (performance.now() < endsAt) {
     if (!lane.isWhole || lane.watch.quietMs <= quietMs()) {
@@ -67,17 +67,15 @@ async function findOpen(lane: Lane, tenant: LaneTenant): Promise<Descriptions> {
 
 /** @throws Error when an earlier run left jobs that do not complete. */
 export async function untilNoJobs(lane: Lane): Promise<void> {
-  const endsAt = performance.now() + LIMIT_MS
-  while ((await countJobs(lane)) > 0) {
-    if (performance.now() > endsAt) throw new Error('jobs of an earlier run are still open')
-    await wait(POLL_MS)
-  }
+  const areDone = async () => (await countJobs(lane)) === 0
+  if (await poll(RECOVERY_LIMIT_MS, areDone, { pauseMs: POLL_MS })) return
+  throw new Error('jobs of an earlier run are still open')
 }
 
 /** @param what describes the work, for example `the shutdown of a process`. */
 export async function within(work: Promise<unknown>, what: string): Promise<readonly Violation[]> {
   const over = new AbortController()
-  const late = wait(LIMIT_MS, [tooLong(what)], { signal: over.signal })
+  const late = wait(RECOVERY_LIMIT_MS, [tooLong(what)], { signal: over.signal })
   late.catch(() => {})
   try {
     return await Promise.race([work.then((): readonly Violation[] => []), late])

@@ -11,9 +11,10 @@ import { copied } from './copies.ts'
 import { POOLED, REPLICATED, type Case } from './case.ts'
 import { followDispute } from './dispute-scenario.ts'
 import { eventScenarios, follow, followFailedRefund } from './event-scenarios.ts'
-import { AUTOMATIC, DECLINED, MANUAL, UNCAPTURABLE } from './payments.ts'
+import { AUTOMATIC, DECLINED, MANUAL, paid, UNCAPTURABLE } from './payments.ts'
 import { expire } from './expired-actions.ts'
 import { expireHold } from './expired-holds.ts'
+import { findNamed } from './named.ts'
 import { releaseHold } from './late-holds.ts'
 import { payReferenced, refundReferenced } from './orders.ts'
 import { reaperContests } from './reaper-contests.ts'
@@ -29,7 +30,7 @@ const OWN_SCENARIOS = ['payment.capture', 'payment.cancel', 'refund.create']
 
 const refund: Scenario = {
   name: 'refund.create',
-  prepare: (merchant) => makePayment(merchant, AUTOMATIC),
+  prepare: paid(AUTOMATIC),
   act: (merchant, id) => merchant.refund(id, 1_000),
 }
 
@@ -42,18 +43,18 @@ export const scenarios: readonly Scenario[] = [
   { name: 'payment.create.refused', act: (merchant) => merchant.pay(UNCAPTURABLE) },
   {
     name: 'payment.capture.refused',
-    prepare: (merchant) => makePayment(merchant, { ...UNCAPTURABLE, capture_method: 'manual' }),
+    prepare: paid({ ...UNCAPTURABLE, capture_method: 'manual' }),
     act: (merchant, id) => merchant.capture(id, 1_500),
   },
   {
     name: 'payment.capture',
-    prepare: (merchant) => makePayment(merchant, MANUAL),
+    prepare: paid(MANUAL),
     act: (merchant, id) => merchant.capture(id, 1_500),
   },
   {
     name: 'payment.cancel',
-    prepare: (merchant) => makePayment(merchant, MANUAL),
-    act: (merchant, id) => merchant.cancel(id),
+    prepare: paid(MANUAL),
+    act: (merchant, paymentId) => merchant.perform({ kind: 'payment.cancel', paymentId }),
   },
   refund,
   payTogether,
@@ -79,8 +80,8 @@ function scenarioOf(fixture: FixtureOfOperation): Scenario {
   const path = operationEndpoints.find((route) => route.operation.name === operation)?.path ?? ''
   return {
     name: operation,
-    prepare: (merchant) => makePayment(merchant, startsWith === 'held' ? MANUAL : AUTOMATIC),
-    act: (merchant, id) => merchant.operate(path, id, body),
+    prepare: paid(startsWith === 'held' ? MANUAL : AUTOMATIC),
+    act: (merchant, paymentId) => merchant.perform({ kind: 'operation', path, paymentId, body }),
     check: (merchant) => checkDoneOnce(merchant, fixture),
   }
 }
@@ -117,30 +118,16 @@ async function checkDoneOnce(
   ]
 }
 
-async function makePayment(
-  merchant: Merchant,
-  body: Parameters<Merchant['pay']>[0],
-): Promise<string> {
-  const { resource } = await merchant.pay(body)
-  return resource.id ?? ''
-}
-
 /** @throws Error when the scenario is unknown. */
 export function scenarioNamed(name: string): Scenario {
   const canceling = [cancelInVain, ...canceledAtOnce]
   const contesting = [...contests, ...canceling, ...reaperContests, ...comparisons]
   const all = [...scenarios, ...contesting, ...eventScenarios, ...neighbours]
-  const scenario = all.find((known) => known.name === name)
-  if (scenario !== undefined) return scenario
-  throw new Error(`unknown scenario "${name}"; the scenarios are ${namesOf(all)}`)
+  return findNamed('scenario', all, name)
 }
 
 /** What the lane of a run must have. */
 export function needsOf({ scenario, provider }: Case): LaneNeeds {
   const { needs } = scenarioNamed(scenario)
   return { ...needs, settings: { ...providerNamed(provider).settings, ...needs?.settings } }
-}
-
-function namesOf(named: readonly { readonly name: string }[]): string {
-  return named.map(({ name }) => name).join(', ')
 }

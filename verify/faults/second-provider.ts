@@ -3,11 +3,10 @@
 import { correlationIn } from '../../src/provider/braintree/order-id.ts'
 import { showPaymentId } from '../../src/domain/payments/payment.ts'
 import { showRefundId } from '../../src/domain/payments/refund.ts'
-import { startNodeProcess, type NodeProcess } from '../../dev/stack/node-process.ts'
 import { providerAt, type Executed, type Provider } from '../simulate/provider.ts'
 import type { Patch } from './mutants/mutant.ts'
 import { programIn } from './programs.ts'
-import { portIn } from './service-process.ts'
+import { startStandIn, type StandIn } from './stand-in.ts'
 
 /** The name of the provider in payments. */
 export const SECOND_PROVIDER = 'braintree'
@@ -52,30 +51,21 @@ interface OwnEntry extends Omit<Executed, 'metadata'> {
 export class SecondProvider {
   readonly url: string
   readonly #control: Provider
-  readonly #process: NodeProcess
+  readonly #standIn: StandIn
 
-  private constructor(url: string, process: NodeProcess) {
-    this.url = url
-    this.#control = providerAt(url)
-    this.#process = process
+  private constructor(standIn: StandIn) {
+    this.url = standIn.url
+    this.#control = providerAt(standIn.url)
+    this.#standIn = standIn
   }
 
   static async start(
     programs: string,
-    options: Pick<Parameters<typeof startNodeProcess>[0], 'settings' | 'stopLimitMs'>,
+    settings: Readonly<Record<string, string>>,
   ): Promise<SecondProvider> {
-    const listening = Promise.withResolvers<number>()
-    const process = startNodeProcess({
-      ...options,
-      script: programIn(programs, 'braintree-stand-in'),
-      settings: { ...options.settings, BRAINTREE_STAND_IN_PORT: '0' },
-      log(line) {
-        const port = portIn(line)
-        if (port !== undefined) listening.resolve(port)
-      },
-    })
-    await process.ready
-    const started = new SecondProvider(`http://127.0.0.1:${await listening.promise}`, process)
+    const script = programIn(programs, 'braintree-stand-in')
+    const standIn = await startStandIn(script, { ...settings, BRAINTREE_STAND_IN_PORT: '0' })
+    const started = new SecondProvider(standIn)
     // An account can have its check for duplicates switched off.
     await started.#control.control('POST', 'settings', { duplicate_seconds: 0 })
     return started
@@ -97,7 +87,6 @@ export class SecondProvider {
   }
 
   async stop(): Promise<void> {
-    this.#process.stop()
-    await this.#process.ended
+    await this.#standIn.stop()
   }
 }

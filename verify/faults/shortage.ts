@@ -8,7 +8,8 @@ import type { Lane, LaneTenant } from './lane.ts'
 import { AUTOMATIC } from './payments.ts'
 import type { Role } from './points.ts'
 import type { Violation } from './results.ts'
-import { Merchant, RECOVERY_LIMIT_SECONDS } from './merchant.ts'
+import { Merchant, RECOVERY_LIMIT_MS } from './merchant.ts'
+import { poll } from './poll.ts'
 
 const REFUSAL_LIMIT_MS = 8_000
 const POLL_MS = 10
@@ -38,7 +39,7 @@ export async function payAgain(
  * and fails then.
  */
 export async function createTenantWhenServed(lane: Lane, signal: AbortSignal): Promise<LaneTenant> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
+  const endsAt = performance.now() + RECOVERY_LIMIT_MS
   for (;;) {
     try {
       return await lane.createTenant()
@@ -63,11 +64,8 @@ export async function untilRefused(
   sqlState: string,
   { before, limitMs = REFUSAL_LIMIT_MS }: RefusalWait,
 ): Promise<void> {
-  const endsAt = performance.now() + limitMs
-  while (countErrors(lane, role, sqlState) <= before) {
-    if (performance.now() > endsAt) return reportMissed()
-    await wait(POLL_MS)
-  }
+  const isRefused = () => countErrors(lane, role, sqlState) > before
+  if (!(await poll(limitMs, isRefused, { pauseMs: POLL_MS }))) reportMissed()
 }
 
 /** How many such errors the live processes of a role got from PostgreSQL. */

@@ -1,9 +1,9 @@
 // Plans the stages of the suite. It estimates the cost of a full run and leaves out as many runs as
 // the time budget requires; the seed decides which.
 import { seededRandom } from '../simulate/random.ts'
-import { planCancellations } from './cancellations.ts'
+import { canceledAtOnce, cancelInVain } from './cancellations.ts'
 import type { Case } from './case.ts'
-import { planComparisons } from './comparisons.ts'
+import { comparisons as compared } from './comparisons.ts'
 import { planEvents } from './event-orders.ts'
 import {
   hasBasicFault,
@@ -20,7 +20,8 @@ import {
 } from './plan.ts'
 import type { Mutant } from './mutants/mutant.ts'
 import { planNeighbours } from './neighbours/plan.ts'
-import { planReaperContests } from './reaper-contests.ts'
+import { reaperContests } from './reaper-contests.ts'
+import type { Scenario } from './scenario.ts'
 
 export interface SuitePlan {
   /** With one fault each. */
@@ -118,8 +119,11 @@ export function planSuite(counted: readonly CountedScenario[], options: SuiteOpt
   const all = planRuns(counted, options)
   const counts = quick ? NESTED.quick : NESTED.full
   const events = planEvents(options)
-  const contests = [...planReaperContests(options), ...planCancellations(options)]
-  const comparisons = planComparisons(options)
+  const contests = [
+    ...repeat(reaperContests, quick ? 1 : CONTESTS),
+    ...repeat([cancelInVain, ...canceledAtOnce], quick ? 1 : CONTESTS),
+  ]
+  const comparisons = repeat(compared, quick ? 1 : COMPARISONS)
   const providers = planProviders(counted, options)
   const neighbours = planNeighbours(options)
   const beside = [...events, ...contests, ...comparisons, ...providers]
@@ -144,6 +148,16 @@ export function planSuite(counted: readonly CountedScenario[], options: SuiteOpt
   }
   const plan = { runs, pairs, everyState, triples, ...ones }
   return { ...plan, summary: describe(plan, quick ? runs : all, counted) }
+}
+
+/** How often a full run has each of them, because timing plays a part. */
+const CONTESTS = 20
+const COMPARISONS = 5
+
+function repeat(scenarios: readonly Scenario[], times: number): Case[] {
+  return Array.from({ length: times }, () =>
+    scenarios.map(({ name }): Case => ({ scenario: name, injections: [] })),
+  ).flat()
 }
 
 const QUICK_MUTANTS = 3

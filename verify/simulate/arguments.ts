@@ -1,5 +1,5 @@
 // Parses the command line of `npm run simulate`.
-import { parseArgs } from 'node:util'
+import { parseOptions, readNumber, UsageError } from '../../bench/options.ts'
 import { SEED_MAX } from './random.ts'
 
 export interface SimulationOptions {
@@ -9,8 +9,8 @@ export interface SimulationOptions {
   readonly concurrency: number
   /** Whether to inject faults: the provider fails, and clients hang up. */
   readonly faults: boolean
-  /** Undefined: a random one. */
-  readonly seed: number | undefined
+  /** By default a random one. */
+  readonly seed: number
   /** How long to wait at the end for final answers. */
   readonly settleSeconds: number
   /** Whether to start a stack for this run only. */
@@ -20,6 +20,8 @@ export interface SimulationOptions {
   readonly apiKey: string | undefined
   readonly providerUrl: string | undefined
 }
+
+const SETTLE_SECONDS = { usual: 180, min: 0, max: 86_400 }
 
 export const HELP = `Usage: npm run simulate -- [options]
 
@@ -49,33 +51,9 @@ Exit code: 0 all invariants hold, 1 an invariant is broken, 2 usage error, 3 the
 simulation could not run, 130 interrupted, and all invariants hold so far.
 `
 
-export class UsageError extends Error {
-  override name = 'UsageError'
-}
-
 /** @throws UsageError if an option is unknown, out of bounds or conflicts with another. */
 export function readArguments(args: readonly string[]): SimulationOptions {
-  const { values } = parse(args)
-  const { url, 'api-key': apiKey, 'provider-url': providerUrl, stack = false } = values
-  if (stack && [url, apiKey, providerUrl].some((option) => option !== undefined)) {
-    throw new UsageError('--stack cannot be combined with --url, --api-key or --provider-url')
-  }
-  return {
-    help: values.help ?? false,
-    payments: readNumber('--payments', values.payments, 1, 1_000_000) ?? 500,
-    concurrency: readNumber('--concurrency', values.concurrency, 1, 500) ?? 16,
-    faults: values.faults ?? false,
-    seed: readNumber('--seed', values.seed, 0, SEED_MAX),
-    settleSeconds: readNumber('--settle-seconds', values['settle-seconds'], 0, 86_400) ?? 180,
-    stack,
-    url: readUrl('--url', url),
-    apiKey,
-    providerUrl: readUrl('--provider-url', providerUrl),
-  }
-}
-
-function parse(args: readonly string[]) {
-  const options = {
+  const values = parseOptions(args, {
     payments: { type: 'string' },
     concurrency: { type: 'string' },
     faults: { type: 'boolean' },
@@ -86,24 +64,24 @@ function parse(args: readonly string[]) {
     'api-key': { type: 'string' },
     'provider-url': { type: 'string' },
     help: { type: 'boolean', short: 'h' },
-  } as const
-  try {
-    return parseArgs({ args: [...args], options })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
+  })
+  const { url, 'api-key': apiKey, 'provider-url': providerUrl, stack = false } = values
+  if (stack && [url, apiKey, providerUrl].some((option) => option !== undefined)) {
+    throw new UsageError('--stack cannot be combined with --url, --api-key or --provider-url')
   }
-}
-
-function readNumber(
-  name: string,
-  text: string | undefined,
-  min: number,
-  max: number,
-): number | undefined {
-  if (text === undefined) return undefined
-  const number = Number(text)
-  if (/^\d+$/.test(text) && number >= min && number <= max) return number
-  throw new UsageError(`${name} must be a whole number from ${min} to ${max}`)
+  const usualSeed = Math.floor(Math.random() * SEED_MAX)
+  return {
+    help: values.help ?? false,
+    payments: readNumber('--payments', values.payments, { usual: 500, min: 1, max: 1_000_000 }),
+    concurrency: readNumber('--concurrency', values.concurrency, { usual: 16, min: 1, max: 500 }),
+    faults: values.faults ?? false,
+    seed: readNumber('--seed', values.seed, { usual: usualSeed, min: 0, max: SEED_MAX }),
+    settleSeconds: readNumber('--settle-seconds', values['settle-seconds'], SETTLE_SECONDS),
+    stack,
+    url: readUrl('--url', url),
+    apiKey,
+    providerUrl: readUrl('--provider-url', providerUrl),
+  }
 }
 
 /** @throws UsageError if the text is not an http or https URL. */

@@ -4,6 +4,8 @@ import type { Executed } from './provider.ts'
 import type { Records } from './records.ts'
 
 export interface Verdict {
+  /** The number of the invariant of ARCHITECTURE.md that the promise belongs to. */
+  readonly invariant: number
   readonly promise: string
   /** Number of objects checked. */
   readonly checked: number

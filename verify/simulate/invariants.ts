@@ -8,29 +8,29 @@ import { checkBalances, checkLedger } from './ledger-invariants.ts'
 import type { Executed } from './provider.ts'
 import type { Records } from './records.ts'
 
-type Check = (facts: Facts) => Omit<Verdict, 'promise'>
+type Check = (facts: Facts) => Pick<Verdict, 'checked' | 'broken'>
 
 // prettier-ignore
-const checks: readonly [string, Check][] = [
-  ['Succeeded payments were captured once, for the exact amount',  checkCaptures],
-  ['No payment was authorised twice at the provider',              checkAuthorizations],
-  ['No payment was executed at two providers',                     checkProviders],
-  ['Declined, failed, canceled or held payments moved no money',   checkUnpaid],
-  ["The provider's refunds match those on record",                 checkRefunds],
-  ['No payment was refunded beyond its capture',                   checkRefundedAmounts],
-  ['Refused requests left no trace',                               checkRefused],
-  ['Reused keys and invalid requests were refused',                checkRefusals],
-  ['Each key had one answer, byte for byte',                       checkAnswers],
-  ['Answers to clients match the records',                         checkClientAnswers],
-  ["The ledger matches the provider's log",                        checkLedger],
-  ['Balances are the sum of the ledger',                           checkBalances],
-  ['Every operation has a final answer',                           checkFinal],
+const checks: readonly [number, string, Check][] = [
+  [1, 'Succeeded payments were captured once, for the exact amount',  checkCaptures],
+  [1, 'No payment was authorised twice at the provider',              checkAuthorizations],
+  [1, 'No payment was executed at two providers',                     checkProviders],
+  [5, 'Declined, failed, canceled or held payments moved no money',   checkUnpaid],
+  [5, "The provider's refunds match those on record",                 checkRefunds],
+  [1, 'No payment was refunded beyond its capture',                   checkRefundedAmounts],
+  [1, 'Refused requests left no trace',                               checkRefused],
+  [3, 'Reused keys and invalid requests were refused',                checkRefusals],
+  [3, 'Each key had one answer, byte for byte',                       checkAnswers],
+  [2, 'Answers to clients match the records',                         checkClientAnswers],
+  [5, "The ledger matches the provider's log",                        checkLedger],
+  [4, 'Balances are the sum of the ledger',                           checkBalances],
+  [7, 'Every operation has a final answer',                           checkFinal],
 ]
 
 export function checkInvariants(history: History, records: Records): Verdict[] {
   const byPayment = Map.groupBy(records.executed, ({ metadata }) => metadata['atomic_payment'])
   const facts = { history, records, executedFor: (id: string) => byPayment.get(id) ?? [] }
-  return checks.map(([promise, check]) => ({ promise, ...check(facts) }))
+  return checks.map(([invariant, promise, check]) => ({ invariant, promise, ...check(facts) }))
 }
 
 function checkCaptures({ history, records, executedFor }: Facts) {

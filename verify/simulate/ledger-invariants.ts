@@ -3,7 +3,7 @@
 import { disputedAt, ofKind, refundedAt, sumOf, type Facts, type Verdict } from './facts.ts'
 import type { LedgerBalance } from './records.ts'
 
-export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'promise'> {
+export function checkLedger({ records, executedFor }: Facts): Pick<Verdict, 'checked' | 'broken'> {
   const byPayment = Map.groupBy(records.ledger, ({ payment }) => payment)
   const broken = records.payments.flatMap(({ id, currency }) => {
     const captured = sumOf(ofKind(executedFor(id), 'payment_intent.capture'))
@@ -30,7 +30,7 @@ export function checkLedger({ records, executedFor }: Facts): Omit<Verdict, 'pro
   return { checked: records.payments.length, broken }
 }
 
-export function checkBalances({ records }: Facts): Omit<Verdict, 'promise'> {
+export function checkBalances({ records }: Facts): Pick<Verdict, 'checked' | 'broken'> {
   const expected = balancesOf(records.balancesBefore)
   for (const entry of records.ledger.flatMap(({ entries }) => entries)) {
     add(expected, entry)

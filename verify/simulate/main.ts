@@ -1,10 +1,10 @@
 // `npm run simulate`: sends a shop's traffic to a running stack, then compares the API's records
 // with the provider's log. The exit code tells whether an invariant is broken.
+import { UsageError } from '../../bench/options.ts'
 import { progressOn } from '../../bench/progress.ts'
 import { NoAnswerError } from '../../client/errors.ts'
 import { ConfigError, configVariables, readConfig } from '../../src/config.ts'
-import { HELP, readArguments, UsageError, type SimulationOptions } from './arguments.ts'
-import { SEED_MAX } from './random.ts'
+import { HELP, readArguments, type SimulationOptions } from './arguments.ts'
 import { showReport } from './report.ts'
 import { simulate } from './simulate.ts'
 import { startThrowawayStack } from './stack.ts'
@@ -58,11 +58,11 @@ async function runOnOwnStack(options: SimulationOptions): Promise<number> {
 
 async function runOn(target: Target, options: SimulationOptions): Promise<number> {
   await checkTarget(target)
-  const seed = options.seed ?? Math.floor(Math.random() * SEED_MAX)
+  const { payments, seed } = options
   progress.say(
-    `Sending ${options.payments} payments to ${target.url}, seed ${seed}; Ctrl-C stops and reports`,
+    `Sending ${payments} payments to ${target.url}, seed ${seed}; Ctrl-C stops and reports`,
   )
-  const report = await simulate({ target, options, seed, progress, stops })
+  const report = await simulate({ target, options, progress, stops })
   progress.end()
   process.stdout.write(`\n${showReport(report)}`)
   if (report.verdicts.some(({ broken }) => broken.length > 0)) return BROKEN

@@ -8,7 +8,6 @@ import type { PlantedRule } from './provider.ts'
 
 export interface Report {
   readonly options: SimulationOptions
-  readonly seed: number
   /** Duration of the traffic, without the wait for pending operations. */
   readonly trafficSeconds: number
   readonly settleSeconds: number
@@ -46,7 +45,6 @@ export function showReport(report: Report): string {
 
 function headline({
   options,
-  seed,
   trafficSeconds,
   settleSeconds,
   pendingAfterTraffic,
@@ -59,13 +57,13 @@ function headline({
   const faults = options.faults ? 'faults' : 'no faults'
   return [
     `${show(payments)} payments, ${show(history.operations.length)} operations, ` +
-      `${options.concurrency} at a time, ${faults}, seed ${seed}`,
+      `${options.concurrency} at a time, ${faults}, seed ${options.seed}`,
     `${trafficSeconds.toFixed(1)} s of traffic, ${rate} operations/s, then ` +
       `${settleSeconds.toFixed(1)} s of waiting for ${show(pendingAfterTraffic)} operations`,
   ]
 }
 
-function conclusion({ verdicts, history, seed }: Report): string {
+function conclusion({ verdicts, history, options: { seed } }: Report): string {
   const broken = verdicts.filter((verdict) => verdict.broken.length > 0).length
   if (broken === 0) return `OK: all ${verdicts.length} invariants hold`
   const where = `simulation=${history.run} in the metadata, seed ${seed}`

@@ -20,7 +20,6 @@ import { runTraffic } from './traffic.ts'
 export interface Simulation {
   readonly target: Target
   readonly options: SimulationOptions
-  readonly seed: number
   readonly progress: Progress
   /** `sending` stops the traffic, `waiting` stops the wait for final answers. */
   readonly stops: { readonly sending: AbortController; readonly waiting: AbortController }
@@ -30,7 +29,7 @@ export interface Simulation {
 const DROPPED = 6
 
 export async function simulate(simulation: Simulation): Promise<Report> {
-  const { target, options, seed, stops, progress } = simulation
+  const { target, options, stops, progress } = simulation
   const provider = providerAt(target.providerUrl)
   const figures = startFigures()
   const drops = { percent: options.faults ? DROPPED : 0 }
@@ -39,7 +38,7 @@ export async function simulate(simulation: Simulation): Promise<Report> {
     apiKey: target.apiKey,
     figures,
     dropPercent: () => drops.percent,
-    random: seededRandom(seed ^ 1),
+    random: seededRandom(options.seed ^ 1),
   })
   const mark = await markLedger(sender.client)
   const history = startHistory('sim')
@@ -55,7 +54,6 @@ export async function simulate(simulation: Simulation): Promise<Report> {
   const records = await readRecords(sender.client, provider, history, mark)
   return {
     options,
-    seed,
     trafficSeconds: sending.ms / 1_000,
     settleSeconds: settling.ms / 1_000,
     pendingAfterTraffic: pending,
@@ -68,12 +66,12 @@ export async function simulate(simulation: Simulation): Promise<Report> {
 
 /** Sends all payments. Returns the faults that it planted and has removed again. */
 async function sendAll(
-  { options, seed, stops, progress }: Simulation,
+  { options, stops, progress }: Simulation,
   provider: Provider,
   sender: Sender,
   history: History,
 ): Promise<readonly PlantedRule[]> {
-  const { payments, concurrency } = options
+  const { payments, concurrency, seed } = options
   // A separate random sequence, so that a seed draws the same payments with and without faults.
   const rules = options.faults ? planFaults(seededRandom(seed ^ 2), payments) : []
   const faults = scheduleFaults(provider, rules)

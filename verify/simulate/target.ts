@@ -5,7 +5,8 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { createClient } from '../../client/index.ts'
 import type { Config } from '../../src/config.ts'
-import { readUrl, UsageError, type SimulationOptions } from './arguments.ts'
+import { UsageError } from '../../bench/options.ts'
+import { readUrl, type SimulationOptions } from './arguments.ts'
 import { providerAt } from './provider.ts'
 
 export interface Target {

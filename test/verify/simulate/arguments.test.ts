@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { HELP, readArguments, UsageError } from '../../../verify/simulate/arguments.ts'
+import { UsageError } from '../../../bench/options.ts'
+import { HELP, readArguments } from '../../../verify/simulate/arguments.ts'
 
 describe('the options of the simulation', () => {
   test('default to a small run without faults on the stack of npm start', () => {
@@ -8,7 +9,7 @@ describe('the options of the simulation', () => {
       payments: 500,
       concurrency: 16,
       faults: false,
-      seed: undefined,
+      seed: expect.any(Number),
       settleSeconds: 180,
       stack: false,
       url: undefined,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { UsageError } from '../../../verify/simulate/arguments.ts'
+import { UsageError } from '../../../bench/options.ts'
 import { findTarget } from '../../../verify/simulate/target.ts'
 import { readConfig } from '../../../src/config.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'

@@ -2,7 +2,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { awaitFinalAnswers } from '../../simulate/await-final-answers.ts'
 import { keepAnswer } from '../../simulate/traffic.ts'
-import { begin } from '../contests.ts'
 import { countJobs } from '../lane-jobs.ts'
 import { RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
 import { MANUAL } from '../payments.ts'
@@ -16,8 +15,7 @@ const POLL_MS = 50
 /** Sends that many payments, and returns when all are accepted. */
 export async function acceptBacklog(merchant: Merchant, count: number): Promise<void> {
   const { sender, signal } = merchant
-  const beginOne = () =>
-    begin(merchant, (tag) => ({ kind: 'payment.create', body: { ...MANUAL, ...tag } }))
+  const beginOne = () => merchant.begin({ kind: 'payment.create', body: MANUAL })
   const queue = Array.from({ length: count }, beginOne).values()
   const work = async () => {
     for (const operation of queue) {

@@ -8,6 +8,7 @@ import {
 import { startReceiver, status, type Receiver } from '../../../test/support/receiver.ts'
 import { countJobs } from '../lane-jobs.ts'
 import { Merchant } from '../merchant.ts'
+import { poll } from '../poll.ts'
 import { acceptBacklog, BACKLOG_EVENT, workOff } from './backlog.ts'
 import {
   compare,
@@ -22,7 +23,6 @@ const HANGING = Array.from({ length: 6 }, (_, index) => `hanging-${index}.test`)
 /** How long attempts that the circuits have let through may go on arriving. */
 const CIRCUIT_MS = 2_500
 const CIRCUIT_LIMIT_MS = 12_000
-const POLL_MS = 20
 
 export async function makeNoise(merchant: Merchant, backlog: number): Promise<void> {
   const { lane, signal } = merchant
@@ -65,10 +65,7 @@ async function checkCircuits(
   subscribedAt: number,
 ): Promise<void> {
   const attempts = () => HANGING.map((host) => receivedBy(receiver, host).length)
-  const endsAt = performance.now() + CIRCUIT_LIMIT_MS
-  while (Math.min(...attempts()) < FAILURES_TO_OPEN && performance.now() < endsAt) {
-    await wait(POLL_MS)
-  }
+  await poll(CIRCUIT_LIMIT_MS, () => Math.min(...attempts()) >= FAILURES_TO_OPEN)
   await wait(CIRCUIT_MS)
   const [least, most] = [Math.min(...attempts()), Math.max(...attempts())]
   if (least < FAILURES_TO_OPEN) {

@@ -1,8 +1,8 @@
 // A tenant whose endpoints have names that their name server never answers for. Another tenant,
 // whose endpoint has a name as well as the provider, pays beside it.
-import { setTimeout as wait } from 'node:timers/promises'
 import { startReceiver } from '../../../test/support/receiver.ts'
 import { Merchant } from '../merchant.ts'
+import { poll } from '../poll.ts'
 import { acceptBacklog, BACKLOG_EVENT, workOff } from './backlog.ts'
 import { compare, NEIGHBOUR, payInTurn, slowDownProvider, subscribe } from './measure.ts'
 
@@ -12,7 +12,6 @@ const PAYMENTS = 5
 /** As many names as the workers ask for at once. */
 const NAMES_AT_ONCE = 6
 const LIMIT_MS = 10_000
-const POLL_MS = 10
 
 export async function silenceNames(merchant: Merchant): Promise<void> {
   const { lane, signal } = merchant
@@ -32,8 +31,7 @@ export async function silenceNames(merchant: Merchant): Promise<void> {
     const countSilent = () =>
       new Set(names.asked.filter((question) => question.includes('silent-')))
     await acceptBacklog(noisy, PAYMENTS)
-    const endsAt = performance.now() + LIMIT_MS
-    while (countSilent().size < NAMES_AT_ONCE && performance.now() < endsAt) await wait(POLL_MS)
+    await poll(LIMIT_MS, () => countSilent().size >= NAMES_AT_ONCE, { pauseMs: 10 })
     if (countSilent().size === 0) throw new Error('the silent name server was never asked')
     const beside = await payInTurn({ merchant, receiver })
     compare(merchant, alone.times, beside.times)

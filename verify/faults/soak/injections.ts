@@ -1,8 +1,8 @@
 // Injects the faults of a soak. Each hits the first operation that reaches its point, and is over
 // when everything that had begun by then has ended.
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Injection } from '../case.ts'
-import { faultNamed, faults } from '../faults.ts'
+import { faults as catalogue } from '../faults.ts'
+import { releaseAll, startInjecting } from '../injecting.ts'
 import { checkEnds } from '../checks.ts'
 import { checkCallsDuringAbsence } from '../fencing.ts'
 import type { Lane } from '../lane.ts'
@@ -11,7 +11,8 @@ import type { Point } from '../points.ts'
 import { isAtRedis } from '../redis-faults.ts'
 import type { Violation } from '../results.ts'
 import { checkSecrecy } from '../secrecy.ts'
-import { RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
+import { RECOVERY_LIMIT_MS, RECOVERY_LIMIT_SECONDS, type Merchant } from '../merchant.ts'
+import { poll } from '../poll.ts'
 
 export interface SoakInjection {
   /** False when nothing reached its point in time, or the fault had no effect there. */
@@ -24,7 +25,6 @@ export interface SoakInjection {
 }
 
 const REACH_LIMIT_MS = 3_000
-const POLL_MS = 50
 
 /** For each fault that the lane supports, the points with ordinal 1 at which it can be injected. */
 export function choicesOf(
@@ -33,7 +33,7 @@ export function choicesOf(
 ): Injection[][] {
   const points = counted.flatMap((scenario) => scenario.points).filter(isFirst)
   const known = [...new Map(points.map((point) => [point.label, point])).values()]
-  return faults
+  return catalogue
     .filter(({ contests, needsDisk, needsStandby, needsRedis }) => {
       if (needsDisk === true && typeof disk !== 'object') return false
       if (needsStandby === true && replicated !== true) return false
@@ -64,27 +64,18 @@ export interface InjectionOptions {
 
 export async function injectOnce(options: InjectionOptions): Promise<SoakInjection> {
   const { lane, merchant, injection, signal } = options
-  const backgroundWork: Promise<readonly Violation[]>[] = []
-  const trackWork = (work: Promise<readonly Violation[]>) =>
-    void backgroundWork.push(toViolations(work))
-  let returnMs: number | null = null
-  const reportReturn = (ms: number) => void (returnMs = ms)
-  let isMissed = false
-  const reportMissed = () => void (isMissed = true)
-  const context = { lane, merchant, trackWork, reportReturn, reportMissed, isConcurrent: true }
-  lane.watch.begin([injection], ({ fault }, point) => faultNamed(fault).inject(context, point))
+  const faults = startInjecting({ lane, merchant, isConcurrent: true }, [injection])
   const { injectedAt } = lane.watch
-  const giveUpAt = performance.now() + REACH_LIMIT_MS
-  while (injectedAt.length === 0 && performance.now() < giveUpAt && !signal.aborted)
-    await wait(POLL_MS)
+  await poll(REACH_LIMIT_MS, () => injectedAt.length > 0, { signal }).catch(() => {})
   const [at] = injectedAt
   lane.watch.end()
-  if (at === undefined) return { isInjected: false, recoveryMs: null, returnMs, violations: [] }
+  if (at === undefined)
+    return { isInjected: false, recoveryMs: null, returnMs: null, violations: [] }
   const by = new Date()
   const isRecovered = await untilRecovered(lane, by, signal)
   const recoveryMs = isRecovered ? performance.now() - at : null
   const lost = isRecovered || signal.aborted ? [] : [await notRecovered(lane, injection, by)]
-  const violations = (await Promise.all(backgroundWork)).flat()
+  const violations = await faults.untilWorkDone()
   const ends = checkEnds(lane.takeUnexpectedExits())
   const called = checkCallsDuringAbsence(lane.processes, true)
   for (const { store } of lane.processes) store.absences.splice(0)
@@ -92,15 +83,11 @@ export async function injectOnce(options: InjectionOptions): Promise<SoakInjecti
   const secrets = [...lane.secrets, merchant.tenant.apiKey]
   const leaks = checkSecrecy({ secrets, texts: { 'a log': lines } })
   return {
-    isInjected: !isMissed,
+    isInjected: faults.misses === 0,
     recoveryMs,
-    returnMs,
+    returnMs: faults.returnMs,
     violations: [...violations, ...ends, ...called, ...leaks, ...lost],
   }
-}
-
-function toViolations(work: Promise<readonly Violation[]>): Promise<readonly Violation[]> {
-  return work.catch((error: unknown) => [{ invariant: 7, what: String(error) }])
 }
 
 async function notRecovered(lane: Lane, { fault, point }: Injection, by: Date): Promise<Violation> {
@@ -111,14 +98,12 @@ async function notRecovered(lane: Lane, { fault, point }: Injection, by: Date): 
 
 /** Whether what had begun by then ended within the limit. */
 async function untilRecovered(lane: Lane, by: Date, signal: AbortSignal): Promise<boolean> {
-  const endsAt = performance.now() + RECOVERY_LIMIT_SECONDS * 1_000
-  while (performance.now() < endsAt && !signal.aborted) {
+  const isRecovered = async () => {
     // While the store is away nothing is known.
     const unfinished = await describeUnfinished(lane, by).catch(() => undefined)
-    if (unfinished?.length === 0) return true
-    await wait(POLL_MS)
+    return unfinished?.length === 0
   }
-  return false
+  return await poll(RECOVERY_LIMIT_MS, isRecovered, { signal }).catch(() => false)
 }
 
 const DESCRIBED = 5
@@ -142,12 +127,7 @@ async function describeUnfinished({ owner: { sql } }: Lane, by: Date): Promise<s
 /** Releases what the fault held back, removes replaced processes, and returns their log lines. */
 async function cleanUp(lane: Lane): Promise<readonly string[]> {
   await Promise.all([lane.resumeSuspended(), lane.untilTerminated()])
-  await lane.provider.removeFaults()
-  for (const { store, provider } of lane.processes) {
-    store.dropStalled()
-    provider.dropStalled()
-    await provider.releaseDeferred()
-  }
+  await releaseAll(lane)
   await lane.untilWhole()
   return await lane.removeReplaced()
 }
