@@ -1,5 +1,5 @@
 // Creates the databases of lanes: empty ones, or copies of a migrated one.
-import { openStore } from '../../src/db/connection/client.ts'
+import { withStore } from '../../dev/embedded-postgres/with-store.ts'
 import type { LaneOptions } from './lane-options.ts'
 
 const ON_DISK = 'small_disk'
@@ -11,22 +11,13 @@ export async function makeDatabase({
   template = 'template1',
   disk,
 }: Pick<LaneOptions, 'server' | 'name' | 'template' | 'disk'>): Promise<string> {
-  const store = openStore({
-    url: server.url('postgres'),
-    applicationName: 'fault suite',
-    poolSize: 1,
-    timeoutMs: 30_000,
-  })
-  try {
-    const { sql } = store
+  await withStore(server.url('postgres'), async ({ sql }) => {
     if (disk === undefined || typeof disk === 'string') {
       await sql`create database ${sql(name)} template ${sql(template)}`
     } else {
       await sql.unsafe(`create tablespace ${ON_DISK} location '${disk.tablespace}'`)
       await sql`create database ${sql(name)} template ${sql(template)} tablespace ${sql(ON_DISK)}`
     }
-    return server.url(name)
-  } finally {
-    await store.close()
-  }
+  })
+  return server.url(name)
 }

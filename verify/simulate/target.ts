@@ -45,7 +45,7 @@ export async function findTarget(
   }
 }
 
-/** Reads the API key of the demo tenant, as dev/stack/demo-api-key.ts does. */
+/** Reads the API key of the demo tenant, as dev/stack/generated-secrets.ts does. */
 async function readDemoKey({ DEMO_API_KEY, DATA_DIR }: Settings): Promise<string> {
   if (DEMO_API_KEY !== undefined) return DEMO_API_KEY
   const file = join(DATA_DIR, 'demo-api-key')

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { readConfig } from '../../../src/config.ts'
-import { readAdminApiKey } from '../../../dev/stack/admin-api-key.ts'
+import { readAdminApiKey } from '../../../dev/stack/generated-secrets.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
 test('generates and stores a private key when ADMIN_API_KEY is unset', async () => {

@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { readDemoApiKey } from '../../../dev/stack/demo-api-key.ts'
+import { readDemoApiKey } from '../../../dev/stack/generated-secrets.ts'
 import { makeTemporaryFolder } from '../../support/temporary-folder.ts'
 
 test('generates and stores a private key when DEMO_API_KEY is unset', async () => {
