@@ -25,48 +25,47 @@ type TransportFault = (received: ReceivedRequest) => void | Promise<void>
  * The server sees a request only after it accepted the connection. The matching request therefore
  * gets a reset, and all later requests, of any client, get the refusal.
  */
-export const refuse: TransportFault = ({ res, delayMs, refuseConnections }) => {
+const refuse: TransportFault = ({ res, delayMs, refuseConnections }) => {
   refuseConnections(delayMs)
   resetConnection(res)
 }
 
-export const resetBefore: TransportFault = ({ res }) => resetConnection(res)
+const resetBefore: TransportFault = ({ res }) => resetConnection(res)
 
-export const resetAfter: TransportFault = ({ res, execute }) => {
+const resetAfter: TransportFault = ({ res, execute }) => {
   execute()
   resetConnection(res)
 }
 
 /** Never answers: the connection hangs until the client closes it or the rules are deleted. */
-export const hangBefore: TransportFault = async (received) =>
-  received.whileInFlight(() => hang(received))
+const hangBefore: TransportFault = async (received) => received.whileInFlight(() => hang(received))
 
-export const hangAfter: TransportFault = async (received) => {
+const hangAfter: TransportFault = async (received) => {
   received.execute()
   await hang(received)
 }
 
 /** Executes, announces the whole body, sends half of it and closes the connection. */
-export const truncatedBody: TransportFault = ({ res, execute }) => {
+const truncatedBody: TransportFault = ({ res, execute }) => {
   const body = startAnswer(res, execute())
   res.write(body.subarray(0, Math.floor(body.length / 2)), () => res.destroy())
 }
 
 /** Executes, and answers 200 with a body that is not in the format of the provider. */
-export const nonsenseBody: TransportFault = ({ res, execute }) => {
+const nonsenseBody: TransportFault = ({ res, execute }) => {
   const { contentType } = execute()
   sendAnswer(res, { status: 200, body: '<html>Bad Gateway</html>', contentType })
 }
 
 /** Executes at once, and answers after `delay_ms`. */
-export const delay: TransportFault = async ({ res, delayMs, execute, whileInFlight, released }) => {
+const delay: TransportFault = async ({ res, delayMs, execute, whileInFlight, released }) => {
   const answer = execute()
   await whileInFlight(() => wait(delayMs, undefined, { signal: released }))
   sendAnswer(res, answer)
 }
 
 /** Executes, and sends the body in small pieces over `delay_ms`. */
-export const slowDrip: TransportFault = async ({ res, delayMs, execute, released }) => {
+const slowDrip: TransportFault = async ({ res, delayMs, execute, released }) => {
   const body = startAnswer(res, execute())
   const pieces = Math.min(body.length, Math.ceil(delayMs / DRIP_INTERVAL_MS))
   for (let piece = 0; piece < pieces && !res.closed; piece += 1) {
@@ -82,3 +81,16 @@ const DRIP_INTERVAL_MS = 10
 export async function hang({ res, released }: ReceivedRequest): Promise<void> {
   if (!res.closed) await once(res, 'close', { signal: released })
 }
+
+/** By the names that rules use. */
+export const transportFaults = {
+  refuse,
+  reset_before: resetBefore,
+  reset_after: resetAfter,
+  hang_before: hangBefore,
+  hang_after: hangAfter,
+  truncated_body: truncatedBody,
+  nonsense_body: nonsenseBody,
+  delay,
+  slow_drip: slowDrip,
+} as const satisfies Record<string, TransportFault>

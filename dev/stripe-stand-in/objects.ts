@@ -91,7 +91,6 @@ const SCHEMA = `
 /** Opens the objects, and creates their table if necessary. */
 export function openObjects(database: DatabaseSync): AllObjects {
   database.exec(SCHEMA)
-  addOwnerIfMissing(database)
   const upsert = database.prepare(`
     insert into objects (owner, id, kind, created, customer, payment_intent, charge, body)
     values (coalesce(?, '${DEFAULT_ACCOUNT}'), ?, ?, ?, ?, ?, ?, ?)
@@ -131,13 +130,6 @@ export function openObjects(database: DatabaseSync): AllObjects {
     besides: (id) => objectsOf((ownerOf.get(id)?.['owner'] as string | undefined) ?? null),
     remove: (id) => void remove.run(id),
   }
-}
-
-/** For files that were written before objects had an owner. */
-function addOwnerIfMissing(database: DatabaseSync): void {
-  const columns = database.prepare('pragma table_info(objects)').all()
-  if (columns.some(({ name }) => name === 'owner')) return
-  database.exec(`alter table objects add column owner text not null default '${DEFAULT_ACCOUNT}'`)
 }
 
 function toRow(object: ApiObjects[ObjectKind]): SQLInputValue[] {

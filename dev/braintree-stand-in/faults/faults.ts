@@ -1,18 +1,7 @@
 // The faults that the stand-in can inject, under the names of the Stripe stand-in where both have one.
 // Braintree keeps no results, so an `after` fault has been executed, and the next request is another
 // one.
-import {
-  delay,
-  hangAfter,
-  hangBefore,
-  nonsenseBody,
-  refuse,
-  resetAfter,
-  resetBefore,
-  slowDrip,
-  truncatedBody,
-  type ReceivedRequest,
-} from '../../stand-in/transport-faults.ts'
+import { transportFaults, type ReceivedRequest } from '../../stand-in/transport-faults.ts'
 import { sendAnswer, type WireAnswer } from '../../stand-in/wire.ts'
 import { invalid, refusedWith } from '../requests/refusals.ts'
 
@@ -33,11 +22,7 @@ const after =
   }
 
 export const faults = {
-  refuse,
-  reset_before: resetBefore,
-  reset_after: resetAfter,
-  hang_before: hangBefore,
-  hang_after: hangAfter,
+  ...transportFaults,
   error_500_before: before(500),
   error_500_after: after(500),
   /** 503, without executing. */
@@ -53,8 +38,6 @@ export const faults = {
   key_server_error: () => {
     throw invalid('915235')
   },
-  truncated_body: truncatedBody,
-  nonsense_body: nonsenseBody,
   /** Executes, and answers with JSON that is cut off, as a proxy can. */
   malformed_json: ({ res, execute }) => {
     execute()
@@ -62,8 +45,6 @@ export const faults = {
   },
   /** Executes the true amount, and answers with one minor unit more. */
   wrong_amount: ({ res, execute }) => sendAnswer(res, misstateAmounts(execute())),
-  delay,
-  slow_drip: slowDrip,
 } as const satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof faults

@@ -5,19 +5,7 @@
 // (https://docs.stripe.com/error-low-level). A `late` fault executes `delay_ms` later by the
 // stand-in's clock, without a client that waits: Stripe's own time limits reach about 80 s, and it
 // may complete the work of a 500 at any time. Deleting the rules executes it at once.
-import {
-  delay,
-  hang,
-  hangAfter,
-  hangBefore,
-  nonsenseBody,
-  refuse,
-  resetAfter,
-  resetBefore,
-  slowDrip,
-  truncatedBody,
-  type ReceivedRequest,
-} from '../../stand-in/transport-faults.ts'
+import { hang, transportFaults, type ReceivedRequest } from '../../stand-in/transport-faults.ts'
 import { resetConnection, sendAnswer, type WireAnswer } from '../../stand-in/wire.ts'
 import type { ApiRequest } from '../requests/api-request.ts'
 import {
@@ -46,15 +34,11 @@ type Fault = (faulted: FaultedRequest) => void | Promise<void>
 
 /** The faults, by the names that rules and payment methods use. */
 export const faults = {
-  refuse,
-  reset_before: resetBefore,
-  reset_after: resetAfter,
+  ...transportFaults,
   reset_late: ({ res, executeLate }) => {
     executeLate()
     resetConnection(res)
   },
-  hang_before: hangBefore,
-  hang_after: hangAfter,
   /** Never answers, and executes only after the client has left. */
   hang_late: async (faulted) => {
     await faulted.whileInFlight(() => hang(faulted))
@@ -86,15 +70,11 @@ export const faults = {
   conflict: ({ request }) => {
     throw keyInUse(request.idempotencyKey ?? '')
   },
-  truncated_body: truncatedBody,
-  nonsense_body: nonsenseBody,
   /** Executes the true amount, and answers with one minor unit more. */
   wrong_amount: ({ res, execute }) => {
     const answer = execute()
     sendAnswer(res, { ...answer, body: misstateAmounts(answer.body) })
   },
-  delay,
-  slow_drip: slowDrip,
 } as const satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof faults

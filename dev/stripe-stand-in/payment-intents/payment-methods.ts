@@ -1,7 +1,7 @@
 // Lists the payment methods of the stand-in and their outcomes. The cards are Stripe's test values
 // with Stripe's codes (https://docs.stripe.com/testing). The methods named after a fault exist only
 // in the stand-in.
-import type { FaultName } from '../faults/faults.ts'
+import { faultNames, type FaultName } from '../faults/faults.ts'
 import type { RefundStatus } from '../refunds/refund-status.ts'
 import { HOLD_ENDED } from '../requests/stripe-errors.ts'
 
@@ -86,152 +86,112 @@ const captureRefusals: readonly CaptureRefusal[] = [
   },
 ]
 
+function card(
+  name: string,
+  last4: string,
+  outcome: PaymentMethod['outcome'],
+  more: Omit<PaymentMethod, 'id' | 'last4' | 'outcome'> = {},
+): PaymentMethod {
+  return { id: `pm_card_${name}`, last4, outcome, ...more }
+}
+
 /** An id with `charge` may also be written with `visa_charge`, as Stripe writes some of them. */
 export const paymentMethods: readonly PaymentMethod[] = [
   { id: 'pm_card_visa', outcome: approve },
-  { id: 'pm_card_visa_debit', last4: '5556', outcome: approve },
-  { id: 'pm_card_mastercard', last4: '4444', outcome: approve },
-  { id: 'pm_card_mastercard_debit', last4: '8210', outcome: approve },
-  { id: 'pm_card_mastercard_prepaid', last4: '5100', outcome: approve },
-  { id: 'pm_card_amex', last4: '8431', outcome: approve },
-  { id: 'pm_card_discover', last4: '1117', outcome: approve },
-  { id: 'pm_card_diners', last4: '0004', outcome: approve },
-  { id: 'pm_card_jcb', last4: '0505', outcome: approve },
-  { id: 'pm_card_unionpay', last4: '0005', outcome: approve },
-  { id: 'pm_card_bypassPending', last4: '0077', outcome: approve, bypassesPending: true },
+  card('visa_debit', '5556', approve),
+  card('mastercard', '4444', approve),
+  card('mastercard_debit', '8210', approve),
+  card('mastercard_prepaid', '5100', approve),
+  card('amex', '8431', approve),
+  card('discover', '1117', approve),
+  card('diners', '0004', approve),
+  card('jcb', '0505', approve),
+  card('unionpay', '0005', approve),
+  card('bypassPending', '0077', approve, { bypassesPending: true }),
   // With Stripe's default rules the risk and the failed checks refuse nothing.
-  { id: 'pm_card_riskLevelElevated', last4: '9235', outcome: approve },
-  { id: 'pm_card_riskLevelHighest', last4: '4954', outcome: approve },
-  { id: 'pm_card_cvcCheckFail', last4: '0101', outcome: approve },
-  { id: 'pm_card_avsFail', last4: '0010', outcome: approve },
-  { id: 'pm_card_avsLine1Fail', last4: '0028', outcome: approve },
-  { id: 'pm_card_avsZipFail', last4: '0036', outcome: approve },
-  { id: 'pm_card_avsUnchecked', last4: '0044', outcome: approve },
-  {
-    id: 'pm_card_pendingRefund',
-    last4: '7726',
-    outcome: approve,
-    refund: { begins: 'pending', ends: 'succeeded' },
-  },
-  {
-    id: 'pm_card_refundFail',
-    last4: '5126',
-    outcome: approve,
-    refund: { begins: 'succeeded', ends: 'failed' },
-  },
+  card('riskLevelElevated', '9235', approve),
+  card('riskLevelHighest', '4954', approve),
+  card('cvcCheckFail', '0101', approve),
+  card('avsFail', '0010', approve),
+  card('avsLine1Fail', '0028', approve),
+  card('avsZipFail', '0036', approve),
+  card('avsUnchecked', '0044', approve),
+  card('pendingRefund', '7726', approve, { refund: { begins: 'pending', ends: 'succeeded' } }),
+  card('refundFail', '5126', approve, { refund: { begins: 'succeeded', ends: 'failed' } }),
 
-  { id: 'pm_card_chargeDeclined', last4: '0002', outcome: genericDecline },
-  { id: 'pm_card_chargeCustomerFail', last4: '0341', outcome: genericDecline },
-  {
-    id: 'pm_card_createDispute',
-    last4: '0259',
-    outcome: approve,
+  card('chargeDeclined', '0002', genericDecline),
+  card('chargeCustomerFail', '0341', genericDecline),
+  card('createDispute', '0259', approve, {
     disputes: [{ reason: 'fraudulent', status: 'needs_response' }],
-  },
-  {
-    id: 'pm_card_createDisputeProductNotReceived',
-    last4: '2685',
-    outcome: approve,
+  }),
+  card('createDisputeProductNotReceived', '2685', approve, {
     disputes: [{ reason: 'product_not_received', status: 'needs_response' }],
-  },
-  {
-    id: 'pm_card_createDisputeInquiry',
-    last4: '1976',
-    outcome: approve,
+  }),
+  card('createDisputeInquiry', '1976', approve, {
     disputes: [{ reason: 'fraudulent', status: 'warning_needs_response' }],
-  },
-  {
-    id: 'pm_card_createMultipleDisputes',
-    last4: '0079',
-    outcome: approve,
+  }),
+  card('createMultipleDisputes', '0079', approve, {
     disputes: [
       { reason: 'fraudulent', status: 'needs_response' },
       { reason: 'product_not_received', status: 'needs_response' },
     ],
-  },
-  { id: 'pm_card_createIssuerFraudRecord', last4: '5423', outcome: approve, fraudWarning: true },
+  }),
+  card('createIssuerFraudRecord', '5423', approve, { fraudWarning: true }),
 
-  {
-    id: 'pm_card_chargeDeclinedInsufficientFunds',
-    last4: '9995',
-    outcome: insufficientFunds,
-  },
-  {
-    id: 'pm_card_chargeDeclinedLostCard',
-    last4: '9987',
-    outcome: decline('card_declined', 'lost_card'),
-  },
-  {
-    id: 'pm_card_chargeDeclinedStolenCard',
-    last4: '9979',
-    outcome: decline('card_declined', 'stolen_card'),
-  },
-  {
-    id: 'pm_card_chargeDeclinedFraudulent',
-    last4: '0019',
-    outcome: decline('card_declined', 'fraudulent'),
-  },
-  { id: 'pm_card_radarBlock', last4: '0019', outcome: decline('card_declined', 'fraudulent') },
-  {
-    id: 'pm_card_chargeDeclinedVelocityLimitExceeded',
-    last4: '6975',
-    outcome: decline(
+  card('chargeDeclinedInsufficientFunds', '9995', insufficientFunds),
+  card('chargeDeclinedLostCard', '9987', decline('card_declined', 'lost_card')),
+  card('chargeDeclinedStolenCard', '9979', decline('card_declined', 'stolen_card')),
+  card('chargeDeclinedFraudulent', '0019', decline('card_declined', 'fraudulent')),
+  card('radarBlock', '0019', decline('card_declined', 'fraudulent')),
+  card(
+    'chargeDeclinedVelocityLimitExceeded',
+    '6975',
+    decline(
       'card_declined',
       'card_velocity_exceeded',
       'Your card was declined for making repeated attempts too frequently or exceeding its ' +
         'amount limit.',
     ),
-  },
-  {
-    id: 'pm_card_chargeDeclinedExpiredCard',
-    last4: '0069',
-    outcome: decline('expired_card', undefined, 'Your card has expired.'),
-  },
-  {
-    id: 'pm_card_chargeDeclinedIncorrectCvc',
-    last4: '0127',
-    outcome: decline('incorrect_cvc', undefined, "Your card's security code is incorrect."),
-  },
-  {
-    id: 'pm_card_chargeDeclinedProcessingError',
-    last4: '0119',
-    outcome: decline(
+  ),
+  card(
+    'chargeDeclinedExpiredCard',
+    '0069',
+    decline('expired_card', undefined, 'Your card has expired.'),
+  ),
+  card(
+    'chargeDeclinedIncorrectCvc',
+    '0127',
+    decline('incorrect_cvc', undefined, "Your card's security code is incorrect."),
+  ),
+  card(
+    'chargeDeclinedProcessingError',
+    '0119',
+    decline(
       'processing_error',
       undefined,
       'An error occurred while processing your card. Try again in a little bit.',
     ),
-  },
+  ),
 
-  { id: 'pm_card_threeDSecure2Required', last4: '3220', country: 'IE', outcome: authenticate },
-  { id: 'pm_card_threeDSecureRequired', last4: '3063', outcome: authenticate },
-  { id: 'pm_card_authenticationRequired', last4: '3184', country: 'DE', outcome: authenticate },
-  {
-    id: 'pm_card_authenticationRequiredOnSetup',
-    last4: '3155',
-    country: 'FR',
-    outcome: authenticate,
-  },
-  {
-    id: 'pm_card_authenticationRequiredSetupForOffSession',
-    last4: '0446',
-    country: 'IT',
-    outcome: authenticate,
-  },
-  {
-    id: 'pm_card_authenticationRequiredChargeDeclinedInsufficientFunds',
-    last4: '3178',
-    country: 'GB',
-    outcome: { kind: 'authenticate', afterwards: insufficientFunds },
-  },
-  {
-    id: 'pm_card_threeDSecureRequiredChargeDeclined',
-    last4: '1629',
-    outcome: { kind: 'authenticate', afterwards: genericDecline },
-  },
-  { id: 'pm_card_threeDSecureRequiredProcessingError', last4: '1280', outcome: genericDecline },
-  { id: 'pm_card_threeDSecureOptional', last4: '3055', outcome: approve },
-  { id: 'pm_card_threeDSecureOptionalProcessingError', last4: '3097', outcome: approve },
-  { id: 'pm_card_amex_threeDSecureNotSupported', last4: '0005', outcome: approve },
+  card('threeDSecure2Required', '3220', authenticate, { country: 'IE' }),
+  card('threeDSecureRequired', '3063', authenticate),
+  card('authenticationRequired', '3184', authenticate, { country: 'DE' }),
+  card('authenticationRequiredOnSetup', '3155', authenticate, { country: 'FR' }),
+  card('authenticationRequiredSetupForOffSession', '0446', authenticate, { country: 'IT' }),
+  card(
+    'authenticationRequiredChargeDeclinedInsufficientFunds',
+    '3178',
+    { kind: 'authenticate', afterwards: insufficientFunds },
+    { country: 'GB' },
+  ),
+  card('threeDSecureRequiredChargeDeclined', '1629', {
+    kind: 'authenticate',
+    afterwards: genericDecline,
+  }),
+  card('threeDSecureRequiredProcessingError', '1280', genericDecline),
+  card('threeDSecureOptional', '3055', approve),
+  card('threeDSecureOptionalProcessingError', '3097', approve),
+  card('amex_threeDSecureNotSupported', '0005', approve),
 
   {
     id: 'pm_fault_increment_declined',
@@ -243,27 +203,7 @@ export const paymentMethods: readonly PaymentMethod[] = [
     outcome: approve,
     capture,
   })),
-  { id: 'pm_fault_refuse', outcome: approve, fault: 'refuse' },
-  { id: 'pm_fault_reset_before', outcome: approve, fault: 'reset_before' },
-  { id: 'pm_fault_reset_after', outcome: approve, fault: 'reset_after' },
-  { id: 'pm_fault_hang_before', outcome: approve, fault: 'hang_before' },
-  { id: 'pm_fault_hang_after', outcome: approve, fault: 'hang_after' },
-  { id: 'pm_fault_error_500_before', outcome: approve, fault: 'error_500_before' },
-  { id: 'pm_fault_error_500_after', outcome: approve, fault: 'error_500_after' },
-  { id: 'pm_fault_reset_late', outcome: approve, fault: 'reset_late' },
-  { id: 'pm_fault_hang_late', outcome: approve, fault: 'hang_late' },
-  { id: 'pm_fault_error_500_late', outcome: approve, fault: 'error_500_late' },
-  { id: 'pm_fault_error_500_early', outcome: approve, fault: 'error_500_early' },
-  { id: 'pm_fault_error_500_final', outcome: approve, fault: 'error_500_final' },
-  { id: 'pm_fault_unavailable', outcome: approve, fault: 'unavailable' },
-  { id: 'pm_fault_rate_limited', outcome: approve, fault: 'rate_limited' },
-  { id: 'pm_fault_lock_timeout', outcome: approve, fault: 'lock_timeout' },
-  { id: 'pm_fault_conflict', outcome: approve, fault: 'conflict' },
-  { id: 'pm_fault_truncated_body', outcome: approve, fault: 'truncated_body' },
-  { id: 'pm_fault_nonsense_body', outcome: approve, fault: 'nonsense_body' },
-  { id: 'pm_fault_wrong_amount', outcome: approve, fault: 'wrong_amount' },
-  { id: 'pm_fault_delay', outcome: approve, fault: 'delay' },
-  { id: 'pm_fault_slow_drip', outcome: approve, fault: 'slow_drip' },
+  ...faultNames.map((fault) => ({ id: `pm_fault_${fault}`, outcome: approve, fault })),
 ]
 
 const byId = new Map(paymentMethods.map((method) => [method.id, method]))
