@@ -27,20 +27,12 @@ type Mutation = fc.Arbitrary<(body: Members) => Members>
 
 export const mutations: readonly Mutation[] = [
   // Replace a value.
-  fc.tuple(fc.nat(), anyJson).map(
-    ([place, value]) =>
-      (body) =>
-        replaceAt(body, place, () => value),
-  ),
-  fc.tuple(fc.nat(), anyNumber).map(
-    ([place, value]) =>
-      (body) =>
-        replaceAt(body, place, () => value),
-  ),
-  fc.tuple(fc.nat(), anyText).map(
-    ([place, value]) =>
-      (body) =>
-        replaceAt(body, place, () => value),
+  ...[anyJson, anyNumber, anyText].map((values: fc.Arbitrary<JsonValue>): Mutation =>
+    fc.tuple(fc.nat(), values).map(
+      ([place, value]) =>
+        (body) =>
+          replaceAt(body, place, () => value),
+    ),
   ),
   // Change the type of a value.
   fc.nat().map((place) => (body) => replaceAt(body, place, (value) => [value])),

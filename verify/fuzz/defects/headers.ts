@@ -6,26 +6,32 @@ import { isEvent, type Operation } from '../operations.ts'
 import { headerText, letters } from '../values.ts'
 import { defectChange, withHeader, type Defect, type Parts, type DefectChange } from './defect.ts'
 
-/** A defect that sets a header to one of these values and causes one of these problems. */
-function headerDefect(
-  kind: string,
-  name: string,
-  types: readonly ProblemType[],
+/** The values of a header that cause one of these problems. */
+type BadValues = readonly [
+  types: ProblemType | readonly ProblemType[],
   values: fc.Arbitrary<readonly string[]>,
+]
+
+/** Defects of one header, by their kinds. */
+function defectsOf(
+  name: string,
   applies: (operation: Operation) => boolean,
-): Defect {
-  return {
+  rows: Readonly<Record<string, BadValues>>,
+): Defect[] {
+  return Object.entries(rows).map(([kind, [types, values]]) => ({
     kind,
     forOperation: (operation) =>
       applies(operation)
-        ? values.map((lines): DefectChange => defectChange(types, withHeader(name, lines)))
+        ? values.map((lines): DefectChange => defectChange([types].flat(), withHeader(name, lines)))
         : undefined,
-  }
+  }))
 }
 
 const isTenants = ({ access }: Operation) => access === 'tenant'
 const isOperators = ({ access }: Operation) => access === 'operator'
 const isKeyed = ({ isKeyed: keyed }: Operation) => keyed
+/** `createPayment` with the used key would be a retry. */
+const isNoRetry = ({ isKeyed: keyed, id }: Operation) => keyed && id !== 'createPayment'
 const isAny = () => true
 
 /** Letters only: a quote or a comma would have a meaning in these headers. */
@@ -48,14 +54,13 @@ const badAuthorization: fc.Arbitrary<readonly string[]> = fc.oneof(
 )
 
 const apiKeyDefects: readonly Defect[] = [
-  headerDefect('no API key', 'authorization', ['api-key-missing'], fc.constant([]), isTenants),
-  headerDefect(
-    'a wrong API key',
-    'authorization',
-    ['api-key-invalid'],
-    fc.oneof(badAuthorization, fc.constant(['Bearer {{admin-key}}'])),
-    isTenants,
-  ),
+  ...defectsOf('authorization', isTenants, {
+    'no API key': ['api-key-missing', fc.constant([])],
+    'a wrong API key': [
+      'api-key-invalid',
+      fc.oneof(badAuthorization, fc.constant(['Bearer {{admin-key}}'])),
+    ],
+  }),
   {
     kind: 'an API key without the scope',
     forOperation(operation) {
@@ -65,125 +70,97 @@ const apiKeyDefects: readonly Defect[] = [
       return fc.constant(defectChange(['scope-missing'], change))
     },
   },
-  headerDefect(
-    "a wrong operator's API key",
-    'authorization',
-    ['operator-key-invalid'],
-    fc.oneof(badAuthorization, fc.constant(['Bearer {{tenant-key}}']), fc.constant([])),
-    isOperators,
-  ),
+  ...defectsOf('authorization', isOperators, {
+    "a wrong operator's API key": [
+      'operator-key-invalid',
+      fc.oneof(badAuthorization, fc.constant(['Bearer {{tenant-key}}']), fc.constant([])),
+    ],
+  }),
 ]
 
 const idempotencyKeyDefects: readonly Defect[] = [
-  headerDefect(
-    'no idempotency key',
-    'idempotency-key',
-    ['idempotency-key-missing'],
-    fc.constant([]),
-    isKeyed,
-  ),
-  headerDefect(
-    'an empty idempotency key',
-    'idempotency-key',
-    ['idempotency-key-empty'],
-    fc.constantFrom([''], [' '], ['\t '], ['""'], ['"";a']),
-    isKeyed,
-  ),
-  headerDefect(
-    'a long idempotency key',
-    'idempotency-key',
-    ['idempotency-key-too-long'],
-    fc
-      .tuple(fc.integer({ min: 256, max: 8_000 }), fc.boolean())
-      .map(([length, isQuoted]) => [
-        isQuoted ? `"{{letters-${length}}}"` : `{{letters-${length}}}`,
-      ]),
-    isKeyed,
-  ),
-  headerDefect(
-    'a malformed idempotency key',
-    'idempotency-key',
-    ['idempotency-key-malformed'],
-    fc.oneof(
-      fc.tuple(plain, notAscii, headerText(0, 30)).map(([a, byte, b]) => [a + byte + b]),
-      fc.tuple(plain, fc.constantFrom(' ', '\t', '  '), plain).map(([a, gap, b]) => [a + gap + b]),
+  ...defectsOf('idempotency-key', isKeyed, {
+    'no idempotency key': ['idempotency-key-missing', fc.constant([])],
+    'an empty idempotency key': [
+      'idempotency-key-empty',
+      fc.constantFrom([''], [' '], ['\t '], ['""'], ['"";a']),
+    ],
+    'a long idempotency key': [
+      'idempotency-key-too-long',
       fc
-        .tuple(plain, fc.constantFrom('', '\\', '\\"', '\\n"', '"x', '""'))
-        .map(([a, end]) => [`"${a}${end}`]),
-      plain.map((name) => [`"a";${name.toUpperCase()}`]),
-    ),
-    isKeyed,
-  ),
-  headerDefect(
-    'two idempotency keys',
-    'idempotency-key',
-    ['idempotency-key-repeated'],
-    fc.oneof(
-      fc.array(plain, { minLength: 2, maxLength: 5 }),
-      fc.tuple(plain, plain).map(([a, b]) => [`${a}, ${b}`]),
-      fc.tuple(plain, plain).map(([a, b]) => [`"${a}","${b}"`]),
-    ),
-    isKeyed,
-  ),
-  headerDefect(
-    'a card number as idempotency key',
-    'idempotency-key',
-    ['card-number-refused'],
-    fc
-      .tuple(fc.constantFrom(...CARD_NUMBERS), letters(0, 20), letters(0, 20), fc.boolean())
-      .map(([card, a, b, isQuoted]) => [isQuoted ? `"${a}${card}${b}"` : `${a}${card}${b}`]),
-    isKeyed,
-  ),
-  headerDefect(
-    'an idempotency key of another request',
-    'idempotency-key',
-    ['idempotency-key-reused'],
-    fc.constantFrom(['{{used-key}}'], ['"{{used-key}}"']),
-    // The same request would be a retry.
-    (operation) => operation.isKeyed && operation.id !== 'createPayment',
-  ),
+        .tuple(fc.integer({ min: 256, max: 8_000 }), fc.boolean())
+        .map(([length, isQuoted]) => [
+          isQuoted ? `"{{letters-${length}}}"` : `{{letters-${length}}}`,
+        ]),
+    ],
+    'a malformed idempotency key': [
+      'idempotency-key-malformed',
+      fc.oneof(
+        fc.tuple(plain, notAscii, headerText(0, 30)).map(([a, byte, b]) => [a + byte + b]),
+        fc
+          .tuple(plain, fc.constantFrom(' ', '\t', '  '), plain)
+          .map(([a, gap, b]) => [a + gap + b]),
+        fc
+          .tuple(plain, fc.constantFrom('', '\\', '\\"', '\\n"', '"x', '""'))
+          .map(([a, end]) => [`"${a}${end}`]),
+        plain.map((name) => [`"a";${name.toUpperCase()}`]),
+      ),
+    ],
+    'two idempotency keys': [
+      'idempotency-key-repeated',
+      fc.oneof(
+        fc.array(plain, { minLength: 2, maxLength: 5 }),
+        fc.tuple(plain, plain).map(([a, b]) => [`${a}, ${b}`]),
+        fc.tuple(plain, plain).map(([a, b]) => [`"${a}","${b}"`]),
+      ),
+    ],
+    'a card number as idempotency key': [
+      'card-number-refused',
+      fc
+        .tuple(fc.constantFrom(...CARD_NUMBERS), letters(0, 20), letters(0, 20), fc.boolean())
+        .map(([card, a, b, isQuoted]) => [isQuoted ? `"${a}${card}${b}"` : `${a}${card}${b}`]),
+    ],
+  }),
+  ...defectsOf('idempotency-key', isNoRetry, {
+    'an idempotency key of another request': [
+      'idempotency-key-reused',
+      fc.constantFrom(['{{used-key}}'], ['"{{used-key}}"']),
+    ],
+  }),
 ]
 
 const timestampDefects: readonly Defect[] = [
-  headerDefect(
-    'an invalid timestamp',
-    'request-timestamp',
-    ['request-timestamp-invalid'],
-    fc.oneof(
-      headerText(0, 100).map((text) => [text]),
-      fc.constant([`t=1767225600,v1=${'0'.repeat(64)}`]),
-      fc.constant(['{{request-timestamp}}', '{{request-timestamp}}']),
-    ),
-    isKeyed,
-  ),
-  headerDefect(
-    'a late or early timestamp',
-    'request-timestamp',
+  ...defectsOf('request-timestamp', isKeyed, {
+    'an invalid timestamp': [
+      'request-timestamp-invalid',
+      fc.oneof(
+        headerText(0, 100).map((text) => [text]),
+        fc.constant([`t=1767225600,v1=${'0'.repeat(64)}`]),
+        fc.constant(['{{request-timestamp}}', '{{request-timestamp}}']),
+      ),
+    ],
     // The signature uses the tenant's API key. Another defect may have replaced the key in the
     // request.
-    ['request-too-old', 'request-timestamp-invalid'],
-    fc.constantFrom(['{{late-request-timestamp}}'], ['{{early-request-timestamp}}']),
-    isKeyed,
-  ),
-  headerDefect(
-    'an invalid signature',
-    'stripe-signature',
-    ['webhook-signature-invalid'],
-    fc.oneof(
-      fc.constant([]),
-      headerText(0, 100).map((text) => [text]),
-      fc.nat().map((seconds) => [`t=${seconds},v1=${'0'.repeat(64)}`]),
-      fc.constant(['{{stripe-signature}}', '{{stripe-signature}}']),
-    ),
-    isEvent,
-  ),
-  headerDefect(
-    'a late signature',
-    'stripe-signature',
-    ['webhook-too-old', 'webhook-malformed', 'webhook-signature-invalid'],
-    fc.constantFrom(['{{late-stripe-signature}}'], ['{{early-stripe-signature}}']),
-    isEvent,
-  ),
+    'a late or early timestamp': [
+      ['request-too-old', 'request-timestamp-invalid'],
+      fc.constantFrom(['{{late-request-timestamp}}'], ['{{early-request-timestamp}}']),
+    ],
+  }),
+  ...defectsOf('stripe-signature', isEvent, {
+    'an invalid signature': [
+      'webhook-signature-invalid',
+      fc.oneof(
+        fc.constant([]),
+        headerText(0, 100).map((text) => [text]),
+        fc.nat().map((seconds) => [`t=${seconds},v1=${'0'.repeat(64)}`]),
+        fc.constant(['{{stripe-signature}}', '{{stripe-signature}}']),
+      ),
+    ],
+    'a late signature': [
+      ['webhook-too-old', 'webhook-malformed', 'webhook-signature-invalid'],
+      fc.constantFrom(['{{late-stripe-signature}}'], ['{{early-stripe-signature}}']),
+    ],
+  }),
 ]
 
 /**
@@ -257,26 +234,21 @@ const bodyDefects: readonly Defect[] = [
 
 /** The service closes the connection after these defects. */
 const httpDefects: readonly Defect[] = [
-  headerDefect(
-    'a control character',
-    'x-fuzz',
-    ['malformed-request'],
-    fc
-      .tuple(
-        plain,
-        fc.constantFrom('\0', '\u0001', '\u0008', '\u000B', '\r', '\u001F', '\u007F'),
-        plain,
-      )
-      .map(([a, character, b]) => [a + character + b]),
-    isAny,
-  ),
-  headerDefect(
-    'two Host headers',
-    'host',
-    ['malformed-request'],
-    fc.constant(['fuzz', 'fuzz']),
-    isAny,
-  ),
+  ...defectsOf('x-fuzz', isAny, {
+    'a control character': [
+      'malformed-request',
+      fc
+        .tuple(
+          plain,
+          fc.constantFrom('\0', '\u0001', '\u0008', '\u000B', '\r', '\u001F', '\u007F'),
+          plain,
+        )
+        .map(([a, character, b]) => [a + character + b]),
+    ],
+  }),
+  ...defectsOf('host', isAny, {
+    'two Host headers': ['malformed-request', fc.constant(['fuzz', 'fuzz'])],
+  }),
   {
     kind: 'content-length and chunks',
     forOperation: () =>
@@ -291,35 +263,26 @@ const httpDefects: readonly Defect[] = [
         })),
       ),
   },
-  headerDefect(
-    'a wrong content-length',
-    'content-length',
-    ['malformed-request'],
-    fc.constantFrom(
-      ['-1'],
-      ['1.5'],
-      ['0x2'],
-      ['2', '3'],
-      ['2, 2'],
-      ['two'],
-      ['99999999999999999999'],
-    ),
-    isAny,
-  ),
-  headerDefect(
-    'large headers',
-    'x-fuzz',
-    ['headers-too-large'],
-    fc.constant(['{{letters-20000}}']),
-    isAny,
-  ),
-  headerDefect(
-    'an unknown expectation',
-    'expect',
-    ['expectation-failed'],
-    letters(0, 20).map((text) => [text]),
-    isAny,
-  ),
+  ...defectsOf('content-length', isAny, {
+    'a wrong content-length': [
+      'malformed-request',
+      fc.constantFrom(
+        ['-1'],
+        ['1.5'],
+        ['0x2'],
+        ['2', '3'],
+        ['2, 2'],
+        ['two'],
+        ['99999999999999999999'],
+      ),
+    ],
+  }),
+  ...defectsOf('x-fuzz', isAny, {
+    'large headers': ['headers-too-large', fc.constant(['{{letters-20000}}'])],
+  }),
+  ...defectsOf('expect', isAny, {
+    'an unknown expectation': ['expectation-failed', letters(0, 20).map((text) => [text])],
+  }),
 ]
 
 export const headerDefects: readonly Defect[] = [
