@@ -40,23 +40,26 @@ export interface SuitePlan {
   readonly summary: readonly string[]
 }
 
+/** What a full plan has less of when the time is short, in this order. */
+const REDUCED = [
+  /** Runs of variants. */
+  'variants',
+  /** Of the pairs and triples, those that kill a process. */
+  'nestedKills',
+  /** Pairs and triples. */
+  'nested',
+  /** Runs of operations, without those with a basic fault. */
+  'others',
+  /** Orders of events, contests, comparisons, and runs with other providers. */
+  'beside',
+  /** Runs with a basic fault in another operation than payment.create. */
+  'basic',
+  /** Runs with any other fault in payment.create. */
+  'main',
+] as const
+
 /** What a plan has of everything that it could have, from 0 to 1. */
-export interface Shares {
-  /** Of the runs of variants. */
-  readonly variants: number
-  /** Of the pairs and triples: those that kill a process. */
-  readonly nestedKills: number
-  /** Of the pairs and triples. */
-  readonly nested: number
-  /** Of the runs of operations, without those with a basic fault. */
-  readonly others: number
-  /** Of the orders of events, the contests, the comparisons, and the runs with other providers. */
-  readonly beside: number
-  /** Of the runs with a basic fault in another operation than payment.create. */
-  readonly basic: number
-  /** Of the runs with any other fault in payment.create. */
-  readonly main: number
-}
+export type Shares = Readonly<Record<(typeof REDUCED)[number], number>>
 
 /** Processor seconds of each part at a share of 1, and of everything that is never reduced. */
 export interface Costs extends Shares {
@@ -78,26 +81,10 @@ export const budgetOf = (minutes: number): number => minutes * 60 * 2 * SHARE_OF
 
 const NESTED = { quick: { pairs: 3, triples: 1 }, full: { pairs: 5_000, triples: 200 } }
 
-const USUAL: Shares = {
-  variants: 1,
-  nestedKills: 1 / 3,
-  nested: 1,
-  others: 1,
-  beside: 1,
-  basic: 1,
-  main: 1,
-}
-const LEAST: Shares = {
-  variants: 0.02,
-  nestedKills: 0.05,
-  nested: 0.02,
-  others: 0.02,
-  beside: 0.02,
-  basic: 0.02,
-  main: 0.02,
-}
-/** In the order in which they are reduced. */
-const REDUCED = ['variants', 'nestedKills', 'nested', 'others', 'beside', 'basic', 'main'] as const
+const each = (share: number) =>
+  Object.fromEntries(REDUCED.map((name) => [name, share])) as unknown as Shares
+const USUAL: Shares = { ...each(1), nestedKills: 1 / 3 }
+const LEAST: Shares = { ...each(0.02), nestedKills: 0.05 }
 
 export interface SuiteOptions extends PlanOptions {
   readonly minutes: number
@@ -193,17 +180,17 @@ interface Planned {
 
 function costsOf({ all, beside, nested, counted }: Planned): Costs {
   const byKind = Map.groupBy(all, kindOf)
-  const seconds = (runs: readonly Case[] = []) => secondsOf(runs, counted)
+  const seconds = (kind: ReturnType<typeof kindOf>) => secondsOf(byKind.get(kind) ?? [], counted)
   const { killing, other } = SECONDS_PER_RUN
   return {
-    fixed: seconds(byKind.get('kept')),
-    variants: seconds(byKind.get('variants')),
+    fixed: seconds('kept'),
+    variants: seconds('variants'),
     nestedKills: nested * (killing - other) * NESTED_FACTOR,
     nested: nested * other * NESTED_FACTOR,
-    others: seconds(byKind.get('others')),
-    beside: seconds(beside),
-    basic: seconds(byKind.get('basic')),
-    main: seconds(byKind.get('main')),
+    others: seconds('others'),
+    beside: secondsOf(beside, counted),
+    basic: seconds('basic'),
+    main: seconds('main'),
   }
 }
 
