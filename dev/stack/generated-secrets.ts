@@ -25,8 +25,7 @@ export async function readAdminApiKey({
   ADMIN_API_KEY,
 }: Pick<Config, 'DATA_DIR' | 'ADMIN_API_KEY'>): Promise<string | undefined> {
   if (ADMIN_API_KEY !== undefined) return undefined
-  const generate = () => `adm_${randomBytes(20).toString('hex')}`
-  return await readOrCreate(DATA_DIR, 'admin-api-key', generate)
+  return await readOrCreate(DATA_DIR, 'admin-api-key', makeAdminApiKey)
 }
 
 const ENCRYPTION_FILE = 'encryption-keys'
@@ -44,9 +43,11 @@ export async function readEncryptionKeys(
   if (ENCRYPTION_KEYS !== undefined) return {}
   if (!existsSync(join(DATA_DIR, ENCRYPTION_FILE)))
     await requireNoSealedValue(databaseUrl, DATA_DIR)
-  const generate = () => `local:${randomBytes(32).toString('base64')}`
-  return { ENCRYPTION_KEYS: await readOrCreate(DATA_DIR, ENCRYPTION_FILE, generate) }
+  return { ENCRYPTION_KEYS: await readOrCreate(DATA_DIR, ENCRYPTION_FILE, makeEncryptionKey) }
 }
+
+const makeAdminApiKey = () => `adm_${randomBytes(20).toString('hex')}`
+const makeEncryptionKey = () => `local:${randomBytes(32).toString('base64')}`
 
 async function requireNoSealedValue(url: string, folder: string): Promise<void> {
   const needed = await withStore(url, ({ sql }) =>

@@ -123,14 +123,14 @@ async function payBetween(
   const order = readOrder(injections[0]?.point ?? '') ?? USUAL
   await withRelay(merchant, [], async (relay) => {
     if (isEarly) await delayReply(merchant)
-    const paid = merchant.pay(SECURE)
-    if (!isEarly) await paid
+    const payment = merchant.pay(SECURE)
+    if (!isEarly) await payment
     const hasLateEvent = order.lastIndexOf(AUTHENTICATION) < order.length - 1
     // Without an event after the authentication, only a reminder moves the payment on.
     if (hasLateEvent && !isEarly) await forgetReminders(merchant)
     await playSteps(merchant, relay, order, outcome)
     merchant.lane.watch.reached(placeOf(order))
-    await paid
+    await payment
     if (hasLateEvent) await forgetReminders(merchant)
     await untilAgreed(merchant)
   })

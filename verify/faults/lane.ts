@@ -369,7 +369,6 @@ export class Lane {
     )
     await Promise.all([...this.processes, ...standbyProcesses].map((process) => process.remove()))
     const others = [
-      this.#parts.standIn.stop(),
       this.#parts.relay.close(),
       this.#parts.names?.stop(),
       this.#parts.pooler?.stop(),
@@ -377,6 +376,6 @@ export class Lane {
       this.#parts.second?.stop(),
       this.owner.close(),
     ]
-    await Promise.all(others)
+    await Promise.all([this.#parts.standIn.stop(), ...others])
   }
 }

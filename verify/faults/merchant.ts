@@ -158,7 +158,7 @@ export class Merchant {
 }
 
 /** Every run uses the same idempotency keys, with another tenant. */
-export function keyOf(label: string): string {
+function keyOf(label: string): string {
   return `order-${label}`
 }
 
