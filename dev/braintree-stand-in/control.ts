@@ -3,6 +3,7 @@
 import { Router, json, type ErrorRequestHandler } from 'express'
 import { z } from 'zod'
 import { DELAY_DEFAULT_MS, type FaultRules } from '../stand-in/fault-rules.ts'
+import { createFaultRoutes } from '../stand-in/fault-routes.ts'
 import type { HangingConnections } from '../stand-in/hanging-connections.ts'
 import type { Clock } from './clock.ts'
 import { disputeKinds, disputeStatuses, type Dispute } from './disputes/dispute.ts'
@@ -13,20 +14,6 @@ import type { Member } from './requests/xml.ts'
 import { newId, type Storage } from './storage.ts'
 import { findTransaction } from './transactions/answers.ts'
 import { enter, showTransaction, type Status } from './transactions/transaction.ts'
-
-const faultRule = z.strictObject({
-  match: z
-    .strictObject({
-      method: z.enum(['GET', 'POST', 'PUT']).optional(),
-      path: z.string().startsWith('/').optional(),
-      payment_method: z.string().optional(),
-      nth: z.int().min(1).optional(),
-    })
-    .default({}),
-  fault: z.enum(faultNames),
-  times: z.int().min(1).default(1),
-  delay_ms: z.int().min(0).default(DELAY_DEFAULT_MS),
-})
 
 const settings = z.strictObject({
   request_keys: z.boolean().exactOptional(),
@@ -55,17 +42,15 @@ export function createControlRoutes(parts: ControlParts): Router {
   const { storage, clock, faultRules, hanging } = parts
   return Router()
     .use(json({ type: () => true }))
-    .get('/health', (_req, res) => void res.json({ status: 'ok' }))
-    .get('/executed', (_req, res) => void res.json({ data: storage.executed }))
-    .get('/faults', (_req, res) => void res.json({ data: faultRules.list() }))
-    .post('/faults', (req, res) => {
-      res.status(201).json(faultRules.add(faultRule.parse(req.body)))
-    })
-    .delete('/faults', (_req, res) => {
-      faultRules.clear()
-      hanging.release()
-      res.json({ data: [] })
-    })
+    .use(
+      createFaultRoutes({
+        faultRules,
+        names: faultNames,
+        delayDefaultMs: () => DELAY_DEFAULT_MS,
+        listExecuted: () => storage.executed,
+        release: () => hanging.release(),
+      }),
+    )
     .post('/settings', (req, res) => {
       storage.settings = { ...storage.settings, ...settings.parse(req.body) }
       res.json(storage.settings)

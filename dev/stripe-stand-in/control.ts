@@ -2,6 +2,7 @@
 // JSON, need no secret key, and no fault is injected into them.
 import { Router, json, type ErrorRequestHandler, type RequestHandler } from 'express'
 import { z } from 'zod'
+import { createFaultRoutes } from '../stand-in/fault-routes.ts'
 import {
   authenticatePaymentIntent,
   authenticationOutcomes,
@@ -21,22 +22,6 @@ import { disputeStatuses } from './disputes/dispute.ts'
 import { moveDispute, openDisputeOf } from './disputes/move-dispute.ts'
 import { StripeError } from './requests/stripe-errors.ts'
 import type { WebhookKnobs } from './webhooks/webhook-outbox.ts'
-
-const faultRule = z
-  .strictObject({
-    match: z
-      .strictObject({
-        method: z.enum(['GET', 'POST']).optional(),
-        path: z.string().startsWith('/').optional(),
-        payment_method: z.string().optional(),
-        nth: z.int().min(1).optional(),
-      })
-      .default({}),
-    fault: z.enum(faultNames),
-    times: z.int().min(1).default(1),
-    delay_ms: z.int().min(0).optional(),
-  })
-  .transform((rule) => ({ ...rule, delay_ms: rule.delay_ms ?? delayDefaultMs(rule.fault) }))
 
 const clockMove = z.union([
   z.strictObject({ advance_seconds: z.int().min(0) }),
@@ -137,18 +122,18 @@ export function createControlRoutes(parts: ControlParts): Router {
     .use(closeConnection)
     .use(refuseOtherSites)
     .use(json({ type: () => true }))
-    .get('/health', (_req, res) => void res.json({ status: 'ok' }))
-    .get('/executed', (_req, res) => void res.json({ data: storage.executed.list() }))
-    .get('/faults', (_req, res) => void res.json({ data: faultRules.list() }))
-    .post('/faults', (req, res) => {
-      res.status(201).json(faultRules.add(faultRule.parse(req.body)))
-    })
-    .delete('/faults', (_req, res) => {
-      faultRules.clear()
-      hanging.release()
-      lateRequests.executeAll(clock.now())
-      res.json({ data: [] })
-    })
+    .use(
+      createFaultRoutes({
+        faultRules,
+        names: faultNames,
+        delayDefaultMs,
+        listExecuted: () => storage.executed.list(),
+        release: () => {
+          hanging.release()
+          lateRequests.executeAll(clock.now())
+        },
+      }),
+    )
     .post('/clock', (req, res) => {
       const move = clockMove.parse(req.body)
       if ('ahead_seconds' in move) clock.setAhead(move.ahead_seconds)
@@ -236,21 +221,11 @@ const refuseInvalidBody: ErrorRequestHandler = (error: unknown, _req, res, next)
     res.status(400).json(controlError(describeIssues(error)))
   } else if (error instanceof StripeError) {
     res.status(error.status).json(error.body)
-  } else if (isParseFailure(error)) {
+  } else if (error instanceof SyntaxError) {
     res.status(400).json(controlError(`The body is not JSON: ${error.message}`))
   } else {
     next(error)
   }
-}
-
-/** The error of `express.json` for a body that is not JSON, by its documented type. */
-function isParseFailure(error: unknown): error is { message: string } {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'type' in error &&
-    error.type === 'entity.parse.failed'
-  )
 }
 
 function describeIssues({ issues }: z.ZodError): string {

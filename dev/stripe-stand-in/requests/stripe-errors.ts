@@ -40,6 +40,25 @@ export class StripeError extends Error {
   }
 }
 
+interface Refusal {
+  code?: string
+  param?: string
+  payment_intent?: Stripe.PaymentIntent
+  charge?: string
+  /** 400 if not set. */
+  status?: number
+  beganExecuting?: boolean
+  headers?: Readonly<Record<string, string>>
+}
+
+function invalidRequest(
+  message: string,
+  { status = 400, beganExecuting, headers, ...details }: Refusal = {},
+): StripeError {
+  const body = { type: 'invalid_request_error', message, ...details } as const
+  return new StripeError(status, body, beganExecuting, headers)
+}
+
 /** 401: the request has no secret key. */
 export function missingApiKey(): StripeError {
   const message =
@@ -47,14 +66,14 @@ export function missingApiKey(): StripeError {
     "header, using Bearer auth (e.g. 'Authorization: Bearer YOUR_SECRET_KEY'). See " +
     'https://stripe.com/docs/api#authentication for details, or we can help at ' +
     'https://support.stripe.com/.'
-  return new StripeError(401, { type: 'invalid_request_error', message })
+  return invalidRequest(message, { status: 401 })
 }
 
 /** 401. The message does not repeat the key: it may be a live key that was sent by mistake. */
 export function invalidApiKey(): StripeError {
   const message =
     'Invalid API Key provided. A secret key starts with sk_test_, sk_live_, rk_test_ or rk_live_.'
-  return new StripeError(401, { type: 'invalid_request_error', message })
+  return invalidRequest(message, { status: 401 })
 }
 
 /** 403: the restricted key lacks the permission for the resource. */
@@ -63,7 +82,7 @@ export function permissionMissing(account: string, resource: string): StripeErro
     "The provided key 'rk_***' does not have the required permissions for this endpoint on account " +
     `'acct_${account.split(' ')[0]}'. Having the 'rak_${resource}_write' permission would allow this ` +
     'request to continue.'
-  return new StripeError(403, { type: 'invalid_request_error', message })
+  return invalidRequest(message, { status: 403 })
 }
 
 /** 404: no endpoint has this method and path. */
@@ -71,12 +90,12 @@ export function unknownUrl(method: string, path: string): StripeError {
   const message =
     `Unrecognized request URL (${method}: ${path}). Please see https://stripe.com/docs or we can ` +
     'help at https://support.stripe.com/.'
-  return new StripeError(404, { type: 'invalid_request_error', message })
+  return invalidRequest(message, { status: 404 })
 }
 
 /** A request whose body cannot be parsed, with the parser's status. */
 export function malformedRequest(status: number, message: string): StripeError {
-  return new StripeError(status, { type: 'invalid_request_error', message })
+  return invalidRequest(message, { status: status })
 }
 
 /** 400: a required parameter is unset. */
@@ -84,26 +103,19 @@ export function missingParameter(
   param: string,
   message = `Missing required param: ${param}.`,
 ): StripeError {
-  const type = 'invalid_request_error'
-  return new StripeError(400, { type, code: 'parameter_missing', param, message })
+  return invalidRequest(message, { code: 'parameter_missing', param })
 }
 
 /** 400: Stripe has no such parameters, or not in this version. */
 export function unknownParameters(names: readonly string[]): StripeError {
   const message = `Received unknown parameter${names.length > 1 ? 's' : ''}: ${names.join(', ')}`
-  const [param = ''] = names
-  return new StripeError(400, {
-    type: 'invalid_request_error',
-    code: 'parameter_unknown',
-    param,
-    message,
-  })
+  return invalidRequest(message, { code: 'parameter_unknown', param: names[0] ?? '' })
 }
 
 /** 400: a version that the stand-in does not speak. The message does not repeat the header. */
 export function unknownVersion(): StripeError {
   const message = 'Invalid Stripe API version: this stand-in speaks 2026-09-30.endive and later.'
-  return new StripeError(400, { type: 'invalid_request_error', message })
+  return invalidRequest(message)
 }
 
 /** 400: two parameters exclude each other. */
@@ -114,22 +126,20 @@ export function exclusiveParameters(one: string, other: string): StripeError {
 
 /** 400: a parameter has an invalid value. */
 export function invalidParameter(param: string, message: string, code?: string): StripeError {
-  const details = { type: 'invalid_request_error' as const, param, message }
-  return new StripeError(400, code === undefined ? details : { ...details, code })
+  return invalidRequest(message, code === undefined ? { param } : { param, code })
 }
 
 /** 400: the property cannot be expanded. Of a list, those of its members can. */
 export function cannotExpand(property: string, instead?: string): StripeError {
   const hint = instead === undefined ? '' : ` You may want to try expanding '${instead}' instead.`
   const message = `This property cannot be expanded (${property}).${hint}`
-  return new StripeError(400, { type: 'invalid_request_error', message })
+  return invalidRequest(message)
 }
 
 /** 400: the property is inside of too many others. */
 export function expandedTooDeep(property: string): StripeError {
   const message = `You cannot expand more than 4 levels of a property. Property: ${property}`
-  const code = 'property_expansion_max_depth'
-  return new StripeError(400, { type: 'invalid_request_error', code, message })
+  return invalidRequest(message, { code: 'property_expansion_max_depth' })
 }
 
 /** 400: a search whose query has a wrong form. Stripe's words for an operator of another type are unknown. */
@@ -137,7 +147,7 @@ export function invalidQuery(): StripeError {
   const message =
     'We were unable to parse your search query. Try using the format `metadata["key"]:"value"` to ' +
     'query for metadata or key:"value" to query for other fields.'
-  return new StripeError(400, { type: 'invalid_request_error', message })
+  return invalidRequest(message)
 }
 
 /** 400: a field that cannot be searched. */
@@ -146,27 +156,22 @@ export function unsearchable(field: string, resource: string): StripeError {
     `Field \`${field}\` is an unsupported search field for resource \`${resource}\`. See ` +
     `http://stripe.com/docs/search#query-fields-for-${resource.replace('_', '-')} for a list of ` +
     'supported fields.'
-  return new StripeError(400, { type: 'invalid_request_error', message })
+  return invalidRequest(message)
 }
 
 /** 404: an object in the URL or in a parameter does not exist. */
 export function noSuchObject(kind: string, id: string, param: string): StripeError {
   const message = `No such ${kind}: '${id}'`
-  const type = 'invalid_request_error'
-  return new StripeError(404, { type, code: 'resource_missing', param, message }, true)
+  const details = { status: 404, code: 'resource_missing', param, beganExecuting: true }
+  return invalidRequest(message, details)
 }
 
 /** 400: the state of an object refuses the request. The endpoint has therefore begun executing. */
 export function refusedByState(
   message: string,
-  details: {
-    code?: string
-    param?: string
-    payment_intent?: Stripe.PaymentIntent
-    charge?: string
-  },
+  details: Pick<Refusal, 'code' | 'param' | 'payment_intent' | 'charge'>,
 ): StripeError {
-  return new StripeError(400, { type: 'invalid_request_error', message, ...details }, true)
+  return invalidRequest(message, { ...details, beganExecuting: true })
 }
 
 /**
@@ -200,11 +205,7 @@ export function keyInUse(key: string): StripeError {
     'There is currently another in-progress request using this Idempotent Key (that probably ' +
     `means you submitted twice, and the other request is still going through): ${key}. Please ` +
     'try again later.'
-  return new StripeError(409, {
-    type: 'invalid_request_error',
-    code: 'idempotency_key_in_use',
-    message,
-  })
+  return invalidRequest(message, { status: 409, code: 'idempotency_key_in_use' })
 }
 
 /** The values of `Stripe-Rate-Limited-Reason`. */
@@ -220,9 +221,8 @@ export function rateLimited(reason?: RateLimitReason): StripeError {
   const message =
     'Testmode request rate limit exceeded, the rate limits in testmode are lower than livemode. ' +
     'You can learn more about rate limits here https://stripe.com/docs/rate-limits.'
-  const details = { type: 'invalid_request_error', code: 'rate_limit', message } as const
   const headers = reason === undefined ? {} : { 'Stripe-Rate-Limited-Reason': reason }
-  return new StripeError(429, details, false, headers)
+  return invalidRequest(message, { status: 429, code: 'rate_limit', headers })
 }
 
 /** 429: another request holds the object. It may be repeated. */
@@ -230,8 +230,8 @@ export function lockTimeout(): StripeError {
   const message =
     'This object cannot be accessed right now because another API request or Stripe process is ' +
     'currently accessing it. If you see this error intermittently, retry the request.'
-  const details = { type: 'invalid_request_error', code: 'lock_timeout', message } as const
-  return new StripeError(429, details, false, { 'Stripe-Should-Retry': 'true' })
+  const headers = { 'Stripe-Should-Retry': 'true' }
+  return invalidRequest(message, { status: 429, code: 'lock_timeout', headers })
 }
 
 /**
