@@ -70,12 +70,21 @@ async function waitForVerdict(
   }
 }
 
-/** The operation first: the verdict is committed together with what it changes. */
+/**
+ * The verdict is committed together with what it changes. So the operation is read before it, which shows
+ * an operation that ended without one, and again after it.
+ */
 async function see({ store }: ApiParts, ref: OperationRef, claim: string): Promise<Seen> {
-  const operation = await findOperationOverview(store.sql, ref.id)
-  if (operation === undefined) throw new ProblemError('resource-not-found')
+  const read = async () => {
+    const operation = await findOperationOverview(store.sql, ref.id)
+    if (operation === undefined) throw new ProblemError('resource-not-found')
+    return operation
+  }
+  const operation = await read()
   const last = await findLastResolution(store.sql, showOperationId(ref.id))
-  return { operation, resolution: last?.claim === claim ? last : undefined }
+  const resolution = last?.claim === claim ? last : undefined
+  const hasVerdict = resolution !== undefined && resolution.verdict !== null
+  return { operation: hasVerdict ? await read() : operation, resolution }
 }
 
 /** An operation whose claim is verified may still be on its way to the response. */
