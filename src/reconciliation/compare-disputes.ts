@@ -1,8 +1,8 @@
 // Compares disputes: those that the provider opened in the window, and ours that are not closed. One
 // that is ahead of ours, or that we do not have, is followed like an event of the provider.
 import { hash } from 'node:crypto'
-import { findDisputesOf, findPaymentsOf } from '../db/reconciliation/compared-payments.ts'
-import { walkOpenDisputes } from '../db/reconciliation/waiting-records.ts'
+import { findDisputesOf, findPaymentsOf } from '../db/reconciliation/compared-records.ts'
+import { walkOpenDisputes } from '../db/reconciliation/missing-records.ts'
 import { comparisonOfDispute } from '../domain/events/provider-event.ts'
 import { disputeHasMovedOn } from '../domain/payments/dispute-changes.ts'
 import { showDisputeId, type Dispute, type DisputeStanding } from '../domain/payments/dispute.ts'

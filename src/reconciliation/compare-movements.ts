@@ -2,7 +2,7 @@
 // was already reported for the payment, refund or dispute explains its movement, which is not
 // reported again.
 import type { LedgerTransactionMovement } from '../db/ledger/ledger-movements.ts'
-import { findReported } from '../db/reconciliation/reported-findings.ts'
+import { findReported } from '../db/reconciliation/findings.ts'
 import {
   recordCompared,
   seenMovement,

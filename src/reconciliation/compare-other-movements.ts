@@ -1,6 +1,6 @@
 // Handles the movements on the provider's balance that are neither a capture nor a refund: counts
 // those of the account, and reports every other one.
-import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
+import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-records.ts'
 import type { OtherMovement } from '../provider/payment-provider.ts'
 import { nameTenants, report, type Comparison } from './comparison.ts'
 import { unknownMovement } from './judge-movement.ts'

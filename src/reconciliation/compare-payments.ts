@@ -1,6 +1,6 @@
 // Compares payments, one page of the provider at a time. A difference counts only if a second look
 // at both sides still shows it, so that normal traffic never causes one.
-import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-payments.ts'
+import { findPaymentsOf, type ComparedId } from '../db/reconciliation/compared-records.ts'
 import { findPayment } from '../db/payments/payments.ts'
 import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
 import { walkMissingPayments } from '../db/reconciliation/missing-records.ts'

@@ -10,7 +10,7 @@ import {
   findPaymentsOf,
   findRefundsOf,
   type ComparedId,
-} from '../db/reconciliation/compared-payments.ts'
+} from '../db/reconciliation/compared-records.ts'
 import { seenMovement } from '../db/reconciliation/reconciliation-progress.ts'
 import type { ProviderMovement } from '../provider/payment-provider.ts'
 import type { Comparison } from './comparison.ts'

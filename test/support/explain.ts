@@ -39,7 +39,7 @@ export async function explain(
         return rows.then(([row]) => {
           const plans = (row as { 'QUERY PLAN': { Plan: PlanNode }[] })['QUERY PLAN']
           roots.push(...plans.map(({ Plan }) => Plan))
-          return []
+          return Object.assign([], { columns: [] })
         })
       },
     })

@@ -8,13 +8,11 @@ import * as deadLetters from '../../src/db/queue/dead-letters.ts'
 import * as queues from '../../src/db/queue/queues.ts'
 import { addJobs } from '../../src/db/queue/jobs.ts'
 import { createTurnsIndex, fetchInTurn, forbidRetries } from '../../src/db/queue/turns.ts'
-import * as comparedPayments from '../../src/db/reconciliation/compared-payments.ts'
+import * as comparedRecords from '../../src/db/reconciliation/compared-records.ts'
 import * as findings from '../../src/db/reconciliation/findings.ts'
 import * as reconciliationProgress from '../../src/db/reconciliation/reconciliation-progress.ts'
 import * as missingRecords from '../../src/db/reconciliation/missing-records.ts'
-import { findOpenAmong, findReported } from '../../src/db/reconciliation/reported-findings.ts'
 import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-runs.ts'
-import * as waitingRecords from '../../src/db/reconciliation/waiting-records.ts'
 import * as erasedCustomers from '../../src/db/retention/erased-customers.ts'
 import * as oldRecords from '../../src/db/retention/old-records.ts'
 import { findLongerRetention, storeRetention } from '../../src/db/retention/stored-retention.ts'
@@ -96,15 +94,15 @@ export const retentionExamples: readonly Example[] = [
 ]
 
 export const reconciliationExamples: readonly Example[] = [
-  example(comparedPayments.findPaymentsOf, [PROVIDER, MATCHED]),
-  example(comparedPayments.findRefundsOf, [PROVIDER, MATCHED]),
-  example(comparedPayments.findDisputesOf, [PROVIDER, ['du_1']]),
-  example(comparedPayments.findTenantsAmong, [[ID]]),
+  example(comparedRecords.findPaymentsOf, [PROVIDER, MATCHED]),
+  example(comparedRecords.findRefundsOf, [PROVIDER, MATCHED]),
+  example(comparedRecords.findDisputesOf, [PROVIDER, ['du_1']]),
+  example(comparedRecords.findTenantsAmong, [[ID]]),
   example(findings.openFindings, [[finding]]),
   example(findings.findFinding, [ID]),
   example(findings.listFindings, [{ status: 'open', runId: ID }, PAGE]),
-  example(findOpenAmong, [[finding]]),
-  example(findReported, [run, ['pi_1']]),
+  example(findings.findOpenAmong, [[finding]]),
+  example(findings.findReported, [run, ['pi_1']]),
   example(findings.resolveFindingByIdIfOpen, [ID, RESOLUTION]),
   example(reconciliationProgress.recordCompared, [ID, ['pi_1']]),
   example(reconciliationProgress.notComparedAmong, [ID, ['pi_1']]),
@@ -112,8 +110,8 @@ export const reconciliationExamples: readonly Example[] = [
   example(missingRecords.walkMissingPayments, [run], WALKED),
   example(missingRecords.walkMissingRefunds, [run], WALKED),
   example(missingRecords.tenantIds, [], [[{ id: ID }], []]),
-  example(waitingRecords.walkOpenDisputes, [run], [[{ id: ID }], []]),
-  example(waitingRecords.walkWaitingRefunds, [run], [[{ id: ID }], []]),
+  example(missingRecords.walkOpenDisputes, [run], [[{ id: ID }], []]),
+  example(missingRecords.walkWaitingRefunds, [run], [[{ id: ID }], []]),
   example(missingRecords.walkMissingLedgerMovements, [run], WALKED),
   example(reconciliationRuns.requestReconciliation, [request], [[], ...RUN]),
   example(reconciliationRuns.insertRun, [request], RUN),

@@ -45,7 +45,8 @@ async function record(send: Send, answers: readonly Answer[]) {
     // The other statements that leave together are sent before.
     await turn()
     if (!isSetting) first ??= recorded.size
-    return Object.assign(rows, { count: rows.length })
+    const columns = Object.keys(rows[0] ?? {}).map((name) => ({ name }))
+    return Object.assign(rows, { count: rows.length, columns })
   }
   const execute = (template: Template) => answer(renderStatement(template).text)
   const tag = (strings: TemplateStringsArray | Parameters<typeof built>[0], ...values: unknown[]) =>

@@ -75,7 +75,7 @@ export function renderStatement(template: Template): { text: string; parameters:
     others.reduce((before, after, index) => before + textOfValue(values[index]) + after, first)
   const textOfValue = (value: unknown): string => {
     if (value instanceof Template) return textOf(value)
-    if (value instanceof Name) return `"${value.text}"`
+    if (value instanceof Name) return `"${value.text.replaceAll('.', '"."')}"`
     if (value instanceof Rows) return textOfRows(value)
     if (value instanceof Columns) return textOfColumns(value)
     if (isTemplates(value)) return value.map((part) => ` ${textOf(part)}`).join('')

@@ -3,6 +3,7 @@
 // an entry only when no earlier one can still appear.
 import type { Fragment, Sql, Transaction } from './client.ts'
 import { NO_TENANT } from './ids.ts'
+import { recordsOf } from './records.ts'
 import { together } from './transaction.ts'
 
 /** At most `limit` items, after or before the item with the given id. */
@@ -35,7 +36,8 @@ export interface List<Row, Item> {
   readonly filters?: Fragment
   /** Like `entries`, to look up a cursor: for entries that have no index by `id` alone. */
   readonly cursors?: Fragment
-  readonly fromRow: (row: Row) => Item
+  /** By default the item has the columns of the select list: see `recordsOf`. */
+  readonly fromRow?: (row: Row) => Item
   /** For a list whose ids are made by `nextId`. */
   readonly ordered?: Ordered
 }
@@ -60,7 +62,7 @@ export async function readPage<Row extends object, Item>(
   request: PageRequest,
 ): Promise<Page<Item> | undefined> {
   const cursor = request.startingAfter ?? request.endingBefore
-  const { columns, entries, filters = sql``, cursors = entries, ordered } = list
+  const { columns, entries, filters = sql``, cursors = entries, fromRow, ordered } = list
   // What is older than a cursor was final when the cursor was shown.
   const isLimited = ordered !== undefined && request.startingAfter === undefined
   const newest = isLimited ? await findNewestFinal(sql, ordered) : null
@@ -69,7 +71,8 @@ export async function readPage<Row extends object, Item>(
   const readRows = async () =>
     await sql<Row[]>`select ${columns} ${entries} ${filters} ${final} ${pageOf(sql, request)}`
   const [rows, isCursorKnown] = await together([readRows(), hasEntry(sql, cursors, cursor)])
-  return isCursorKnown ? toPage(rows, request, list.fromRow) : undefined
+  if (!isCursorKnown) return undefined
+  return toPage(fromRow ? rows.map(fromRow) : recordsOf<Item>(rows), request)
 }
 
 /**
@@ -140,23 +143,21 @@ function firstOf(sql: Sql | Transaction, request: PageRequest): Fragment {
 export const isAscending = ({ endingBefore, oldest }: PageRequest): boolean =>
   endingBefore !== undefined || oldest === true
 
-/** Makes a page of the rows in any order: Citus returns them so. */
-export function toSortedPage<Row extends { readonly id: string }, Item>(
-  rows: readonly Row[],
-  request: PageRequest,
-  fromRow: (row: Row) => Item,
-): Page<Item> {
-  const direction = isAscending(request) ? 1 : -1
-  const sorted = rows.toSorted((one, other) => (one.id < other.id ? -direction : direction))
-  return toPage(sorted, request, fromRow)
+/** Makes a page of items that were read for a request, in the order of `pageOf`. */
+export function toPage<Item>(read: readonly Item[], request: PageRequest): Page<Item> {
+  const items = read.slice(0, request.limit)
+  const newestFirst = isAscending(request) ? items.toReversed() : items
+  return { items: newestFirst, hasMore: read.length > request.limit }
 }
 
-function toPage<Row, Item>(
-  rows: readonly Row[],
-  request: PageRequest,
-  fromRow: (row: Row) => Item,
-): Page<Item> {
-  const items = rows.slice(0, request.limit).map(fromRow)
-  const newestFirst = isAscending(request) ? items.toReversed() : items
-  return { items: newestFirst, hasMore: rows.length > request.limit }
+/** The conditions that the columns have these values, each with its `and`. An absent value matches all. */
+export function haveValues(
+  sql: Sql | Transaction,
+  values: Readonly<Record<string, string | number | undefined>>,
+): Fragment {
+  const wanted = Object.entries(values).filter(([, value]) => value !== undefined)
+  return wanted.reduce(
+    (before, [column, value]) => sql`${before} and ${sql(column)} = ${value as string}`,
+    sql``,
+  )
 }

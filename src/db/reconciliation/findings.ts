@@ -1,33 +1,30 @@
-// Opens and resolves findings: each difference is one finding, which is closed when it is resolved.
+// Opens, reads and resolves findings: each difference is one finding, which is closed when it is
+// resolved.
 import { randomUUIDv7 } from 'node:crypto'
-import type { FindingKind, FindingStatus } from '../../domain/operations/finding.ts'
+import { explainingKinds, type FindingStatus } from '../../domain/operations/finding.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { haveValues, readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { recordsOf } from '../connection/records.ts'
 import { asService, inService } from '../connection/transaction.ts'
 import type { reconciliationFindings } from '../schema/reconciliation/findings.ts'
-import type { RowOf } from '../schema/row-of.ts'
+import { seenReport } from './reconciliation-progress.ts'
 
 /** The name under which the service itself closes findings and writes verdicts. */
 export const SERVICE_ACTOR = 'reconciler'
 
 /** A problem that needs a person, with the evidence. */
-export interface NewFinding {
-  readonly provider: string
-  readonly kind: FindingKind
-  /**
-   * The object of the finding: an id of the provider, or one of ours in the form that the API
-   * shows.
-   */
-  readonly objectId: string
-  readonly runId: string | null
+export type Finding = Readonly<typeof reconciliationFindings.$inferSelect>
+
+export interface NewFinding extends Pick<
+  Finding,
+  'provider' | 'kind' | 'objectId' | 'runId' | 'ours' | 'theirs'
+> {
   readonly subject: {
     readonly tenantId: string
     readonly paymentId?: string | null
     readonly refundId?: string | null
     readonly operationId?: string | null
   } | null
-  readonly ours: Readonly<Record<string, unknown>> | null
-  readonly theirs: Readonly<Record<string, unknown>> | null
 }
 
 /**
@@ -44,16 +41,8 @@ export async function openFindings(
   if (findings.length === 0) return 0
   const rows = findings.map(({ subject, ...finding }) => ({
     id: randomUUIDv7(),
-    provider: finding.provider,
-    kind: finding.kind,
-    object_id: finding.objectId,
-    run_id: finding.runId,
-    tenant_id: subject?.tenantId ?? null,
-    payment_id: subject?.paymentId ?? null,
-    refund_id: subject?.refundId ?? null,
-    operation_id: subject?.operationId ?? null,
-    ours: finding.ours,
-    theirs: finding.theirs,
+    ...finding,
+    ...subject,
   }))
   const { count } = await asService(sql)`
     insert into reconciliation_findings (
@@ -61,11 +50,11 @@ export async function openFindings(
       theirs
     )
     select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as finding (
-      id uuid, provider text, kind text, object_id text, run_id uuid, tenant_id uuid,
-      payment_id uuid, refund_id uuid, operation_id uuid, ours jsonb, theirs jsonb
+      id uuid, provider text, kind text, "objectId" text, "runId" uuid, "tenantId" uuid,
+      "paymentId" uuid, "refundId" uuid, "operationId" uuid, ours jsonb, theirs jsonb
     )
     -- The same order for all runs, so that they do not deadlock.
-    order by provider, kind, object_id
+    order by provider, kind, "objectId"
     on conflict (provider, kind, object_id) do update set
       status = 'open', resolved_at = null, resolved_by = null, note = null
     where reconciliation_findings.resolved_by = ${SERVICE_ACTOR}
@@ -74,65 +63,19 @@ export async function openFindings(
   return count
 }
 
-/** A finding as it is stored. */
-export interface Finding {
-  readonly id: string
-  readonly provider: string
-  readonly kind: FindingKind
-  readonly objectId: string
-  /** The reconciliation run that opened the finding; null when none did. */
-  readonly runId: string | null
-  readonly tenantId: string | null
-  readonly paymentId: string | null
-  readonly refundId: string | null
-  readonly operationId: string | null
-  readonly ours: Readonly<Record<string, unknown>> | null
-  readonly theirs: Readonly<Record<string, unknown>> | null
-  readonly status: FindingStatus
-  readonly openedAt: Date
-  readonly resolvedAt: Date | null
-  readonly resolvedBy: string | null
-  readonly note: string | null
-}
-
-export type FindingRow = RowOf<typeof reconciliationFindings>
-
-export function findingFromRow(row: FindingRow): Finding {
-  return {
-    id: row.id,
-    provider: row.provider,
-    kind: row.kind,
-    objectId: row.object_id,
-    runId: row.run_id,
-    tenantId: row.tenant_id,
-    paymentId: row.payment_id,
-    refundId: row.refund_id,
-    operationId: row.operation_id,
-    ours: row.ours,
-    theirs: row.theirs,
-    status: row.status,
-    openedAt: new Date(row.opened_at),
-    resolvedAt: row.resolved_at === null ? null : new Date(row.resolved_at),
-    resolvedBy: row.resolved_by,
-    note: row.note,
-  }
-}
-
 /** Finds a finding of any tenant. */
 export async function findFinding(
   sql: Sql | Transaction,
   id: string,
 ): Promise<Finding | undefined> {
-  const [row] = await asService(sql)<{ finding: FindingRow }[]>`
-    select to_jsonb(finding) as finding from reconciliation_findings as finding where id = ${id}
-  `
-  return row && findingFromRow(row.finding)
+  const found = await asService(sql)`select * from reconciliation_findings where id = ${id}`
+  return recordsOf<Finding>(found)[0]
 }
 
 /** An absent filter matches every finding. */
 export interface FindingFilter {
-  readonly status?: FindingStatus
-  readonly runId?: string
+  readonly status?: FindingStatus | undefined
+  readonly runId?: string | undefined
 }
 
 /** Lists findings, newest first. Undefined when none has the cursor's id. */
@@ -141,15 +84,60 @@ export async function listFindings(
   { status, runId }: FindingFilter,
   request: PageRequest,
 ): Promise<Page<Finding> | undefined> {
-  const inStatus = status === undefined ? sql`` : sql`and status = ${status}`
-  const ofRun = runId === undefined ? sql`` : sql`and run_id = ${runId}`
   const list = {
-    columns: sql`to_jsonb(finding) as finding`,
-    entries: sql`from reconciliation_findings as finding where true`,
-    filters: sql`${inStatus} ${ofRun}`,
-    fromRow: ({ finding }: { finding: FindingRow }) => findingFromRow(finding),
+    columns: sql`*`,
+    entries: sql`from reconciliation_findings where true`,
+    filters: haveValues(sql, { status, run_id: runId }),
   }
   return await inService(sql, (tx) => readPage(tx, list, request))
+}
+
+/** The open findings of these differences, from any run. */
+export async function findOpenAmong(
+  sql: Sql | Transaction,
+  differences: readonly Pick<NewFinding, 'provider' | 'kind' | 'objectId'>[],
+): Promise<Finding[]> {
+  if (differences.length === 0) return []
+  const open = await asService(sql)`
+    select finding.*
+    from jsonb_to_recordset(${JSON.stringify(differences)}::jsonb) as difference (
+      provider text, kind text, "objectId" text
+    )
+    join reconciliation_findings as finding
+      on finding.provider = difference.provider and finding.kind = difference.kind
+      and finding.object_id = difference."objectId"
+    where finding.status = 'open'
+    order by finding.id
+  `
+  return recordsOf<Finding>(open)
+}
+
+/**
+ * The objects that have an open finding, or that the run itself has reported. A finding that a
+ * person closed earlier does not explain today's difference.
+ */
+export async function findReported(
+  sql: Sql | Transaction,
+  { id, provider }: { id: string; provider: string },
+  objectIds: readonly string[],
+): Promise<Set<string>> {
+  if (objectIds.length === 0) return new Set()
+  const names = objectIds.map((objectId) => ({ object_id: objectId, name: seenReport(objectId) }))
+  const rows = await asService(sql)<{ object_id: string }[]>`
+    select object_id from reconciliation_findings
+    where provider = ${provider} and object_id = any(${[...objectIds]}::text[])
+      and kind = any(${explainingKinds}::text[]) and status = 'open'
+    union
+    select reported.object_id
+    from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as reported (object_id text, name text)
+    -- For the planner: see isNotCompared in reconciliation-progress.ts.
+    where exists (
+      select from reconciliation_seen as seen
+      where seen.run_id = ${id} and seen.object_id = reported.name
+      offset 0
+    )
+  `
+  return new Set(rows.map((row) => row.object_id))
 }
 
 /** Closes a finding if it is open. */

@@ -1,13 +1,12 @@
 // Requests, starts and ends reconciliation runs.
 import { randomUUIDv7 } from 'node:crypto'
-import type { RunStatus } from '../../domain/operations/finding.ts'
-import type { Sql, Transaction } from '../connection/client.ts'
+import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { addJobs } from '../queue/jobs.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { recordsOf } from '../connection/records.ts'
 import { inService } from '../connection/transaction.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
 import type { reconciliationRuns } from '../schema/reconciliation/runs.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 /** The window to compare: its start is inclusive, its end exclusive. */
 export interface RunRequest {
@@ -21,32 +20,13 @@ export interface RunRequest {
 export const BY_SCHEDULE = 'schedule'
 export const BY_COMMAND = 'command line'
 
-export interface Run extends RunRequest {
-  readonly id: string
-  readonly status: RunStatus
-  /** How much was compared, found and repaired. */
-  readonly counts: Readonly<Record<string, number>>
-  readonly lastError: string | null
-  readonly createdAt: Date
-  readonly finishedAt: Date | null
-}
+export type Run = RunRequest &
+  Readonly<Omit<typeof reconciliationRuns.$inferSelect, 'windowFrom' | 'windowTo'>>
 
-type RunRow = RowOf<typeof reconciliationRuns>
-
-function runFromRow(row: RunRow): Run {
-  return {
-    id: row.id,
-    provider: row.provider,
-    from: new Date(row.window_from),
-    to: new Date(row.window_to),
-    status: row.status,
-    requestedBy: row.requested_by,
-    counts: row.counts,
-    lastError: row.last_error,
-    createdAt: new Date(row.created_at),
-    finishedAt: row.finished_at === null ? null : new Date(row.finished_at),
-  }
-}
+const columns = (sql: Sql | Transaction): Fragment => sql`
+  id, provider, window_from as "from", window_to as "to", status, requested_by, counts, last_error,
+  created_at, finished_at
+`
 
 /**
  * Requests a run of a window, for a worker. An unfinished run of the same window is returned
@@ -56,8 +36,8 @@ function runFromRow(row: RunRow): Run {
  * @throws the driver's error when the window ends before it starts.
  */
 export async function requestReconciliation(tx: Transaction, request: RunRequest): Promise<Run> {
-  const [underWay] = await tx<{ run: RunRow }[]>`
-    select to_jsonb(run) as run from reconciliation_runs as run
+  const underWay = await tx`
+    select ${columns(tx)} from reconciliation_runs as run
     where provider = ${request.provider} and window_from = ${request.from.toISOString()}
       and window_to = ${request.to.toISOString()} and status in ('pending', 'running')
       and requested_by <> ${BY_COMMAND}
@@ -71,10 +51,11 @@ export async function requestReconciliation(tx: Transaction, request: RunRequest
     order by id desc
     limit 1
   `
-  if (underWay !== undefined) return runFromRow(underWay.run)
-  const run = await insertRun(tx, request)
-  await addJobs(tx, RECONCILIATIONS_QUEUE, [{ data: { runId: run.id } }])
-  return run
+  const [run] = recordsOf<Run>(underWay)
+  if (run !== undefined) return run
+  const inserted = await insertRun(tx, request)
+  await addJobs(tx, RECONCILIATIONS_QUEUE, [{ data: { runId: inserted.id } }])
+  return inserted
 }
 
 /** How long a run counts as active: longer than all tries of its job. */
@@ -82,16 +63,17 @@ const LIFETIME_SECONDS = 3 * 24 * 60 * 60
 
 /** Inserts a run that the caller carries out, without a job. */
 export async function insertRun(sql: Sql | Transaction, request: RunRequest): Promise<Run> {
-  const [row] = await sql<{ run: RunRow }[]>`
-    insert into reconciliation_runs as run (id, provider, window_from, window_to, requested_by)
+  const inserted = await sql`
+    insert into reconciliation_runs (id, provider, window_from, window_to, requested_by)
     values (
       ${randomUUIDv7()}, ${request.provider}, ${request.from.toISOString()},
       ${request.to.toISOString()}, ${request.requestedBy}
     )
-    returning to_jsonb(run) as run
+    returning ${columns(sql)}
   `
-  if (row === undefined) throw new Error('the insert of a run returned no row')
-  return runFromRow(row.run)
+  const [run] = recordsOf<Run>(inserted)
+  if (run === undefined) throw new Error('the insert of a run returned no row')
+  return run
 }
 
 /** Whether the schedule has already requested a run of this window. */
@@ -110,19 +92,13 @@ export async function hasScheduledRun(
 
 /** Finds a reconciliation run. */
 export async function findRun(sql: Sql | Transaction, id: string): Promise<Run | undefined> {
-  const [row] = await sql<{ run: RunRow }[]>`
-    select to_jsonb(run) as run from reconciliation_runs as run where id = ${id}
-  `
-  return row && runFromRow(row.run)
+  const found = await sql`select ${columns(sql)} from reconciliation_runs where id = ${id}`
+  return recordsOf<Run>(found)[0]
 }
 
 /** Lists runs, newest first. Undefined when none has the cursor's id. */
 export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run> | undefined> {
-  const list = {
-    columns: sql`to_jsonb(run) as run`,
-    entries: sql`from reconciliation_runs as run where true`,
-    fromRow: ({ run }: { run: RunRow }) => runFromRow(run),
-  }
+  const list = { columns: columns(sql), entries: sql`from reconciliation_runs where true` }
   return await inService(sql, (tx) => readPage(tx, list, request))
 }
 
@@ -131,20 +107,20 @@ export async function listRuns(sql: Sql, request: PageRequest): Promise<Page<Run
  * that an earlier try compared stay recorded.
  */
 export async function beginRunUnlessCompleted(sql: Sql, id: string): Promise<Run | undefined> {
-  const [row] = await sql<{ run: RunRow }[]>`
-    update reconciliation_runs as run
+  const begun = await sql`
+    update reconciliation_runs
     set status = 'running', counts = '{}', last_error = null, finished_at = null
     where id = ${id} and status <> 'completed'
-    returning to_jsonb(run) as run
+    returning ${columns(sql)}
   `
-  return row && runFromRow(row.run)
+  return recordsOf<Run>(begun)[0]
 }
 
 /** Completes the run, even if an earlier try that lost its job has failed it meanwhile. */
 export async function completeRunUnlessCompleted(
   sql: Sql,
   id: string,
-  counts: Readonly<Record<string, number>>,
+  counts: Run['counts'],
 ): Promise<void> {
   await sql`
     update reconciliation_runs
@@ -158,7 +134,7 @@ export async function completeRunUnlessCompleted(
 export async function failRunIfRunning(
   sql: Sql,
   id: string,
-  counts: Readonly<Record<string, number>>,
+  counts: Run['counts'],
   error: string,
 ): Promise<void> {
   await sql`

@@ -37,4 +37,4 @@ export type FindingStatus = (typeof findingStatuses)[number]
 
 /** The statuses of a reconciliation run. */
 export const runStatuses = ['pending', 'running', 'completed', 'failed'] as const
-export type RunStatus = (typeof runStatuses)[number]
+

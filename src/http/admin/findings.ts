@@ -25,11 +25,7 @@ const knownFilters = {
 export const listFindingsEndpoint: AdminEndpoint = async (parts, request) => {
   const { page, filters } = parseFilteredQuery(request.query, parseFindingId, knownFilters)
   const { status, reconciliation: runId } = filters
-  const filter = {
-    ...(status === undefined ? {} : { status }),
-    ...(runId === undefined ? {} : { runId }),
-  }
-  const lookup = listFindings(parts.store.sql, filter, page)
+  const lookup = listFindings(parts.store.sql, { status, runId }, page)
   return showPage(await withinStoreTimeout(parts, lookup), presentFinding)
 }
 

@@ -40,6 +40,8 @@ import { presentDelivery } from '../../domain/webhooks/webhook-delivery.ts'
 import { presentOperation, showOperationId } from '../admin/operations-show.ts'
 import { type ApiParts, withinStoreTimeout, type AdminEndpoint } from '../endpoint.ts'
 import {
+  CANDIDATES_MAX,
+  SEARCHED_MAX,
   listPaymentsOfTenants,
   type PaymentOverview,
   findPaymentOverview,
@@ -59,8 +61,6 @@ import { presentPage } from '../responses/page-answer.ts'
 import { providerNames } from '../../provider/declared.ts'
 import { ProblemError } from '../../domain/problems/problem-error.ts'
 import { admin } from '../server/route.ts'
-import { CANDIDATES_MAX } from '../../db/operators/lists/payment-candidates.ts'
-import { SEARCHED_MAX } from '../../db/operators/lists/payment-pages.ts'
 import type { Endpoints } from '../contracts/contract.ts'
 import { idFilter, idInPath, oneOf } from '../contracts/parameters.ts'
 

@@ -5,7 +5,7 @@ import { nameSubjectIfUnnamed, type StoredProviderEvent } from '../../db/events/
 import { findIdempotencyKey } from '../../db/idempotency/idempotency-keys.ts'
 import { findDisputeOfObject, insertDispute, selectDispute } from '../../db/payments/disputes.ts'
 import { findPayment } from '../../db/payments/payments.ts'
-import { findPaymentsOf } from '../../db/reconciliation/compared-payments.ts'
+import { findPaymentsOf } from '../../db/reconciliation/compared-records.ts'
 import { keyOfProviderEvent } from '../../domain/events/provider-event.ts'
 import { disputeHasMovedOn } from '../../domain/payments/dispute-changes.ts'
 import type { Payment } from '../../domain/payments/payment.ts'

@@ -95,35 +95,36 @@ export async function findSelected(
   return { jobless, lookedUp, named }
 }
 
+type Condition = (
+  sql: Sql | Transaction,
+  selected: Selected,
+  proposals: readonly OpenProposal[],
+) => Fragment
+
 /** Spelled out for each view, so that Postgres can match a partial index. */
+const conditions: Record<OperationView, Condition> = {
+  unknown: (sql) => sql`operation.status = 'unknown'`,
+  pending: (sql) => sql`operation.status = 'pending'`,
+  processing: (sql) => sql`operation.status = 'processing'`,
+  failed_retryable: (sql) => sql`operation.status = 'failed_retryable'`,
+  stuck: (sql, { jobless }) => isStuck(sql, jobless),
+  dead: (sql) => sql`(operation.status = 'failed_retryable'
+    or (operation.status = 'unknown' and operation.next_check_at is null))`,
+  proposed: (sql, _, proposals) => isProposed(sql, proposals),
+  resolved: (sql, { lookedUp }) => sql`
+    (operation.status <> 'unknown' and ${isAmong(sql, lookedUp)})`,
+}
+
+/** A condition on the operation in `operation`; without a view, that it is not completed. */
 export function isInView(
   sql: Sql | Transaction,
   view: OperationView | undefined,
-  { jobless, lookedUp }: Selected,
+  selected: Selected,
   proposals: readonly OpenProposal[],
 ): Fragment {
-  switch (view) {
-    case 'unknown':
-      return sql`operation.status = 'unknown'`
-    case 'pending':
-      return sql`operation.status = 'pending'`
-    case 'processing':
-      return sql`operation.status = 'processing'`
-    case 'failed_retryable':
-      return sql`operation.status = 'failed_retryable'`
-    case 'stuck':
-      return isStuck(sql, jobless)
-    case 'dead':
-      return sql`(operation.status = 'failed_retryable'
-        or (operation.status = 'unknown' and operation.next_check_at is null))`
-    case 'proposed':
-      return isProposed(sql, proposals)
-    case 'resolved':
-      return sql`(operation.status <> 'unknown' ${isAmong(sql, lookedUp)})`
-    case undefined:
-      return sql`(operation.status in ('pending', 'processing') or operation.status = 'unknown'
-        or operation.status = 'failed_retryable')`
-  }
+  if (view !== undefined) return conditions[view](sql, selected, proposals)
+  return sql`(operation.status in ('pending', 'processing') or operation.status = 'unknown'
+    or operation.status = 'failed_retryable')`
 }
 
 /** Whether one of the proposals is about the unknown outcome of the operation. */
@@ -163,11 +164,11 @@ export interface OperationNames {
   readonly providerObject?: ProviderObject | undefined
 }
 
-/** A condition, with its `and`, that the operation in `operation` is one of them. */
+/** A condition that the operation in `operation` is one of them. */
 export function isAmong(sql: Sql | Transaction, operations: readonly OperationRef[]): Fragment {
   const tenants = [...new Set(operations.map(({ tenantId }) => tenantId))]
   return sql`
-    and operation.tenant_id = any(${tenants}::uuid[])
+    operation.tenant_id = any(${tenants}::uuid[])
     and operation.id = any(${operations.map(({ id }) => id)}::uuid[])
   `
 }
@@ -179,10 +180,18 @@ async function findNamed(
   const [first, ...others] = await together([
     ...(payment === undefined ? [] : [findRefs(tx, ofPayment(tx, payment))]),
     ...(key === undefined ? [] : [findRefs(tx, ofKey(tx, key))]),
-    ...(providerObject === undefined ? [] : [findRefs(tx, ofProviderObject(tx, providerObject))]),
+    ...(providerObject === undefined ? [] : [findRefs(tx, onProviderObject(tx, providerObject))]),
   ])
-  const ids = others.map((refs) => new Set(refs.map(({ id }) => id)))
-  return first?.filter(({ id }) => ids.every((other) => other.has(id)))
+  return first && inEach(first, others)
+}
+
+/** What of the first list is in each of the others, too. */
+export function inEach<Item extends { readonly id: string }>(
+  first: readonly Item[],
+  others: readonly (readonly Item[])[],
+): Item[] {
+  const ids = others.map((items) => new Set(items.map(({ id }) => id)))
+  return first.filter(({ id }) => ids.every((other) => other.has(id)))
 }
 
 async function findRefs(tx: Transaction, operations: Fragment): Promise<OperationRef[]> {
@@ -198,65 +207,41 @@ const ofPayment = (sql: Sql | Transaction, id: string): Fragment => sql`
   join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = ${id}
 `
 
-const ofKey = (sql: Sql | Transaction, key: string): Fragment => sql`
-  select keyed.tenant_id, keyed.id
+/** The operation with the idempotency key, of each tenant. A local operation has no payment. */
+export const ofKey = (sql: Sql | Transaction, key: string): Fragment => sql`
+  select keyed.tenant_id, keyed.id, keyed.payment_id
   from tenants
   join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
 `
 
-const ofProviderObject = (
+const onProviderObject = (sql: Sql | Transaction, object: ProviderObject): Fragment => sql`
+  select begun.tenant_id, begun.id
+  from (${ofProviderObject(sql, object)}) as resource
+  join phase_runs as run
+    on run.tenant_id = resource.tenant_id and run.payment_id = resource.payment_id
+  join idempotency_keys as begun
+    on begun.tenant_id = run.tenant_id and begun.id = run.operation_id
+    and (resource.refund_id is null or begun.refund_id = resource.refund_id)
+    and (resource.dispute_id is null or begun.dispute_id = resource.dispute_id)
+`
+
+/** The payment, the refund or the dispute that is an object of the provider. Unlike operations, it is kept. */
+export const ofProviderObject = (
   sql: Sql | Transaction,
   { providers, id }: ProviderObject,
 ): Fragment => sql`
-  select run.tenant_id, run.operation_id as id
-  from tenants
-  join payments
-    on payments.tenant_id = tenants.id and payments.provider = any(${[...providers]}::text[])
-    and payments.provider_payment_id = ${id}
-  join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = payments.id
-  union all
-  select begun.tenant_id, begun.id
-  from tenants
-  join refunds on refunds.tenant_id = tenants.id and refunds.provider_refund_id = ${id}
-  join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = refunds.payment_id
-  join idempotency_keys as begun
-    on begun.tenant_id = tenants.id and begun.id = run.operation_id and begun.refund_id = refunds.id
-  union all
-  select begun.tenant_id, begun.id
-  from tenants
-  join disputes on disputes.tenant_id = tenants.id and disputes.provider_dispute_id = ${id}
-  join phase_runs as run on run.tenant_id = tenants.id and run.payment_id = disputes.payment_id
-  join idempotency_keys as begun
-    on begun.tenant_id = tenants.id and begun.id = run.operation_id
-    and begun.dispute_id = disputes.id
-`
-
-/**
- * The payment that an operation with the idempotency key creates or changes, of each tenant. A local
- * operation has none.
- */
-export const paymentsOfKey = (sql: Sql | Transaction, key: string): Fragment => sql`
-  select keyed.tenant_id, keyed.payment_id as id
-  from tenants
-  join idempotency_keys as keyed on keyed.tenant_id = tenants.id and keyed.key = ${key}
-`
-
-/** The payment that is, or belongs to, an object of the provider. Unlike operations, it is kept. */
-export const paymentsOfProviderObject = (
-  sql: Sql | Transaction,
-  { providers, id }: ProviderObject,
-): Fragment => sql`
-  select payments.tenant_id, payments.id
+  select payments.tenant_id, payments.id as payment_id, null::uuid as refund_id,
+    null::uuid as dispute_id
   from tenants
   join payments
     on payments.tenant_id = tenants.id and payments.provider = any(${[...providers]}::text[])
     and payments.provider_payment_id = ${id}
   union all
-  select refunds.tenant_id, refunds.payment_id
+  select refunds.tenant_id, refunds.payment_id, refunds.id, null
   from tenants
   join refunds on refunds.tenant_id = tenants.id and refunds.provider_refund_id = ${id}
   union all
-  select disputes.tenant_id, disputes.payment_id
+  select disputes.tenant_id, disputes.payment_id, null, disputes.id
   from tenants
   join disputes on disputes.tenant_id = tenants.id and disputes.provider_dispute_id = ${id}
 `

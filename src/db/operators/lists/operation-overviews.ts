@@ -1,10 +1,10 @@
 // Reads operations of all tenants for operators. These rare statements scan only operations that
 // are not completed, or find a few by an index. Tenants never see their results.
-import type { OperationRef, OperationStatus } from '../../../domain/operations/operation.ts'
+import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { FindingKind } from '../../../domain/operations/finding.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import type { Evidence } from '../../operations/evidence.ts'
-import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { haveValues, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { recordsOf } from '../../connection/records.ts'
 import { asService, asTenant, inService, together } from '../../connection/transaction.ts'
 import type { OpenProposal } from '../admin-actions.ts'
 import {
@@ -18,90 +18,52 @@ import {
   type OperationView,
 } from './operation-conditions.ts'
 import type { idempotencyKeys } from '../../schema/idempotency-keys.ts'
-import type { RowOf } from '../../schema/row-of.ts'
+
+type Columns =
+  | ('tenantId' | 'id' | 'key' | 'operation' | 'status' | 'recoveryPoint' | 'attempts')
+  | ('leaseEpoch' | 'leaseExpiresAt' | 'inDoubt' | 'lastError' | 'unknownAt' | 'nextCheckAt')
+  | ('checkedAt' | 'evidence' | 'paymentId' | 'refundId' | 'createdAt' | 'finishedAt')
 
 /** An operation, as operators see it. */
-export interface OperationOverview extends OperationRef {
-  readonly key: string
-  readonly operation: string
-  readonly status: OperationStatus
-  readonly recoveryPoint: string
-  readonly attempts: number
-  readonly leaseEpoch: number
-  readonly leaseExpiresAt: Date | null
+export interface OperationOverview extends Readonly<
+  Pick<typeof idempotencyKeys.$inferSelect, Columns>
+> {
   readonly leaseRanOut: boolean
   /** The operation is pending, and its job is gone. */
   readonly jobless: boolean
-  readonly inDoubt: boolean
   readonly phaseAgeMs: number | null
-  readonly lastError: string | null
-  readonly unknownAt: Date | null
-  readonly nextCheckAt: Date | null
-  readonly checkedAt: Date | null
-  readonly evidence: Evidence | null
-  /** Null for a local operation. */
-  readonly paymentId: string | null
   /** The provider of the payment; null for a local operation. */
   readonly provider: string | null
-  readonly refundId: string | null
-  readonly createdAt: Date
-  /** Null until it is completed. */
-  readonly finishedAt: Date | null
   /** The open finding about the operation. */
   readonly finding: { readonly id: string; readonly kind: FindingKind } | null
 }
 
-type OverviewRow = Pick<
-  RowOf<typeof idempotencyKeys>,
-  | 'tenant_id'
-  | 'id'
-  | 'key'
-  | 'operation'
-  | 'status'
-  | 'recovery_point'
-  | 'attempts'
-  | 'lease_epoch'
-  | 'lease_expires_at'
-  | 'job_id'
-  | 'in_doubt'
-  | 'last_error'
-  | 'unknown_at'
-  | 'next_check_at'
-  | 'checked_at'
-  | 'evidence'
-  | 'payment_id'
-  | 'refund_id'
-  | 'created_at'
-  | 'finished_at'
-> & {
-  readonly lease_ran_out: boolean
-  readonly phase_age_ms: number | null
-  readonly provider: string | null
-}
+/** Without what is on the coordinator of Citus, which does not join it with rows of tenants. */
+type Found = Omit<OperationOverview, 'jobless' | 'finding'> & { readonly jobId: string | null }
 
-/** Adds what is on the coordinator of Citus, which does not join it with rows of tenants. */
 async function toOverviews(
   sql: Sql | Transaction,
-  rows: readonly OverviewRow[],
+  found: readonly Found[],
 ): Promise<OperationOverview[]> {
-  const pending = rows.filter(({ status }) => status === 'pending')
+  const pending = found.filter(({ status }) => status === 'pending')
   const [queued, findings] = await together([
     findQueued(
       sql,
-      pending.map((row) => row.job_id),
+      pending.map(({ jobId }) => jobId),
     ),
-    findOpenFindings(sql, rows),
+    findOpenFindings(sql, found),
   ])
-  return rows.map((row) => {
-    const jobless = row.status === 'pending' && !queued.has(row.job_id)
-    return overviewFromRow(row, { jobless, finding: findings.get(row.id) ?? null })
-  })
+  return found.map(({ jobId, ...operation }) => ({
+    ...operation,
+    jobless: operation.status === 'pending' && !queued.has(jobId),
+    finding: findings.get(operation.id) ?? null,
+  }))
 }
 
 /** The oldest open finding about each of the operations. */
 async function findOpenFindings(
   sql: Sql | Transaction,
-  operations: readonly Pick<OverviewRow, 'id'>[],
+  operations: readonly Pick<OperationOverview, 'id'>[],
 ): Promise<Map<string, OperationOverview['finding']>> {
   if (operations.length === 0) return new Map()
   const rows = await asService(sql)<{ operation: string; id: string; kind: FindingKind }[]>`
@@ -111,41 +73,6 @@ async function findOpenFindings(
     order by operation_id, opened_at
   `
   return new Map(rows.map(({ operation, ...finding }) => [operation, finding]))
-}
-
-function overviewFromRow(
-  row: OverviewRow,
-  elsewhere: Pick<OperationOverview, 'jobless' | 'finding'>,
-): OperationOverview {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    key: row.key,
-    operation: row.operation,
-    status: row.status,
-    recoveryPoint: row.recovery_point,
-    attempts: row.attempts,
-    leaseEpoch: row.lease_epoch,
-    leaseExpiresAt: momentOrNull(row.lease_expires_at),
-    leaseRanOut: row.lease_ran_out,
-    inDoubt: row.in_doubt,
-    phaseAgeMs: row.phase_age_ms,
-    lastError: row.last_error,
-    unknownAt: momentOrNull(row.unknown_at),
-    nextCheckAt: momentOrNull(row.next_check_at),
-    checkedAt: momentOrNull(row.checked_at),
-    evidence: row.evidence,
-    paymentId: row.payment_id,
-    provider: row.provider,
-    refundId: row.refund_id,
-    createdAt: new Date(row.created_at),
-    finishedAt: momentOrNull(row.finished_at),
-    ...elsewhere,
-  }
-}
-
-function momentOrNull(text: string | null): Date | null {
-  return text === null ? null : new Date(text)
 }
 
 const overviewColumns = (sql: Sql | Transaction): Fragment => sql`
@@ -163,8 +90,6 @@ const withPayment = (sql: Sql | Transaction): Fragment => sql`
   left join (select tenant_id as owner, id as payment_id, provider from payments) as paid
     on paid.owner = operation.tenant_id and paid.payment_id = operation.payment_id
 `
-
-const asRow = (row: OverviewRow): OverviewRow => row
 
 /** What the listed operations have in common. */
 export interface OperationFilter extends OperationNames {
@@ -185,12 +110,12 @@ export async function listOperationOverviews(
 ): Promise<Page<OperationOverview> | undefined> {
   const entries = sql`
     from idempotency_keys as operation ${withPayment(sql)} where true
-      ${tenant === undefined ? sql`` : sql`and operation.tenant_id = ${tenant}`}
+      ${haveValues(sql, { 'operation.tenant_id': tenant })}
   `
   const cursors = sql`
     from (
       select owned.id from tenants join idempotency_keys as owned on owned.tenant_id = tenants.id
-      ${tenant === undefined ? sql`` : sql`where tenants.id = ${tenant}`}
+      where true ${haveValues(sql, { 'tenants.id': tenant })}
     ) as operation
     where true
   `
@@ -199,10 +124,10 @@ export async function listOperationOverviews(
     const isOfAnyStatus = selected.named !== undefined && view === undefined
     const filters = sql`
       ${isOfAnyStatus ? sql`` : sql`and ${isInView(sql, view, selected, proposals)}`}
-      ${selected.named === undefined ? sql`` : isAmong(sql, selected.named)}
+      ${selected.named === undefined ? sql`` : sql`and ${isAmong(sql, selected.named)}`}
     `
-    const list = { columns: overviewColumns(sql), entries, filters, cursors, fromRow: asRow }
-    const page = await readPage(tx, list, request)
+    const list = { columns: overviewColumns(sql), entries, filters, cursors }
+    const page = await readPage<never, Found>(tx, list, request)
     return page && { ...page, items: await toOverviews(tx, page.items) }
   })
 }
@@ -228,14 +153,14 @@ export async function findOperationOverview(
   sql: Sql | Transaction,
   id: string,
 ): Promise<OperationOverview | undefined> {
-  const rows = await asService(sql)<OverviewRow[]>`
+  const found = await asService(sql)`
     select ${overviewColumns(sql)}
     from tenants
     join idempotency_keys as operation
       on operation.tenant_id = tenants.id and operation.id = ${id}
     ${withPayment(sql)}
   `
-  const [overview] = await toOverviews(sql, rows)
+  const [overview] = await toOverviews(sql, recordsOf<Found>(found))
   return overview
 }
 

@@ -1,25 +1,42 @@
-// Reads payments of all tenants for operators, each with the operation that works on it. Tenants never
-// see their results.
-import type { OperationStatus } from '../../../domain/operations/operation.ts'
+// Reads payments of all tenants for operators, newest first, each with the operation that works on it.
+// However few payments match the filters, a page looks at a bounded number of them, and says how far it
+// came. Tenants never see the results.
+import type { OperationRef } from '../../../domain/operations/operation.ts'
 import type { Payment } from '../../../domain/payments/payment.ts'
-import type { Sql } from '../../connection/client.ts'
-import type { PageRequest } from '../../connection/pages.ts'
-import { asService } from '../../connection/transaction.ts'
-import { paymentFromRow } from '../../payments/payments.ts'
+import type { PaymentStatus } from '../../../domain/payments/payment-status.ts'
+import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
 import {
-  readPaymentPage,
-  type PaymentEntry,
-  type PaymentFilters,
-  type SearchedPage,
-} from './payment-pages.ts'
+  haveValues,
+  isAscending,
+  pageOf,
+  toPage,
+  type Page,
+  type PageRequest,
+} from '../../connection/pages.ts'
+import { asService, inService, together } from '../../connection/transaction.ts'
+import { paymentFromRow, type PaymentRow } from '../../payments/payments.ts'
+import type { UnfinishedOperation } from '../unfinished-operations.ts'
+import {
+  findJobless,
+  inEach,
+  isStuck,
+  ofKey,
+  ofProviderObject,
+  type OperationNames,
+} from './operation-conditions.ts'
+
+/** An absent filter matches every payment. */
+export interface PaymentFilters extends Omit<OperationNames, 'payment'> {
+  readonly tenant?: string | undefined
+  /** Only payments with an operation that waits for a worker or a job that is gone. */
+  readonly stuck?: boolean | undefined
+  readonly status?: PaymentStatus | undefined
+  readonly currency?: string | undefined
+  readonly amountMinor?: number | undefined
+}
 
 /** An operation on a payment that is not completed. */
-interface OpenOperation {
-  readonly id: string
-  readonly operation: string
-  readonly status: OperationStatus
-  readonly recoveryPoint: string
-}
+type OpenOperation = Pick<UnfinishedOperation, 'id' | 'operation' | 'status' | 'recoveryPoint'>
 
 /** A payment, as operators see it in a list. */
 export interface PaymentOverview {
@@ -33,48 +50,185 @@ export async function findPaymentOverview(
   sql: Sql,
   id: string,
 ): Promise<PaymentOverview | undefined> {
-  const [row] = await asService(sql)<PaymentEntry[]>`
-    select id, to_jsonb(entry) as payment from payments as entry where id = ${id}
-  `
-  if (row === undefined) return undefined
-  const [overview] = await withOperations(sql, [paymentFromRow(row.payment)])
+  const rows = await asService(sql)<PaymentRow[]>`select * from payments where id = ${id}`
+  const [overview] = await withOperations(sql, rows.map(paymentFromRow))
   return overview
 }
 
+interface SearchedPage<Item> extends Page<Item> {
+  /**
+   * When the page is not full because the search ended before all payments were looked at: the last
+   * payment that was. It is the cursor of the next page.
+   */
+  readonly searchedTo: string | null
+}
+
 /**
- * Lists the payments of all tenants, newest first. Undefined when none has the cursor's id.
+ * The payments that one page looks at, to find those with the values. A page stays below a second even
+ * where their rows lie in no order: docs/console.md has the times.
+ */
+export const SEARCHED_MAX = 100_000
+
+/**
+ * Lists the payments of all tenants. Undefined when no payment of these tenants has the cursor's id,
+ * whether or not it matches the filters.
  *
- * @param searchedMax as in `readPaymentPage`.
+ * @param searchedMax how many payments are looked at.
  */
 export async function listPaymentsOfTenants(
   sql: Sql,
   filters: PaymentFilters,
   request: PageRequest,
-  searchedMax?: number,
+  searchedMax = SEARCHED_MAX,
 ): Promise<SearchedPage<PaymentOverview> | undefined> {
-  const page = await readPaymentPage(sql, filters, request, searchedMax)
+  const cursor = request.startingAfter ?? request.endingBefore
+  const search = { ...request, limit: searchedMax - 1 }
+  const page = await inService(sql, async (tx) => {
+    const [searched, isCursorKnown] = await together([
+      searchPage(tx, filters, request, search),
+      hasPayment(tx, filters, cursor),
+    ])
+    return isCursorKnown ? searched : undefined
+  })
   return page && { ...page, items: await withOperations(sql, page.items) }
 }
 
+async function searchPage(
+  tx: Transaction,
+  filters: PaymentFilters,
+  request: PageRequest,
+  search: PageRequest,
+): Promise<SearchedPage<Payment>> {
+  const candidates = await findCandidates(tx, filters, request)
+  const looked = candidates ? amongCandidates(tx, candidates) : amongAll(tx, filters, search)
+  const page = toPage(await selectMatching(tx, looked, filters, request), request)
+  if (page.hasMore) return { ...page, searchedTo: null }
+  const searchedTo = candidates ? candidates.searchedTo : await findEnd(tx, filters, search)
+  return { ...page, hasMore: searchedTo !== null, searchedTo }
+}
+
+/** Without the limit of the search, Postgres would choose its plan by how often the values occur. */
+async function selectMatching(
+  tx: Transaction,
+  searched: Fragment,
+  { status, currency, amountMinor }: PaymentFilters,
+  request: PageRequest,
+): Promise<Payment[]> {
+  const rows = await tx<PaymentRow[]>`
+    with searched as (${searched}),
+    matching (owner, named) as (
+      select tenant_id, id from searched
+      where true ${haveValues(tx, { status, currency, amount_minor: amountMinor })}
+        ${pageOf(tx, request)}
+    )
+    select payments.*
+    from matching
+    join payments on payments.tenant_id = owner and payments.id = named
+    order by payments.id ${isAscending(request) ? tx`asc` : tx`desc`}
+  `
+  return rows.map(paymentFromRow)
+}
+
+const amongAll = (tx: Transaction, filters: PaymentFilters, search: PageRequest): Fragment => tx`
+  select tenant_id, id, status, currency, amount_minor from payments
+  where true ${ofTenant(tx, filters)} ${pageOf(tx, search)}
+`
+
+const amongCandidates = (tx: Transaction, { payments }: Candidates): Fragment => tx`
+  select payments.tenant_id, payments.id, status, currency, amount_minor
+  from jsonb_to_recordset(${JSON.stringify(payments)}::jsonb) as candidate ("tenantId" uuid, id uuid)
+  join payments on payments.tenant_id = candidate."tenantId" and payments.id = candidate.id
+`
+
+/** The last payment of a search by values that looked at as many as it may. */
+async function findEnd(
+  tx: Transaction,
+  filters: PaymentFilters,
+  { limit, ...direction }: PageRequest,
+): Promise<string | null> {
+  if ((filters.status ?? filters.currency ?? filters.amountMinor) === undefined) return null
+  const [last] = await tx<{ id: string }[]>`
+    select id from payments
+    where true ${ofTenant(tx, filters)} ${pageOf(tx, { ...direction, limit: 0 })}
+    offset ${limit}
+  `
+  return last?.id ?? null
+}
+
+async function hasPayment(
+  tx: Transaction,
+  filters: PaymentFilters,
+  id: string | undefined,
+): Promise<boolean> {
+  if (id === undefined) return true
+  const { count } = await tx`
+    select id from payments where id = ${id} ${ofTenant(tx, filters)}
+  `
+  return count > 0
+}
+
+const ofTenant = (tx: Transaction, { tenant }: PaymentFilters): Fragment =>
+  haveValues(tx, { tenant_id: tenant })
+
+interface Candidates {
+  readonly payments: readonly OperationRef[]
+  /** Where the search ended in the direction of the page; null when it found all. */
+  readonly searchedTo: string | null
+}
+
+/** Of each filter. After an outage, many payments can be stuck. */
+export const CANDIDATES_MAX = 1_000
+
+/**
+ * Finds the payments that match every filter by what belongs to them, next to the cursor. Undefined when
+ * there is no such filter. Each filter has a statement of its own: Citus joins no jobs of its
+ * coordinator with rows of tenants.
+ */
+async function findCandidates(
+  tx: Transaction,
+  { tenant, stuck, key, providerObject }: PaymentFilters,
+  request: PageRequest,
+): Promise<Candidates | undefined> {
+  const search = { ...request, limit: CANDIDATES_MAX - 1 }
+  const find = async (resources: Fragment): Promise<readonly OperationRef[]> =>
+    await tx<OperationRef[]>`
+      select named.tenant_id as "tenantId", named.payment_id as id
+      from (${resources}) as named
+      where named.payment_id is not null ${haveValues(tx, { 'named.tenant_id': tenant })}
+        ${pageOf(tx, search, tx`named.payment_id`)}
+    `
+  const found = await together([
+    ...(stuck === true ? [findJobless(tx).then((jobless) => find(areStuck(tx, jobless)))] : []),
+    ...(key === undefined ? [] : [find(ofKey(tx, key))]),
+    ...(providerObject === undefined ? [] : [find(ofProviderObject(tx, providerObject))]),
+  ])
+  const [first, ...others] = found
+  if (first === undefined) return undefined
+  const ends = found.flatMap((each) => each[CANDIDATES_MAX - 1]?.id ?? []).toSorted()
+  return {
+    // Several operations on a payment can be stuck.
+    payments: [...new Map(inEach(first, others).map((each) => [each.id, each])).values()],
+    searchedTo: (isAscending(request) ? ends.at(0) : ends.at(-1)) ?? null,
+  }
+}
+
+const areStuck = (tx: Transaction, jobless: readonly string[]): Fragment => tx`
+  select operation.tenant_id, operation.payment_id
+  from idempotency_keys as operation
+  where ${isStuck(tx, jobless)}
+`
+
+/**
+ * Adds the newest operation that is not completed to each payment. The timeline has an index by payment,
+ * and names every operation where it began.
+ */
 async function withOperations(
   sql: Sql,
   payments: readonly Payment[],
 ): Promise<readonly PaymentOverview[]> {
-  const open = payments.length === 0 ? [] : await findOpenOperations(sql, payments)
-  const byPayment = new Map(open.map(({ paymentId, ...operation }) => [paymentId, operation]))
-  return payments.map((payment) => ({ payment, operation: byPayment.get(payment.id) ?? null }))
-}
-
-/**
- * Finds the newest operation that is not completed of each payment. The timeline has an index by
- * payment, and names every operation where it began.
- */
-async function findOpenOperations(
-  sql: Sql,
-  payments: readonly Payment[],
-): Promise<readonly (OpenOperation & { paymentId: string })[]> {
+  if (payments.length === 0) return []
   const shown = payments.map(({ tenantId, id }) => ({ owner: tenantId, shown: id }))
-  return await asService(sql)<(OpenOperation & { paymentId: string })[]>`
+  const open = await asService(sql)<(OpenOperation & { paymentId: string })[]>`
     select distinct on (run.tenant_id, run.payment_id)
       run.payment_id as "paymentId", operation.id, operation.operation, operation.status,
       operation.recovery_point as "recoveryPoint"
@@ -86,4 +240,6 @@ async function findOpenOperations(
     where operation.status <> 'completed'
     order by run.tenant_id, run.payment_id, operation.id desc
   `
+  const byPayment = new Map(open.map(({ paymentId, ...operation }) => [paymentId, operation]))
+  return payments.map((payment) => ({ payment, operation: byPayment.get(payment.id) ?? null }))
 }

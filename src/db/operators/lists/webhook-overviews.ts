@@ -3,7 +3,7 @@
 import type { WebhookDelivery } from '../../../domain/webhooks/webhook-delivery.ts'
 import type { WebhookEndpoint } from '../../../domain/webhooks/webhook-endpoint.ts'
 import type { Fragment, Sql, Transaction } from '../../connection/client.ts'
-import { readPage, type Page, type PageRequest } from '../../connection/pages.ts'
+import { haveValues, readPage, type Page, type PageRequest } from '../../connection/pages.ts'
 import { asService, inService } from '../../connection/transaction.ts'
 import {
   deliveryColumns,
@@ -22,17 +22,11 @@ import {
 export const endpointViews = ['enabled', 'disabled', 'paused'] as const
 type EndpointView = (typeof endpointViews)[number]
 
-const conditionOf = (sql: Sql, view: EndpointView | undefined): Fragment => {
-  switch (view) {
-    case 'enabled':
-      return sql`and entry.status = 'enabled'`
-    case 'disabled':
-      return sql`and entry.status = 'disabled'`
-    case 'paused':
-      return sql`and entry.status = 'enabled' and entry.paused_until > now()`
-    case undefined:
-      return sql`and entry.status <> 'deleted'`
-  }
+/** Conditions of each view on the endpoint in `entry`. */
+const conditions: Record<EndpointView, (sql: Sql) => Fragment> = {
+  enabled: (sql) => sql`entry.status = 'enabled'`,
+  disabled: (sql) => sql`entry.status = 'disabled'`,
+  paused: (sql) => sql`entry.status = 'enabled' and entry.paused_until > now()`,
 }
 
 /** Lists the endpoints of all tenants, newest first. Undefined when none has the cursor's id. */
@@ -43,15 +37,12 @@ export async function listEndpointsOfTenants(
 ): Promise<Page<WebhookEndpoint> | undefined> {
   const list = {
     columns: endpointColumns(sql),
-    entries: sql`from webhook_endpoints as entry where true ${ofTenant(sql, tenant)}`,
-    filters: conditionOf(sql, view),
+    entries: sql`from webhook_endpoints as entry where true ${haveValues(sql, { tenant_id: tenant })}`,
+    filters: sql`and ${view ? conditions[view](sql) : sql`entry.status <> 'deleted'`}`,
     fromRow: endpointFromRow,
   }
   return await inService(sql, (tx) => readPage<EndpointRow, WebhookEndpoint>(tx, list, request))
 }
-
-const ofTenant = (sql: Sql, tenant: string | undefined): Fragment =>
-  tenant === undefined ? sql`` : sql`and tenant_id = ${tenant}`
 
 /** Lists the deliveries of all tenants, newest first. Undefined when none has the cursor's id. */
 export async function listDeliveriesOfTenants(
@@ -61,7 +52,7 @@ export async function listDeliveriesOfTenants(
 ): Promise<Page<WebhookDelivery> | undefined> {
   const list = {
     columns: deliveryColumns(sql),
-    entries: sql`from webhook_deliveries as entry where true ${ofTenant(sql, tenant)}`,
+    entries: sql`from webhook_deliveries as entry where true ${haveValues(sql, { tenant_id: tenant })}`,
     filters: meetsDeliveryFilters(sql, filters),
     fromRow: deliveryFromRow,
     ordered: { table: 'webhook_deliveries', tenantId: tenant ?? null },
