@@ -1,6 +1,7 @@
 // Encrypts stored values again, with the first key of ENCRYPTION_KEYS: plain values of an earlier
 // version, and values of older keys. It walks the tables by their primary keys, in batches.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { NO_TENANT } from '../connection/ids.ts'
 import { asService, inTenants, together } from '../connection/transaction.ts'
 import { ENCRYPTED, EncryptionError, keyNameOf } from './encryption.ts'
 import {
@@ -11,16 +12,38 @@ import {
   type EncryptedColumn,
 } from './encrypted-values.ts'
 
-/** A column with encrypted values, or a member of a JSON column. */
+/** Where values of an encrypted column are stored: the column itself, or one with copies of it. */
 export interface StoredColumn {
+  /** `<table>.<column>` */
   readonly name: string
-  readonly table: string
   readonly values: EncryptedColumn
-  readonly read: (sql: Sql | Transaction) => Fragment
-  /** What is set when a value changes. */
-  readonly write: (tx: Transaction, changed: string) => Fragment
+  /** The member of a JSON column that has the value. */
+  readonly member?: string
   /** The column with the id of the row that the value is bound to. */
   readonly boundTo: string
+}
+
+const columnOf = (values: EncryptedColumn, copy: Partial<StoredColumn> = {}): StoredColumn => ({
+  name: values.name,
+  values,
+  boundTo: 'id',
+  ...copy,
+})
+
+export const storedColumns: readonly StoredColumn[] = [
+  columnOf(endpointSecret),
+  columnOf(endpointSecret, { name: 'webhook_endpoints.previous_secret' }),
+  columnOf(endpointSecret, { name: 'webhook_endpoints.second_previous_secret' }),
+  columnOf(endpointSecret, { name: 'webhook_endpoints.third_previous_secret' }),
+  columnOf(clientSecret),
+  columnOf(clientSecret, { name: 'events.object', member: 'client_secret', boundTo: 'payment_id' }),
+  columnOf(responseBody),
+]
+
+/** The table and the column of stored values, for a statement. */
+export function placeIn(sql: Sql | Transaction, { name }: StoredColumn) {
+  const [table = '', column = ''] = name.split('.')
+  return { table: sql(table), column: sql(column) }
 }
 
 /**
@@ -29,58 +52,22 @@ export interface StoredColumn {
  */
 const FIXED_STATUSES = [408, 409, 410]
 
-const endpointColumn = (column: string): StoredColumn => ({
-  name: `webhook_endpoints.${column}`,
-  table: 'webhook_endpoints',
-  values: endpointSecret,
-  read: (sql) => sql`${sql(column)}`,
-  write: (tx, changed) => tx`${tx(column)} = ${changed}`,
-  boundTo: 'id',
-})
-
-export const storedColumns: readonly StoredColumn[] = [
-  endpointColumn('secret'),
-  endpointColumn('previous_secret'),
-  endpointColumn('second_previous_secret'),
-  endpointColumn('third_previous_secret'),
-  {
-    name: 'payments.client_secret',
-    table: 'payments',
-    values: clientSecret,
-    read: (sql) => sql`client_secret`,
-    write: (tx, changed) => tx`client_secret = ${changed}`,
-    boundTo: 'id',
-  },
-  {
-    name: 'events.object',
-    table: 'events',
-    values: clientSecret,
-    read: (sql) => sql`object ->> 'client_secret'`,
-    write: (tx, changed) =>
-      tx`object = jsonb_set(object, '{client_secret}', ${JSON.stringify(changed)}::jsonb)`,
-    boundTo: 'payment_id',
-  },
-  {
-    name: 'idempotency_keys.response_body',
-    table: 'idempotency_keys',
-    values: responseBody,
-    read: (sql) => sql`
-      case when starts_with(response_body, ${ENCRYPTED}) or response_status <> all(${FIXED_STATUSES}::smallint[])
-        then response_body end`,
-    write: (tx, changed) => tx`response_body = ${changed}`,
-    boundTo: 'id',
-  },
-]
+/** The stored value of a row; null if it has none, or one that is never encrypted. */
+export function valueIn(sql: Sql | Transaction, stored: StoredColumn): Fragment {
+  const { column } = placeIn(sql, stored)
+  if (stored.member !== undefined) return sql`${column} ->> ${stored.member}::text`
+  if (stored.values !== responseBody) return sql`${column}`
+  return sql`
+    case when starts_with(${column}, ${ENCRYPTED}) or response_status <> all(${FIXED_STATUSES}::smallint[])
+      then ${column} end`
+}
 
 export interface RotationCursor {
   readonly tenantId: string
   readonly id: string
 }
 
-const FIRST: RotationCursor = {
-  tenantId: '00000000-0000-0000-0000-000000000000',
-  id: '00000000-0000-0000-0000-000000000000',
-}
+const FIRST: RotationCursor = { tenantId: NO_TENANT, id: NO_TENANT }
 
 /** A value that the first key has not encrypted. */
 export interface OlderValue extends RotationCursor {
@@ -99,7 +86,7 @@ export interface OlderValues {
 /** Reads the next `limit` rows after the cursor, and returns the values that need a rotation. */
 export async function readOlderValues(
   sql: Sql,
-  { table, read, boundTo }: StoredColumn,
+  column: StoredColumn,
   { limit, after = FIRST }: { limit: number; after?: RotationCursor | undefined },
 ): Promise<OlderValues> {
   const { prefix } = usedEncryption()
@@ -108,8 +95,8 @@ export async function readOlderValues(
     (OlderValue | ({ stored: null } & Omit<OlderValue, 'stored'>))[]
   >`
     with looked_at as materialized (
-      select tenant_id, id, ${sql(boundTo)} as bound_to, ${read(sql)} as stored
-      from ${sql(table)}
+      select tenant_id, id, ${sql(column.boundTo)} as bound_to, ${valueIn(sql, column)} as stored
+      from ${placeIn(sql, column).table}
       where (tenant_id, id) > (${after.tenantId}::uuid, ${after.id}::uuid)
       order by tenant_id, id
       limit ${limit}
@@ -140,12 +127,18 @@ export async function replaceIfUnchanged(
 
 async function replaceValue(
   tx: Transaction,
-  { table, read, write }: StoredColumn,
-  { tenantId, id, stored, changed }: ChangedValue,
+  stored: StoredColumn,
+  { tenantId, id, stored: before, changed }: ChangedValue,
 ): Promise<number> {
+  const { table, column } = placeIn(tx, stored)
+  const { member } = stored
+  const value =
+    member === undefined
+      ? tx`${changed}`
+      : tx`jsonb_set(${column}, ${[member]}::text[], ${JSON.stringify(changed)}::jsonb)`
   const { count } = await tx`
-    update ${tx(table)} set ${write(tx, changed)}
-    where tenant_id = ${tenantId} and id = ${id} and ${read(tx)} = ${stored}
+    update ${table} set ${column} = ${value}
+    where tenant_id = ${tenantId} and id = ${id} and ${valueIn(tx, stored)} = ${before}
   `
   return count
 }

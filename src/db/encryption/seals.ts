@@ -5,7 +5,7 @@ import type { EncryptionKeys } from '../../config-formats.ts'
 import type { Sql } from '../connection/client.ts'
 import { asService } from '../connection/transaction.ts'
 import { createEncryption, ENCRYPTED, EncryptionError, keyNameOf } from './encryption.ts'
-import { storedColumns, type StoredColumn } from './rotation.ts'
+import { placeIn, storedColumns, valueIn, type StoredColumn } from './rotation.ts'
 
 const SEALED_TEXT = 'atomic-payments'
 
@@ -96,11 +96,11 @@ async function readSeals(sql: Sql): Promise<{ name: string; sealed: string | nul
 const SAMPLE_ROWS = 1_000
 
 /** Reads one value of each key, from the first rows of the table. */
-async function readSample(sql: Sql, { table, read, boundTo, values }: StoredColumn) {
+async function readSample(sql: Sql, column: StoredColumn) {
   const rows = await asService(sql)<{ tenantId: string; boundTo: string; stored: string }[]>`
     with looked_at as materialized (
-      select tenant_id, ${sql(boundTo)} as bound_to, ${read(sql)} as stored
-      from ${sql(table)}
+      select tenant_id, ${sql(column.boundTo)} as bound_to, ${valueIn(sql, column)} as stored
+      from ${placeIn(sql, column).table}
       limit ${SAMPLE_ROWS}
     )
     select distinct on (split_part(stored, '.', 3))
@@ -108,7 +108,7 @@ async function readSample(sql: Sql, { table, read, boundTo, values }: StoredColu
     from looked_at
     where starts_with(stored, ${ENCRYPTED})
   `
-  return rows.map((row) => ({ ...row, column: values.name }))
+  return rows.map((row) => ({ ...row, column: column.values.name }))
 }
 
 /** Seals the text with each key that has a name of the list, unless it is sealed already. */

@@ -111,7 +111,9 @@ test('leaves a value that another row had, and values whose key is missing', asy
 })
 
 describe('fixed answers', () => {
-  const responses = storedColumns.find(({ table }) => table === 'idempotency_keys') as StoredColumn
+  const responses = storedColumns.find(
+    ({ name }) => name === 'idempotency_keys.response_body',
+  ) as StoredColumn
 
   test.each([
     [408, 0],
