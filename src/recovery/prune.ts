@@ -1,16 +1,9 @@
 // Deletes records after their retention period, so that growth has an end. The ledger has none, and of a
 // payment, refund or dispute everything stays that the ledger and the reconciliation need.
 import type { Config } from '../config.ts'
-import {
-  deleteOldAdminActions,
-  deleteOldDeliveries,
-  deleteOldEvents,
-  deleteOldPaymentDetails,
-  deleteOldPhaseRuns,
-  type Old,
-} from '../db/retention/old-records.ts'
+import { deleteOld, type Old } from '../db/retention/old-records.ts'
 import { deleteOldProviderEvents } from '../db/retention/old-provider-events.ts'
-import type { Sql } from '../db/connection/client.ts'
+import { retentionSettings, type History } from '../db/retention/stored-retention.ts'
 import type { Engine } from '../engine/engine.ts'
 import { inFullBatches } from './batches.ts'
 
@@ -46,17 +39,21 @@ export async function prune(
   settings: PruneSettings,
 ): Promise<PruneCounts> {
   const limit = settings.REAP_BATCH_SIZE
-  const prunes = async (days: number, deleteOld: (sql: Sql, old: Old) => Promise<number>) => {
+  const prunes = async (days: number, deleteBatch: (old: Old) => Promise<number>) => {
     if (days === 0) return 0
     const before = new Date(clock.now().getTime() - days * DAY_MS)
-    return await inFullBatches(limit, () => deleteOld(store.sql, { before, limit }))
+    return await inFullBatches(limit, () => deleteBatch({ before, limit }))
   }
+  const prunesHistory = (records: History) =>
+    prunes(settings[retentionSettings[records]], (old) => deleteOld(store.sql, records, old))
   return {
-    deliveries: await prunes(settings.DELIVERY_RETENTION_DAYS, deleteOldDeliveries),
-    timeline_entries: await prunes(settings.TIMELINE_RETENTION_DAYS, deleteOldPhaseRuns),
-    events: await prunes(settings.EVENT_RETENTION_DAYS, deleteOldEvents),
-    audit_records: await prunes(settings.AUDIT_RETENTION_DAYS, deleteOldAdminActions),
-    provider_events: await prunes(settings.INBOX_RETENTION_DAYS, deleteOldProviderEvents),
-    payments: await prunes(settings.PAYMENT_RETENTION_DAYS, deleteOldPaymentDetails),
+    deliveries: await prunesHistory('deliveries'),
+    timeline_entries: await prunesHistory('phase_runs'),
+    events: await prunesHistory('events'),
+    audit_records: await prunesHistory('admin_actions'),
+    provider_events: await prunes(settings.INBOX_RETENTION_DAYS, (old) =>
+      deleteOldProviderEvents(store.sql, old),
+    ),
+    payments: await prunesHistory('payment_details'),
   }
 }

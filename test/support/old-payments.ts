@@ -1,6 +1,6 @@
 // Makes a payment of a tenant so old that its details are deleted.
 import type { Sql } from '../../src/db/connection/client.ts'
-import { deleteOldPaymentDetails } from '../../src/db/retention/old-records.ts'
+import { deleteOld } from '../../src/db/retention/old-records.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 const KEPT_DAYS = 450
@@ -17,7 +17,7 @@ export async function outliveDetails(sql: Sql, tenantId: string): Promise<number
     insert into retention_periods (records, days) values ('payment_details', ${KEPT_DAYS})
     on conflict (records) do update set days = excluded.days
   `
-  return await deleteOldPaymentDetails(sql, {
+  return await deleteOld(sql, 'payment_details', {
     before: new Date(Date.now() - KEPT_DAYS * DAY_MS),
     limit: 100,
   })

@@ -3,8 +3,13 @@
 import type { Config } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
 
-/** The settings that are stored, by the records that they are about. */
-const SETTINGS = {
+/**
+ * The settings that are stored, by the records that they are about: deliveries that ended, with their
+ * attempts; entries of timelines whose operation has its final answer; events that have no delivery any
+ * more; what operators did; and of final payments, who paid, what the client wrote about it, the
+ * timeline, the events and their deliveries, which are never deleted before 400 days.
+ */
+export const retentionSettings = {
   deliveries: 'DELIVERY_RETENTION_DAYS',
   phase_runs: 'TIMELINE_RETENTION_DAYS',
   events: 'EVENT_RETENTION_DAYS',
@@ -12,11 +17,13 @@ const SETTINGS = {
   payment_details: 'PAYMENT_RETENTION_DAYS',
 } as const
 
-export type RetentionDays = Pick<Config, (typeof SETTINGS)[keyof typeof SETTINGS]>
+export type History = keyof typeof retentionSettings
+
+export type RetentionDays = Pick<Config, (typeof retentionSettings)[keyof typeof retentionSettings]>
 
 /** Stores the retention periods, as the owner of the database: the service may not. */
 export async function storeRetention(sql: Sql, days: RetentionDays): Promise<void> {
-  const rows = Object.entries(SETTINGS).map(([records, setting]) => ({
+  const rows = Object.entries(retentionSettings).map(([records, setting]) => ({
     records,
     days: days[setting],
   }))
@@ -44,7 +51,7 @@ export async function findLongerRetention(
     select records, days from retention_periods
   `
   const stored = new Map(rows.map((row) => [row.records, row.days]))
-  return Object.entries(SETTINGS).flatMap(([records, setting]) => {
+  return Object.entries(retentionSettings).flatMap(([records, setting]) => {
     const [asked, storedDays] = [days[setting], stored.get(records) ?? 0]
     const isLonger = asked !== 0 && (storedDays === 0 || storedDays > asked)
     return isLonger ? [{ setting, storedDays }] : []

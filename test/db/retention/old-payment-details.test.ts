@@ -6,7 +6,7 @@ import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { inService } from '../../../src/db/connection/transaction.ts'
 import { openFindings } from '../../../src/db/reconciliation/findings.ts'
 import { insertRun } from '../../../src/db/reconciliation/reconciliation-runs.ts'
-import { deleteOldPaymentDetails } from '../../../src/db/retention/old-records.ts'
+import { deleteOld } from '../../../src/db/retention/old-records.ts'
 import { storeRetention } from '../../../src/db/retention/stored-retention.ts'
 import { readConfig } from '../../../src/config.ts'
 import { closedDisputeStatuses, disputeStatuses } from '../../../src/domain/payments/dispute.ts'
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 const remove = (limit = 100, days = 400.1) =>
-  deleteOldPaymentDetails(service.sql, { before: new Date(Date.now() - days * DAY_MS), limit })
+  deleteOld(service.sql, 'payment_details', { before: new Date(Date.now() - days * DAY_MS), limit })
 
 const DETAILS = {
   description: 'a birthday present for Ada',
