@@ -3,10 +3,10 @@ import type { Verdict } from '../../domain/operations/verdict.ts'
 import { parseId } from '../../domain/resource-id.ts'
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
-import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { haveValues, readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { recordsOf } from '../connection/records.ts'
 import { inService } from '../connection/transaction.ts'
 import type { adminActions } from '../schema/admin-actions.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
 export interface NewAdminAction {
   /** From `makeActionId` in the same transaction, when something else names the entry. */
@@ -22,12 +22,7 @@ export interface NewAdminAction {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-export interface AdminAction extends NewAdminAction {
-  readonly id: string
-  readonly happenedAt: Date
-}
-
-type ActionRow = RowOf<typeof adminActions>
+export type AdminAction = Readonly<typeof adminActions.$inferSelect>
 
 const idOfAction = (sql: Sql | Transaction): Fragment =>
   nextId(sql, 'admin_actions', sql`${NO_TENANT}::uuid`)
@@ -55,23 +50,16 @@ export async function appendAdminAction(
 /** Lists the actions of operators, newest first. Undefined when none has the cursor's id. */
 export async function listAdminActions(
   sql: Sql,
-  { actor, subject }: { actor?: string | undefined; subject?: string | undefined },
+  filter: { actor?: string | undefined; subject?: string | undefined },
   request: PageRequest,
 ): Promise<Page<AdminAction> | undefined> {
-  const entries = sql`from admin_actions where true`
-  const filters = sql`
-      ${actor === undefined ? sql`` : sql`and actor = ${actor}`}
-      ${subject === undefined ? sql`` : sql`and subject = ${subject}`}
-  `
-  const columns: Fragment = sql`id, actor, action, subject, details, happened_at`
-  const ordered = { table: 'admin_actions' } as const
-  const list = { columns, entries, filters, fromRow: actionFromRow, ordered }
+  const list = {
+    columns: sql`*`,
+    entries: sql`from admin_actions where true`,
+    filters: haveValues(sql, filter),
+    ordered: { table: 'admin_actions' },
+  } as const
   return await inService(sql, (tx) => readPage(tx, list, request))
-}
-
-function actionFromRow(row: ActionRow): AdminAction {
-  const { id, actor, action, subject, details } = row
-  return { id, actor, action, subject, details, happenedAt: new Date(row.happened_at) }
 }
 
 /** The action of stating the outcome of an operation. */
@@ -132,9 +120,7 @@ export async function listOpenProposals(
   now: Date,
 ): Promise<OpenProposal[]> {
   const oldest = firstIdAt(now.getTime() - PROPOSAL_HOURS * 3_600_000 - CLOCKS_DIFFER_MS)
-  const rows = await sql<
-    { subject: string; actor: string; proposed: OpenProposal['proposed']; happened_at: string }[]
-  >`
+  const open = await sql`
     with recent as (
       select id, subject, actor, action, details, happened_at from admin_actions
       where id >= ${oldest} and happened_at > now() - ${PROPOSAL_HOURS} * interval '1 hour'
@@ -146,7 +132,7 @@ export async function listOpenProposals(
       where action = ${PROPOSAL} and details ? 'proposed'
       order by subject, happened_at desc, id desc
     )
-    select last.subject, last.actor, last.proposed, last.happened_at
+    select last.subject, last.actor, last.proposed, last.happened_at as proposed_at
     from last
     where not exists (
       select from recent as claim
@@ -159,12 +145,12 @@ export async function listOpenProposals(
     order by last.happened_at desc
     limit ${PROPOSALS_MAX}
   `
-  return rows.flatMap(({ subject, actor, proposed, happened_at: at }) => {
-    const operationId = parseId('op', subject)
-    return operationId === undefined
-      ? []
-      : [{ operationId, actor, proposed, proposedAt: new Date(at) }]
-  })
+  return recordsOf<Omit<OpenProposal, 'operationId'> & { subject: string }>(open).flatMap(
+    ({ subject, ...proposal }) => {
+      const operationId = parseId('op', subject)
+      return operationId === undefined ? [] : [{ ...proposal, operationId }]
+    },
+  )
 }
 
 /** What an operator claimed about an operation, and the verdict. */
@@ -190,10 +176,10 @@ export async function findLastResolution(
   sql: Sql,
   subject: string,
 ): Promise<ClaimedResolution | undefined> {
-  const [row] = await sql<(Omit<ClaimedResolution, 'claimedAt'> & { claimed_at: string })[]>`
+  const found = await sql`
     select
-      claim.details ->> 'claim' as claim, claim.actor as "claimedBy",
-      claim.details ->> 'proposed_by' as "proposedBy", claim.details -> 'resolution' as claimed,
+      claim.details ->> 'claim' as claim, claim.actor as claimed_by,
+      claim.details ->> 'proposed_by' as proposed_by, claim.details -> 'resolution' as claimed,
       claim.happened_at as claimed_at, verdict.details as verdict
     from admin_actions as claim
     left join admin_actions as verdict
@@ -203,5 +189,5 @@ export async function findLastResolution(
     order by claim.happened_at desc, claim.id desc
     limit 1
   `
-  return row && { ...row, claimedAt: new Date(row.claimed_at) }
+  return recordsOf<ClaimedResolution>(found)[0]
 }

@@ -1,18 +1,15 @@
 // Stores the sessions of operators in the console. A session ends when it is idle for too long, when
 // it is too old, or when it is deleted.
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
+import { recordsOf } from '../connection/records.ts'
 import { SESSION_ENDED_CHANNEL } from '../connection/notifications.ts'
 import type { consoleSessions } from '../schema/console-sessions.ts'
-import type { RowOf } from '../schema/row-of.ts'
 
-export interface NewConsoleSession {
-  readonly tokenHash: Buffer
-  readonly operator: string
-  readonly keyProof: Buffer
-}
+type Stored = Readonly<typeof consoleSessions.$inferSelect>
 
-export interface ConsoleSession extends NewConsoleSession {
-  readonly createdAt: Date
+export type NewConsoleSession = Pick<Stored, 'tokenHash' | 'operator' | 'keyProof'>
+
+export interface ConsoleSession extends Pick<Stored, 'operator' | 'keyProof' | 'createdAt'> {
   /** Whether `touchConsoleSession` has something to write. */
   readonly isSeenLongAgo: boolean
 }
@@ -40,30 +37,18 @@ export async function insertConsoleSession(
   return new Date(row.created_at)
 }
 
-type SessionRow = Omit<RowOf<typeof consoleSessions>, 'token_hash' | 'seen_at'> & {
-  readonly is_seen_long_ago: boolean
-}
-
 /** Finds a session that has not ended. */
 export async function findConsoleSession(
   sql: Sql,
   tokenHash: Buffer,
   limits: SessionLimits,
 ): Promise<ConsoleSession | undefined> {
-  const [row] = await sql<SessionRow[]>`
+  const found = await sql`
     select operator, key_proof, created_at, ${isSeenLongAgo(sql)} as is_seen_long_ago
     from console_sessions
     where token_hash = ${tokenHash} and not ${hasEnded(sql, limits)}
   `
-  return (
-    row && {
-      tokenHash,
-      operator: row.operator,
-      keyProof: row.key_proof,
-      createdAt: new Date(row.created_at),
-      isSeenLongAgo: row.is_seen_long_ago,
-    }
-  )
+  return recordsOf<ConsoleSession>(found)[0]
 }
 
 /** Finds the sessions that have not ended among these. Returns the hashes of their tokens as hex. */

@@ -6,8 +6,8 @@ import {
   type ServiceProcess,
 } from '../../domain/deployment/service-process.ts'
 import type { Sql, Transaction } from '../connection/client.ts'
+import { recordsOf } from '../connection/records.ts'
 import { inService } from '../connection/transaction.ts'
-import type { RowOf } from '../schema/row-of.ts'
 import type { serviceProcesses } from '../schema/service-processes.ts'
 
 /** What a process reports each time. */
@@ -54,31 +54,20 @@ export async function deleteProcess(sql: Sql, id: string): Promise<void> {
 }
 
 /** A process, with its last report. */
-export interface SeenProcess extends ServiceProcess {
-  readonly circuits: readonly CircuitReport[]
-  readonly startedAt: Date
-  readonly seenAt: Date
+export type SeenProcess = Readonly<typeof serviceProcesses.$inferSelect> & {
   readonly alive: boolean
 }
-
-type ProcessRow = RowOf<typeof serviceProcesses> & { readonly alive: boolean }
 
 /** More than a large deployment has. */
 const PROCESSES_SHOWN_MAX = 100
 
 /** The processes that reported themselves in the last hour, those that did last first. */
 export async function listProcesses(sql: Sql | Transaction): Promise<SeenProcess[]> {
-  const rows = await sql<ProcessRow[]>`
-    select
-      id, kind, host, queues, version, circuits, started_at, seen_at,
-      seen_at > now() - ${ALIVE_SECONDS} * interval '1 second' as alive
+  const seen = await sql`
+    select *, seen_at > now() - ${ALIVE_SECONDS} * interval '1 second' as alive
     from service_processes
     order by seen_at desc, id desc
     limit ${PROCESSES_SHOWN_MAX}
   `
-  return rows.map(({ started_at, seen_at, ...row }) => ({
-    ...row,
-    startedAt: new Date(started_at),
-    seenAt: new Date(seen_at),
-  }))
+  return recordsOf<SeenProcess>(seen)
 }
