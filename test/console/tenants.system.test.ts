@@ -1,6 +1,6 @@
 // A tenant in the console: its API keys are rotated and revoked, and what its requests need is shown.
 import { expect } from '@jest/globals'
-import { setRequiresReference } from '../../src/db/tenants/tenants.ts'
+import { changeTenant } from '../../src/db/tenants/tenants.ts'
 import { showId } from '../../src/domain/resource-id.ts'
 import { OPERATORS } from '../support/admin.ts'
 import { testInBrowser } from '../support/browser.ts'
@@ -69,7 +69,7 @@ testInBrowser('revokes a key, which is refused from then on', async () => {
 testInBrowser('shows what new requests need, and changes the least length of keys', async () => {
   const { sql } = api().t.engine.store
   const limits = async () => (await api().get(`${pathOfTenant()}/limits`)).json['key_length_min']
-  await setRequiresReference(sql, api().t.tenantId, true)
+  await changeTenant(sql, api().t.tenantId, { requires_reference: true })
   await withConsole(api().url, OPERATORS.alice, hashOfTenant(), async (page) => {
     const table = page.getByRole('table', { name: 'What new requests need' })
     const length = table.getByRole('row', { name: 'Characters of a new idempotency key' })
@@ -88,5 +88,5 @@ testInBrowser('shows what new requests need, and changes the least length of key
     // The page may have shown a read that began before the first change.
     await until(async () => JSON.stringify(await limits()) === '{"limit":1,"own":false}')
   })
-  await setRequiresReference(sql, api().t.tenantId, false)
+  await changeTenant(sql, api().t.tenantId, { requires_reference: false })
 })

@@ -9,7 +9,7 @@ import * as endpointHealth from '../../src/db/webhooks/endpoint-health.ts'
 import * as webhookAttempts from '../../src/db/webhooks/webhook-attempts.ts'
 import * as webhookDeliveries from '../../src/db/webhooks/webhook-deliveries.ts'
 import * as webhookEndpoints from '../../src/db/webhooks/webhook-endpoints.ts'
-import * as tenantLimits from '../../src/db/tenants/tenant-limits.ts'
+import { findTenantLimits } from '../../src/db/tenants/tenant-limits.ts'
 import { EARLY_FRAUD_WARNING } from '../../src/domain/events/event-types.ts'
 import { FAILURES_TO_OPEN } from '../../src/domain/webhooks/endpoint-circuit.ts'
 import { example, type Example, WITH_DELIVERY, WRITTEN } from './example.ts'
@@ -54,12 +54,8 @@ export const tenantExamples: readonly Example[] = [
   example(tenants.insertTenant, ['Shop'], WRITTEN),
   example(tenants.findTenant, [ID]),
   example(tenants.listTenants, [PAGE]),
-  example(tenants.setRequiresReference, [ID, true], WRITTEN),
-  example(tenants.setProviders, [ID, [{ provider: PROVIDER }]], WRITTEN),
-  example(tenants.setTenantFees, [ID, { basisPoints: 290, fixedMinor: 30 }]),
-  example(tenantLimits.findTenantLimits, [ID]),
-  example(tenantLimits.changeTenantLimits, [ID, { MAX_ACTIVE_KEYS: 5 }], WRITTEN),
-  example(tenantLimits.setKeyLengthMin, [ID, 36], WRITTEN),
+  example(tenants.changeTenant, [ID, { key_length_min: 36 }], WRITTEN),
+  example(findTenantLimits, [ID]),
   example(tenants.setTenantDisabled, [ID, true], WRITTEN),
   example(assignCustomers, [{ tenantId: ID, provider: PROVIDER, customers: ['cus_1'], from: ID }]),
   example(listCustomers, [{ tenantId: ID, provider: PROVIDER }, PAGE]),

@@ -10,15 +10,18 @@ import {
   publicPrefix,
   showKeyId,
   type ApiKey,
-  type ApiKeyStatus,
 } from '../../domain/tenants/api-key.ts'
 import type { Route } from '../../domain/payments/routing.ts'
-import type { TenantLimits } from '../../domain/tenants/tenant-limits.ts'
+import {
+  limitsOf,
+  type LimitColumns,
+  type TenantLimits,
+} from '../../domain/tenants/tenant-limits.ts'
 import type { Fragment, Sql, Store, Transaction } from '../connection/client.ts'
 import { announceEndedKeys } from '../connection/notifications.ts'
 import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
+import { recordsOf } from '../connection/records.ts'
 import { asService, inTenant } from '../connection/transaction.ts'
-import { ownLimits } from './tenant-limits.ts'
 import type { RowOf } from '../schema/row-of.ts'
 import type { apiKeys, tenants } from '../schema/tenants.ts'
 
@@ -38,10 +41,8 @@ export interface AuthenticatedKey {
 }
 
 type CandidateRow = Pick<RowOf<typeof apiKeys>, 'tenant_id' | 'id' | 'scopes' | 'secret_hash'> &
-  Pick<RowOf<typeof tenants>, 'requires_reference' | 'providers'> & {
-    readonly limits: TenantLimits
-    readonly works_seconds: number | null
-  }
+  Pick<RowOf<typeof tenants>, 'requires_reference' | 'providers'> &
+  LimitColumns & { readonly works_seconds: number | null }
 
 export function makeApiKey(): string {
   return composeApiKey(randomBytes(API_KEY_BYTES))
@@ -80,7 +81,7 @@ export async function authenticateKey(
   return (
     match && {
       tenantId: match.tenant_id,
-      limits: match.limits,
+      limits: limitsOf(match),
       requiresReference: match.requires_reference,
       providers: match.providers,
       keyId: showKeyId(match.id),
@@ -93,8 +94,8 @@ export async function authenticateKey(
 function findActiveKey(sql: Sql, prefix: string) {
   return asService(sql)<CandidateRow[]>`
     select
-      key.tenant_id, key.id, key.scopes, key.secret_hash, ${ownLimits(sql)} as limits,
-      tenants.requires_reference, tenants.providers,
+      key.tenant_id, key.id, key.scopes, key.secret_hash, requires_reference, providers,
+      rate_limit_writes, rate_limit_reads, max_active_keys, max_stored_keys, key_length_min,
       extract(epoch from key.expires_at - now())::float8 as works_seconds
     from api_keys as key
     join tenants on tenants.id = key.tenant_id
@@ -103,8 +104,6 @@ function findActiveKey(sql: Sql, prefix: string) {
       and tenants.disabled_at is null
   `
 }
-
-type KeyRow = Omit<RowOf<typeof apiKeys>, 'secret_hash'> & { readonly status: ApiKeyStatus }
 
 /** The status by the database's clock, as in authentication. */
 const shownColumns = (sql: Sql | Transaction): Fragment => sql`
@@ -116,19 +115,6 @@ const shownColumns = (sql: Sql | Transaction): Fragment => sql`
     else 'active'
   end as status
 `
-
-function keyFromRow(row: KeyRow): ApiKey {
-  return {
-    tenantId: row.tenant_id,
-    id: row.id,
-    prefix: row.prefix,
-    scopes: row.scopes,
-    status: row.status,
-    createdAt: new Date(row.created_at),
-    expiresAt: row.expires_at === null ? null : new Date(row.expires_at),
-    revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at),
-  }
-}
 
 /** An API key to create; by default it has every scope. */
 export interface NewApiKey {
@@ -147,7 +133,7 @@ export async function insertApiKey(
   { tenantId, secret, scopes = [EVERY_SCOPE] }: NewApiKey,
 ): Promise<ApiKey> {
   if (!isApiKey(secret)) throw new Error('an API key is sk_ and 9 to 200 letters or digits')
-  const [row] = await tx<KeyRow[]>`
+  const inserted = await tx`
     insert into api_keys (tenant_id, id, prefix, secret_hash, scopes)
     select
       ${tenantId}::uuid, ${randomUUIDv7()}::uuid, ${publicPrefix(secret)}::text,
@@ -155,15 +141,13 @@ export async function insertApiKey(
     returning ${shownColumns(tx)}
   `
   // The insert of one row returns the row or throws.
-  return keyFromRow(row as KeyRow)
+  return recordsOf<ApiKey>(inserted)[0] as ApiKey
 }
 
 /** Finds an API key of any tenant. */
 export async function findApiKey(sql: Sql | Transaction, id: string): Promise<ApiKey | undefined> {
-  const [row] = await asService(sql)<KeyRow[]>`
-    select ${shownColumns(sql)} from api_keys where id = ${id}
-  `
-  return row && keyFromRow(row)
+  const found = await asService(sql)`select ${shownColumns(sql)} from api_keys where id = ${id}`
+  return recordsOf<ApiKey>(found)[0]
 }
 
 /**
@@ -176,7 +160,7 @@ export async function listApiKeys(
   request: PageRequest,
 ): Promise<Page<ApiKey> | undefined> {
   const entries = sql`from api_keys where tenant_id = ${tenantId}`
-  const list = { columns: shownColumns(sql), entries, fromRow: keyFromRow }
+  const list = { columns: shownColumns(sql), entries }
   return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }
 

@@ -48,14 +48,13 @@ export async function assignCustomers(
     where provider_customers.tenant_id = ${from}::uuid
       and provider_customers.tenant_id <> excluded.tenant_id
   `
-  const owned = await tx<{ id: string; tenant_id: string }[]>`
-    select id, tenant_id from provider_customers
+  const owned = await tx<OwnedElsewhereError['owned'][number][]>`
+    select id, tenant_id as "tenantId" from provider_customers
     where provider = ${provider}
       and id = any(${[...customers]}::text[]) and tenant_id <> ${tenantId}
     order by id
   `
-  if (owned.length === 0) return
-  throw new OwnedElsewhereError(owned.map((row) => ({ id: row.id, tenantId: row.tenant_id })))
+  if (owned.length > 0) throw new OwnedElsewhereError([...owned])
 }
 
 /**
@@ -72,11 +71,6 @@ export async function listCustomers(
     entries: sql`
       from provider_customers where tenant_id = ${tenantId} and provider = ${provider}
     `,
-    fromRow: (row: { id: string; tenant_id: string; assigned_at: string }) => ({
-      id: row.id,
-      tenantId: row.tenant_id,
-      assignedAt: new Date(row.assigned_at),
-    }),
   }
   return await inTenant(sql, tenantId, (tx) => readPage(tx, list, request))
 }

@@ -33,7 +33,7 @@ export const ROTATION_GRACE_SECONDS_MAX = 7 * 24 * 60 * 60
 /**
  * `retiring`: rotated, and works until it expires. A disabled tenant does not show in the status.
  */
-export type ApiKeyStatus = 'active' | 'retiring' | 'expired' | 'revoked'
+type ApiKeyStatus = 'active' | 'retiring' | 'expired' | 'revoked'
 
 export interface ApiKey {
   readonly tenantId: string

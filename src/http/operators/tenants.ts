@@ -29,7 +29,7 @@ import {
 } from '../../domain/tenants/tenant.ts'
 import { textField } from '../requests/body-fields.ts'
 import { countActiveKeys, countStoredKeys } from '../../db/idempotency/count-keys.ts'
-import { findTenantLimits, setKeyLengthMin } from '../../db/tenants/tenant-limits.ts'
+import { changeTenantLimits, findTenantLimits } from '../../db/tenants/tenant-limits.ts'
 import {
   type LimitName,
   type TenantLimits,
@@ -277,7 +277,7 @@ const changeTenantLimitsEndpoint = adminCommand({
   body: changeLimitsBody,
   async work(parts, tx, { request, body: { key_length_min: length } }) {
     const { id } = await findRequestedTenant(tx, request)
-    await setKeyLengthMin(tx, id, length)
+    await changeTenantLimits(tx, id, { KEY_LENGTH_MIN: length })
     return {
       answer: () => showTenantLimits(parts, id),
       details: { result: 'set', KEY_LENGTH_MIN: length },

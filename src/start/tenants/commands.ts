@@ -14,11 +14,11 @@ import type { Store, Transaction } from '../../db/connection/client.ts'
 import type { Page, PageRequest } from '../../db/connection/pages.ts'
 import { BY_COMMAND } from '../../db/reconciliation/reconciliation-runs.ts'
 import {
+  changeTenant,
   findTenant,
   insertTenant,
   listTenants,
   setTenantDisabled,
-  setRequiresReference,
   setTenantFees,
 } from '../../db/tenants/tenants.ts'
 import { inService } from '../../db/connection/transaction.ts'
@@ -156,7 +156,8 @@ export function setReferences({ subject, values: { references } }: Given): Comma
   const required = readOneOf('references', references, ['required', 'optional']) === 'required'
   return (store) =>
     change(store, 'tenant.references', async (tx) => {
-      if (!(await setRequiresReference(tx, id, required))) refuse(`there is no tenant ${subject}`)
+      const columns = { requires_reference: required }
+      if (!(await changeTenant(tx, id, columns))) refuse(`there is no tenant ${subject}`)
       const printed = `tenant      ${subject}\nreferences  ${references}\n`
       return { subject: showTenantId(id), details: { result: 'set', references }, printed }
     })

@@ -5,16 +5,12 @@ import { recordStatements } from '../../../verify/statements/record-statements.t
 
 /** The functions that only commands of the owner of the database use. */
 const OF_OWNER: ReadonlySet<string> = new Set([
-  'changeTenantLimits',
   'countOpenPayments',
   'eraseCustomer',
   'forgetOtherSeals',
   'releaseCustomer',
   'replaceIfUnchanged',
-  'setProviders',
-  'setRequiresReference',
   'setTenantDisabled',
-  'setTenantFees',
   'storeRetention',
 ])
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/db/tenants/api-keys.ts'
 import type { Sql, Store } from '../../../src/db/connection/client.ts'
 import { createApiKeyCache, type ApiKeyCache } from '../../../src/db/tenants/api-key-cache.ts'
-import { setKeyLengthMin } from '../../../src/db/tenants/tenant-limits.ts'
+import { changeTenantLimits } from '../../../src/db/tenants/tenant-limits.ts'
 import { createTenant, setTenantDisabled } from '../../../src/db/tenants/tenants.ts'
 import { inTransaction } from '../../../src/db/connection/transaction.ts'
 import { parseKeyId, showKeyId, type ApiKey } from '../../../src/domain/tenants/api-key.ts'
@@ -117,7 +117,10 @@ describe('drops a cached key at once', () => {
     expect(errorOutput).toBe('')
   }
   test.each<[string, () => Promise<unknown>]>([
-    ['when its tenant gets a least length', () => setKeyLengthMin(store.sql, tenantId, 36)],
+    [
+      'when its tenant gets a least length',
+      () => changeTenantLimits(store.sql, tenantId, { KEY_LENGTH_MIN: 36 }),
+    ],
     [
       'when it is revoked',
       () => inTransaction(store.sql, (tx) => revokeKeyIfNotRevoked(tx, keyId)),

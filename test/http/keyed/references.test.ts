@@ -2,7 +2,7 @@
 // keys of the requests. The same for refunds.
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { setRequiresReference } from '../../../src/db/tenants/tenants.ts'
+import { changeTenant } from '../../../src/db/tenants/tenants.ts'
 import { get, paymentBody, post, postPayment, type ApiResponse } from '../../support/client.ts'
 import { expectLedgerBalanced } from '../../support/ledger.ts'
 import { type ExecutedCall } from '../../support/service.ts'
@@ -345,7 +345,7 @@ describe('a tenant that requires references', () => {
     const send = (key: string, fields = {}) =>
       postPayment(service.apiUrl, owner, paymentBody(fields), { key })
     const first = await send(early)
-    await setRequiresReference(service.store.sql, owner.id, true)
+    await changeTenant(service.store.sql, owner.id, { requires_reference: true })
     // The API forgets the API keys that it has cached.
     const refused = await until(async () => {
       const answer = await send(randomUUID())
@@ -364,13 +364,13 @@ describe('a tenant that requires references', () => {
     expect((await send(randomUUID(), { reference })).status).toBe(201)
     expect((await post(service.apiUrl, owner, path, { reference })).status).toBe(201)
 
-    await setRequiresReference(service.store.sql, owner.id, false)
+    await changeTenant(service.store.sql, owner.id, { requires_reference: false })
     expect(await until(async () => (await send(randomUUID())).status === 201)).toBe(true)
   })
 
   test('does not require one of another tenant', async () => {
     const owner = await service.createTenant()
-    await setRequiresReference(service.store.sql, owner.id, true)
+    await changeTenant(service.store.sql, owner.id, { requires_reference: true })
 
     const answer = await postPayment(service.apiUrl, tenant, paymentBody())
     expect(answer.status).toBe(201)

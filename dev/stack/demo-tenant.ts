@@ -1,7 +1,7 @@
 // Creates the tenant of the embedded stack, so that a new user has an API key to try.
-import { authenticateKey } from './api-keys.ts'
-import { openStore } from '../connection/client.ts'
-import { createTenant } from './tenants.ts'
+import { authenticateKey } from '../../src/db/tenants/api-keys.ts'
+import { openStore } from '../../src/db/connection/client.ts'
+import { createTenant } from '../../src/db/tenants/tenants.ts'
 
 /** Creates the tenant with the API key unless the key already works. */
 export async function ensureDemoTenant(databaseUrl: string, apiKey: string): Promise<void> {
