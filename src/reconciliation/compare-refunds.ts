@@ -1,8 +1,7 @@
 // Compares refunds, in the same way as payments.
 import { findRefundsOf, type ComparedId } from '../db/reconciliation/compared-records.ts'
 import { recordCompared } from '../db/reconciliation/reconciliation-progress.ts'
-import { walkMissingRefunds } from '../db/reconciliation/missing-records.ts'
-import { walkWaitingRefunds } from '../db/reconciliation/missing-records.ts'
+import { walkMissingRefunds, walkWaitingRefunds } from '../db/reconciliation/missing-records.ts'
 import { findRefund } from '../db/payments/refunds.ts'
 import { comparisonOfRefund } from '../domain/events/provider-event.ts'
 import type { Refund } from '../domain/payments/refund.ts'

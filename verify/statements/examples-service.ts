@@ -14,8 +14,13 @@ import * as reconciliationProgress from '../../src/db/reconciliation/reconciliat
 import * as missingRecords from '../../src/db/reconciliation/missing-records.ts'
 import * as reconciliationRuns from '../../src/db/reconciliation/reconciliation-runs.ts'
 import * as erasedCustomers from '../../src/db/retention/erased-customers.ts'
-import * as oldRecords from '../../src/db/retention/old-records.ts'
-import { findLongerRetention, storeRetention } from '../../src/db/retention/stored-retention.ts'
+import { deleteOld } from '../../src/db/retention/old-records.ts'
+import {
+  findLongerRetention,
+  retentionSettings,
+  storeRetention,
+  type History,
+} from '../../src/db/retention/stored-retention.ts'
 import { deleteOldProviderEvents } from '../../src/db/retention/old-provider-events.ts'
 import { example, type Example } from './example.ts'
 import { finding, ID, LIMIT, NOW, PAGE, PROVIDER, REF, run } from './example-values.ts'
@@ -76,11 +81,9 @@ const RETENTION = {
 }
 
 export const retentionExamples: readonly Example[] = [
-  example(oldRecords.deleteOldDeliveries, [OLD]),
-  example(oldRecords.deleteOldPhaseRuns, [OLD]),
-  example(oldRecords.deleteOldEvents, [OLD]),
-  example(oldRecords.deleteOldAdminActions, [OLD]),
-  example(oldRecords.deleteOldPaymentDetails, [OLD]),
+  ...(Object.keys(retentionSettings) as History[]).map((records) =>
+    example(deleteOld, [records, OLD]),
+  ),
   example(
     deleteOldProviderEvents,
     [OLD],
