@@ -37,7 +37,7 @@ export const layers: readonly Layer[] = [
   { files: 'src/domain/',             mayImport: ['src/domain/'],
     packages: ['typeid-js', 'canonicalize', 'structured-headers', 'credit-card-type', 'node:crypto', 'node:net', 'node:zlib'] },
   { files: 'src/db/',                 mayImport: ['src/db/', 'src/domain/', CONFIG, CONFIG_FORMATS],
-    packages: ['drizzle-orm', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
+    packages: ['drizzle-orm', 'pg-connection-string', 'postgres', 'postgres-array', 'pg-boss', 'rate-limiter-flexible', 'pino', 'zod', 'node:'] },
   { files: 'src/names/',              mayImport: ['src/names/'],
     packages: ['node:'] },
   { files: 'src/provider/',           mayImport: ['src/provider/', 'src/names/', 'src/domain/'],

@@ -9,8 +9,8 @@ const INTRODUCTION = `## The parameters of \`DATABASE_URL\`
 [libpq](https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS), except for
 what the table says. They hold for every connection: those of the API, the workers, the job queue,
 the migration, the dashboard and all commands. An unknown or contradictory one stops the process at
-its start. Certificates are read at the start: restart to use new ones. In all parts of the URL, write
-\`: / ? # @ %\` as \`%3A %2F %3F %23 %40 %25\`.
+its start. Certificates are read at the start: restart to use new ones. In a user and a password, write
+\`: / ? # @ %\` as \`%3A %2F %3F %23 %40 %25\`. The name of a database with one of them goes in \`dbname\`.
 `
 
 const MEANINGS: Readonly<Record<DatabaseUrlParameter, string>> = {
@@ -21,8 +21,7 @@ const MEANINGS: Readonly<Record<DatabaseUrlParameter, string>> = {
   sslcert: 'A file with the certificate of the client, PEM. Needs `sslkey`.',
   sslkey: 'The file with its key, PEM.',
   sslpassword: 'The passphrase of `sslkey`.',
-  sslnegotiation:
-    '`postgres` (the default) or `direct`, one round trip less, since PostgreSQL 17. `direct` needs `sslmode=require` or more.',
+  sslnegotiation: 'Only `postgres`, the default.',
   channel_binding:
     '`disable` and `prefer` change nothing: the driver has no channel binding. `require` is kept by `sslmode=verify-full`, which protects against the same attack.',
   target_session_attrs:

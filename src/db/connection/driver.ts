@@ -2,11 +2,14 @@
 import { Socket } from 'node:net'
 import postgres from 'postgres'
 import { parseDatabaseUrl, type DatabaseUrl, type Host } from './server/database-url.ts'
-import { createPrimarySearch, type Primary } from './server/primary.ts'
-import { LatestPrimaries, readServer, type Server } from './server/server.ts'
+import {
+  createPrimarySearch,
+  LatestPrimaries,
+  readServer,
+  type Primary,
+  type Server,
+} from './server/server.ts'
 import { openSocket } from './server/server-socket.ts'
-import { ServerUnusable } from './server/server-unusable.ts'
-import { readTlsSettings, type TlsSettings } from './server/tls-settings.ts'
 
 /** The driver's types omit `onnotify`, which `sql.listen` itself uses, and `max_pipeline`. */
 export type DriverOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
@@ -17,7 +20,6 @@ export type DriverOptions = postgres.Options<Record<string, postgres.PostgresTyp
 /** A database, and how to connect to it. */
 export interface Database {
   readonly url: DatabaseUrl
-  readonly tls: TlsSettings | undefined
   /** The host to connect to: the only one, or the primary. */
   readonly findHost: () => Promise<Host>
   /** Asks the hosts over connections of its own, also when there is only one. */
@@ -43,12 +45,11 @@ export const RECONNECT_DELAY_MAX_SECONDS = 0.5
  */
 export function readDatabase(text: string, timeoutMs: number): Database {
   const url = parseDatabaseUrl(text)
-  const tls = readTlsSettings(url.tls)
   const connectTimeoutMs = url.connectTimeoutMs ?? Math.min(timeoutMs, CONNECT_TIMEOUT_MAX_MS)
   const latest = new LatestPrimaries()
   const findHost = async () => url.hosts[0]
   const findPrimary = createPrimarySearch(url.hosts, (...asked) => ask(base, ...asked), latest)
-  const base = { url, tls, connectTimeoutMs, latest, findHost, findPrimary }
+  const base = { url, connectTimeoutMs, latest, findHost, findPrimary }
   return url.onlyPrimary ? { ...base, findHost: async () => (await findPrimary()).host } : base
 }
 
@@ -73,10 +74,10 @@ async function ask(database: Database, host: Host, settled: AbortSignal): Promis
 
 /** @throws the reason why the host cannot be used. */
 export async function openDatabaseSocket(
-  { tls, findHost, connectTimeoutMs: timeoutMs }: Database,
+  { url: { tls }, findHost, connectTimeoutMs: timeoutMs }: Database,
   closing: AbortSignal,
 ): Promise<Socket> {
-  return openSocket(await findHost(), { tls, timeoutMs, closing })
+  return await openSocket(await findHost(), { tls, timeoutMs, closing })
 }
 
 /** For a connection that may lead through a pooler: its session is then another client's later. */
@@ -142,7 +143,7 @@ export function connectDriver(
  */
 function socketOption(open: () => Promise<Socket>): object {
   const socket = () =>
-    open().then(failUnlessAnswered, (error: Error) => {
+    open().catch((error: Error) => {
       const failing = new Socket()
       const write = () => {
         failing.destroy(error)
@@ -151,19 +152,4 @@ function socketOption(open: () => Promise<Socket>): object {
       return Object.assign(failing, { write })
     })
   return { socket }
-}
-
-/**
- * Reports a server that closes the connection without an answer, such as a load balancer without a
- * server behind it. The driver (postgres 3.4.9) would connect again and again without a pause, and
- * no statement would fail.
- */
-function failUnlessAnswered(socket: Socket): Socket {
-  const fail = () =>
-    socket.destroy(
-      new ServerUnusable('CONNECTION_CLOSED', 'the server closed the connection without an answer'),
-    )
-  socket.once('end', fail)
-  socket.once('data', () => socket.off('end', fail))
-  return socket
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { ConfigError } from '../../../../src/config.ts'
 import { parseDatabaseUrl } from '../../../../src/db/connection/server/database-url.ts'
+import { makeAuthority } from '../../../support/certificates.ts'
+import { makeTemporaryFolder } from '../../../support/temporary-folder.ts'
 
 const BASE = 'postgres://user:hunter2@db/payments'
 const parse = (query: string) => parseDatabaseUrl(`${BASE}?${query}`)
@@ -12,8 +14,9 @@ describe('the place of the database', () => {
     ['postgresql://db', [host('db')], undefined, undefined, undefined],
     ['postgres://', [host('localhost')], undefined, undefined, undefined],
     ['postgres:///payments', [host('localhost')], undefined, undefined, 'payments'],
-    ['postgres://u@db/', [host('db')], 'u', undefined, ''],
-    ['postgres://u:@db/payments', [host('db')], 'u', '', 'payments'],
+    ['postgres://u@db/', [host('db')], 'u', undefined, undefined],
+    ['postgres://u:p@:6432,b/x', [host('localhost', 6432), host('b')], 'u', 'p', 'x'],
+    ['postgres://u:@db/payments', [host('db')], 'u', undefined, 'payments'],
     ['postgres://u:p%40%2F%3F%23%3A%25@db/a%20b', [host('db')], 'u', 'p@/?#:%', 'a b'],
     ['postgres://u@server:p@ss:word@db/x', [host('db')], 'u@server', 'p@ss:word', 'x'],
     ['postgres://u:p+q@db/x', [host('db')], 'u', 'p+q', 'x'],
@@ -37,43 +40,32 @@ describe('the place of the database', () => {
   })
 })
 
-describe('what is encrypted and verified', () => {
-  test.each([
-    ['', 'disable', undefined],
-    ['sslmode=disable', 'disable', undefined],
-    ['sslmode=allow', 'prefer', undefined],
-    ['sslmode=prefer', 'prefer', undefined],
-    ['sslmode=require', 'require', undefined],
-    ['sslmode=require&sslrootcert=ca.pem', 'verify-ca', 'ca.pem'],
-    ['sslmode=verify-ca&sslrootcert=%2Fetc%2Fca.pem', 'verify-ca', '/etc/ca.pem'],
-    ['sslmode=verify-full&sslrootcert=ca.pem', 'verify-full', 'ca.pem'],
-    ['sslmode=verify-full', 'verify-full', undefined],
-    ['sslmode=verify-full&sslrootcert=system', 'verify-full', undefined],
-    ['sslrootcert=system', 'verify-full', undefined],
-    ['channel_binding=require', 'verify-full', undefined],
-    ['channel_binding=require&sslmode=prefer', 'verify-full', undefined],
-    ['channel_binding=require&sslmode=require', 'verify-full', undefined],
-    ['channel_binding=require&sslmode=verify-ca&sslrootcert=ca.pem', 'verify-full', 'ca.pem'],
-    ['channel_binding=require&sslmode=require&sslrootcert=system', 'verify-full', undefined],
-    ['channel_binding=prefer&sslmode=require', 'require', undefined],
-    ['channel_binding=disable', 'disable', undefined],
-  ])('"%s" means %s', (query, mode, rootFile) => {
-    expect(parse(query).tls).toMatchObject({ mode, rootFile })
-  })
+test.each([
+  ['', 'disable'],
+  ['sslmode=disable', 'disable'],
+  ['sslmode=allow', 'prefer'],
+  ['sslmode=prefer', 'prefer'],
+  ['sslmode=require', 'require'],
+  ['sslmode=require&sslrootcert=CA', 'verify-ca'],
+  ['sslmode=verify-ca&sslrootcert=CA', 'verify-ca'],
+  ['sslmode=verify-full&sslrootcert=CA', 'verify-full'],
+  ['sslmode=verify-full', 'verify-full'],
+  ['sslmode=verify-full&sslrootcert=system', 'verify-full'],
+  ['sslrootcert=system', 'verify-full'],
+  ['channel_binding=require', 'verify-full'],
+  ['channel_binding=require&sslmode=prefer', 'verify-full'],
+  ['channel_binding=require&sslmode=require', 'verify-full'],
+  ['channel_binding=require&sslmode=verify-ca&sslrootcert=CA', 'verify-full'],
+  ['channel_binding=require&sslmode=require&sslrootcert=system', 'verify-full'],
+  ['channel_binding=prefer&sslmode=require', 'require'],
+  ['channel_binding=disable', 'disable'],
+])('"%s" means the sslmode %s', async (query, mode) => {
+  const { certificate } = await makeAuthority(await makeTemporaryFolder(), 'ca')
+  const { tls } = parse(query.replace('CA', encodeURIComponent(certificate)))
 
-  test('the certificate of the client', () => {
-    const files = { certificateFile: 'a.crt', keyFile: 'a.key' }
-
-    const { tls } = parse('sslmode=require&sslcert=a.crt&sslkey=a.key')
-    expect(tls.client).toEqual(files)
-    const query = 'sslmode=require&sslcert=a.crt&sslkey=a.key&sslpassword=a%20b'
-    expect(parse(query).tls.client).toEqual({ ...files, passphrase: 'a b' })
-  })
-
-  test('the way TLS begins', () => {
-    expect(parse('sslmode=require&sslnegotiation=direct').tls.isDirect).toBe(true)
-    expect(parse('sslmode=require&sslnegotiation=postgres').tls.isDirect).toBe(false)
-  })
+  expect(tls.mode).toBe(mode)
+  const verifies = mode.startsWith('verify-') ? undefined : false
+  if (mode !== 'disable') expect(tls.options.rejectUnauthorized).toBe(verifies)
 })
 
 test.each([
@@ -106,31 +98,23 @@ describe('refuses', () => {
     ['a question mark in the password', 'postgres://u:hunter2?a=b@db/x', 'must be postgres://'],
     ['a fragment', `${BASE}#hunter2`, 'must be postgres://'],
     ['a path', `${BASE}/hunter2`, 'must be postgres://'],
-    ['a percent sign', 'postgres://u:hunter2%@db/x', 'the password: has a %'],
-    ['another charset', 'postgres://u:hunter2%E4@db/x', 'the password: has a %'],
-    ['a port that is none', 'postgres://u:p@db:hunter2/x', 'port: must be 1 to 65535'],
+    ['a percent sign', 'postgres://u:hunter2%@db/x', 'must be postgres://'],
+    ['another charset', 'postgres://u:hunter2%E4@db/x', 'must be postgres://'],
+    ['a port that is none', 'postgres://u:p@db:hunter2/x', 'must be postgres://'],
     ['port 0', 'postgres://u:p@db:0/x', 'port: must be 1 to 65535'],
-    ['a port that is too high', 'postgres://u:p@a:1,b:65536/x', 'port: must be 1 to 65535'],
-    [
-      'IPv6 without brackets',
-      'postgres://u:p@::1/x',
-      'has a host that is none. An IPv6 address needs brackets',
-    ],
-    [
-      'brackets around a name',
-      'postgres://u:p@[hunter2]/x',
-      'has brackets around a host that is no IPv6 address',
-    ],
-    ['a host with a space', 'postgres://u:p@hunter2 x/x', 'has a host that is none'],
+    ['a port that is too high', 'postgres://u:p@a:1,b:65536/x', 'must be postgres://'],
+    ['IPv6 without brackets', 'postgres://u:p@::1/x', 'must be postgres://'],
+    ['brackets around a name', 'postgres://u:p@[hunter2]/x', 'must be postgres://'],
+    ['a host with a space', 'postgres://u:p@hunter2 x/x', 'must be postgres://'],
   ])('%s', (_, url, reason) => {
     expectRefused(url, reason)
   })
 
   test.each([
-    ['hunter2', 'has a parameter without a value'],
+    ['hunter2', 'must be postgres://'],
     ['sslmode=require&sslmode=disable', 'has sslmode twice'],
     ['sslmode=hunter2', 'sslmode: Invalid option: expected one of "disable"|"allow"|"prefer"'],
-    ['sslmode=verify-ca', 'sslmode: verify-ca needs sslrootcert'],
+    ['sslmode=verify-ca', 'SECURITY WARNING: Using sslmode=verify-ca requires specifying a CA'],
     ['sslrootcert=ca.pem', 'sslrootcert: needs sslmode=require, verify-ca or verify-full'],
     ['sslrootcert=ca.pem&sslmode=prefer', 'sslrootcert: needs sslmode=require'],
     ['sslrootcert=', 'sslrootcert: '],
@@ -138,9 +122,8 @@ describe('refuses', () => {
     ['sslmode=require&sslcert=a', 'sslcert and sslkey: each needs the other'],
     ['sslmode=require&sslkey=a', 'sslcert and sslkey: each needs the other'],
     ['sslmode=require&sslpassword=hunter2', 'sslcert and sslkey: each needs the other'],
-    ['sslcert=a&sslkey=b', 'sslcert: needs an sslmode that encrypts'],
-    ['sslnegotiation=direct', 'sslnegotiation: direct needs sslmode=require'],
-    ['sslnegotiation=direct&sslmode=prefer', 'sslnegotiation: direct needs sslmode=require'],
+    ['sslcert=a&sslkey=b', 'sslcert and sslkey: each needs the other, and an sslmode'],
+    ['sslnegotiation=direct&sslmode=require', 'sslnegotiation: must be postgres'],
     ['channel_binding=require&sslmode=disable', 'channel_binding: require needs TLS'],
     ['channel_binding=require&host=/run', 'channel_binding: require needs TLS'],
     ['channel_binding=hunter2', 'channel_binding: Invalid option'],
@@ -160,7 +143,9 @@ describe('refuses', () => {
     ['pgbouncer=true', 'the parameter pgbouncer is not supported'],
     ['toString=hunter2', 'the parameter toString is not supported'],
     ['__proto__=hunter2', 'the parameter __proto__ is not supported'],
-    ['options=%', 'options: has a %'],
+    ['options=%', 'must be postgres://'],
+    ['port=hunter2', 'port: must be 1 to 65535'],
+    ['port=65536', 'port: must be 1 to 65535'],
   ])('?%s', (query, reason) => {
     expectRefused(`${BASE}?${query}`, reason)
   })

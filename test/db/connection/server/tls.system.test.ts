@@ -88,7 +88,6 @@ describe.each(ways)('%s', (_, connect) => {
     ['sslmode=require and its CA', 'sslmode=require&sslrootcert=CA'],
     ['sslmode=verify-ca', 'sslmode=verify-ca&sslrootcert=CA'],
     ['sslmode=verify-full', 'sslmode=verify-full&sslrootcert=CA'],
-    ['sslnegotiation=direct', 'sslmode=verify-full&sslrootcert=CA&sslnegotiation=direct'],
     ['channel_binding=prefer', 'sslmode=require&channel_binding=prefer'],
     ['channel_binding=require and its CA', 'channel_binding=require&sslrootcert=CA'],
   ])('is encrypted with %s', async (_name, parameters) => {
@@ -258,13 +257,8 @@ describe('npm run dashboard', () => {
 
 describe('files', () => {
   test.each([
-    [
-      'sslrootcert',
-      'a missing file',
-      'sslmode=verify-full&sslrootcert=MISSING',
-      /MISSING.* \(ENOENT\)/,
-    ],
-    ['sslrootcert', 'no certificate', 'sslmode=verify-full&sslrootcert=TEXT', /has no certificate/],
+    ['sslrootcert', 'a missing file', 'sslmode=verify-full&sslrootcert=MISSING', /ENOENT/],
+    ['sslrootcert', 'no certificate', 'sslmode=verify-full&sslrootcert=TEXT', /cannot be used/],
     ['sslrootcert', 'a broken one', 'sslmode=verify-full&sslrootcert=BROKEN', /cannot be used/],
     ['sslcert', 'a missing file', 'sslmode=require&sslcert=MISSING&sslkey=KEY', /ENOENT/],
     ['sslcert', 'no certificate', 'sslmode=require&sslcert=TEXT&sslkey=KEY', /cannot be used/],
@@ -275,7 +269,7 @@ describe('files', () => {
       'sslmode=require&sslcert=CERTIFICATE&sslkey=STRANGE',
       /cannot be used/,
     ],
-  ])('refuses %s with %s', async (parameter, _, parameters, reason) => {
+  ])('refuses %s with %s', async (parameter, what, parameters, reason) => {
     const text = join(folder, 'TEXT')
     const broken = join(folder, 'BROKEN')
     await writeFile(text, 'hello')
@@ -290,7 +284,9 @@ describe('files', () => {
       .replace('STRANGE', other.key)
 
     const opening = () => openStore({ url, applicationName: '', poolSize: 1, timeoutMs: 1_000 })
-    expect(opening).toThrow(new RegExp(`DATABASE_URL: ${parameter}: .*${reason.source}`))
+    const named =
+      what === 'a missing file' ? `${reason.source}.*MISSING` : `${parameter}: .*${reason.source}`
+    expect(opening).toThrow(new RegExp(`DATABASE_URL: ${named}`))
     expect(opening).not.toThrow('hunter2')
   })
 })
