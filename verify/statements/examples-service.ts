@@ -1,7 +1,7 @@
 // Examples of the statements of the service itself: migrations, queues, retention and reconciliation.
 import { SERVICE_ROLE } from '../../src/config.ts'
 import { readMigrationState } from '../../src/db/migrations/applied-migrations.ts'
-import { isDistributed } from '../../src/db/migrations/distributed.ts'
+import { isDistributed } from '../../src/db/migrations/distribution.ts'
 import { readOwnerRights } from '../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
 import * as deadLetters from '../../src/db/queue/dead-letters.ts'

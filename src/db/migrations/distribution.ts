@@ -8,6 +8,17 @@ import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
 /** The calls that distribute, in one file. */
 const DISTRIBUTE = fileURLToPath(new URL('distribute.sql', import.meta.url))
 
+/** Whether the tables are distributed. Needs no right on the schema. */
+export async function isDistributed(sql: Sql): Promise<boolean> {
+  const [recorded] = await sql<{ exists: boolean }[]>`
+    select exists (
+      select from pg_class where relname = 'distributed_tables'
+        and relnamespace = (select oid from pg_namespace where nspname = 'drizzle')
+    ) as exists
+  `
+  return recorded?.exists === true
+}
+
 /**
  * Distributes the tables that are not distributed yet, in one transaction. It copies their rows.
  *

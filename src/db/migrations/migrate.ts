@@ -6,14 +6,13 @@ import { PgBoss, type BackendProfile } from 'pg-boss'
 import postgres from 'postgres'
 import { readConfig, SERVICE_ROLE } from '../../config.ts'
 import { migrationsFolder, refuseDevelopmentDatabase } from './applied-migrations.ts'
-import { openStore, type Sql } from '../connection/client.ts'
+import { openStore, type Sql, type Transaction } from '../connection/client.ts'
 import { EVERY_TENANT, TENANTS_SETTING } from '../connection/row-security.ts'
 import { openJobStore } from '../queue/job-store.ts'
 import { JOB_SCHEMA, ensureQueues, jobBackend } from '../queue/queues.ts'
 import { createTurnsIndex } from '../queue/turns.ts'
 import { storeRetention } from '../retention/stored-retention.ts'
-import { isDistributed } from './distributed.ts'
-import { distributeTables, grantRightsOnNodes } from './distribution.ts'
+import { distributeTables, grantRightsOnNodes, isDistributed } from './distribution.ts'
 import { requireOwnerRights } from './owner-rights.ts'
 import { grantServiceRights } from './service-role.ts'
 
@@ -79,7 +78,7 @@ async function migrate(
   await refuseDevelopmentDatabase(sql, folder)
   await applyMigrations(sql, folder)
   await migrateJobs(url, await jobBackend(sql))
-  await whenUnlocked(() => indexJobs(sql))
+  await whenUnlocked(sql, createTurnsIndex)
   const distribute = citus || (await isDistributed(sql))
   if (distribute) await distributeTables(sql)
   await grantServiceRights(sql, role)
@@ -104,13 +103,12 @@ async function applyMigrations(sql: Sql, folder: string): Promise<void> {
   `
   for (const migration of readMigrationFiles({ migrationsFolder: folder })) {
     if (migration.folderMillis <= Number(last?.at ?? 0)) continue
-    await whenUnlocked(() => applyMigration(sql, migration))
+    await applyMigration(sql, migration)
   }
 }
 
 async function applyMigration(sql: Sql, migration: MigrationMeta): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+  await whenUnlocked(sql, async (tx) => {
     // Row-level security holds for an owner who is no superuser. It would see no rows, and change none.
     await tx`select set_config(${TENANTS_SETTING}, ${EVERY_TENANT}, true)`
     for (const statement of migration.sql) await tx.unsafe(statement)
@@ -122,24 +120,21 @@ async function applyMigration(sql: Sql, migration: MigrationMeta): Promise<void>
 }
 
 /** Tries again for as long as another session, such as a backup, keeps a table locked. */
-async function whenUnlocked(apply: () => Promise<void>): Promise<void> {
+async function whenUnlocked(sql: Sql, apply: (tx: Transaction) => Promise<void>): Promise<void> {
   const endsAtMs = performance.now() + MIGRATION_TIMEOUT_MS
   for (;;) {
     try {
-      return await apply()
+      await sql.begin(async (tx) => {
+        await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
+        await apply(tx)
+      })
+      return
     } catch (error) {
       const isLocked = error instanceof postgres.PostgresError && LOCKED.includes(error.code)
       if (!isLocked || performance.now() > endsAtMs) throw error
       await wait(LOCK_PAUSE_MS)
     }
   }
-}
-
-async function indexJobs(sql: Sql): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`)
-    await createTurnsIndex(tx)
-  })
 }
 
 async function migrateJobs(url: string, backend: BackendProfile): Promise<void> {

@@ -8,7 +8,7 @@ import {
   type NodeFacts,
 } from '../../domain/deployment/database-checks.ts'
 import type { Sql } from '../connection/client.ts'
-import { isDistributed } from '../migrations/distributed.ts'
+import { isDistributed } from '../migrations/distribution.ts'
 import { TENANT_POLICY } from '../connection/row-security.ts'
 
 /** Reads settings, roles and protection as a session of the service sees them. */

@@ -4,7 +4,7 @@
 import type { PgBoss, Queue } from 'pg-boss'
 import type { Config } from '../../config.ts'
 import type { Sql } from '../connection/client.ts'
-import { isDistributed } from '../migrations/distributed.ts'
+import { isDistributed } from '../migrations/distribution.ts'
 
 /** The schema of pg-boss's tables. Its default is `pgboss`, which another program may use. */
 export const JOB_SCHEMA = 'atomic_jobs'
