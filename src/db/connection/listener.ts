@@ -10,8 +10,7 @@ import {
   type Database,
   type DriverOptions,
 } from './driver.ts'
-import { readConnection } from './pool/connection-facts.ts'
-import { settingsOfSession } from './pool/session-settings.ts'
+import { readConnection, settingsOfSession } from './pool/session-settings.ts'
 import { readServer } from './server/server.ts'
 
 export interface Receiver {

@@ -40,20 +40,15 @@ type OnError = (error: unknown) => void
 
 /**
  * Returns a function that wakes the workers for new jobs of a queue: at once, and at most every few
- * milliseconds. The channel is the one that pg-boss listens on for its schema.
+ * milliseconds.
  */
 export function createJobWaker(
   sql: Sql,
   onError: OnError,
   queue: string = OPERATIONS_QUEUE,
 ): () => void {
-  const wake = () => sql`
-    select pg_notify(
-      'pgboss_' || left(encode(sha224(${JOB_SCHEMA}::text::bytea), 'hex'), 24), ${queue}
-    )
-  `
   const add = coalesce<null>(async () => {
-    await wake()
+    await sql`select pg_notify(${JOBS_CHANNEL}, ${queue})`
   }, onError)
   return () => add(null)
 }

@@ -56,28 +56,23 @@ export async function openRelay({ url, role, timeoutMs, failed }: RelayOptions):
   }
 }
 
+/** @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-OPTIONS */
 function urlThrough(folder: string, { url }: Database, role: string): string {
   const { user, password, database = '', options = '' } = url
   // A server that does not know an option refuses the connection: PostgreSQL 15 and 16 this one.
   const { transaction_timeout: _, ...known } = FIXED_SETTINGS
+  const all: SessionSettings = { ...known, role }
+  const fixed = Object.entries(all).map(
+    ([name, value]) => `-c ${name}=${String(value).replace(/[\\ ]/g, '\\$&')}`,
+  )
   const parameters = {
     host: folder,
     port: String(PORT),
     sslmode: 'disable',
-    options: [options, optionsOf({ ...known, role })].join(' ').trim(),
+    options: [options, ...fixed].join(' ').trim(),
     ...(user !== undefined && { user }),
     ...(password !== undefined && { password }),
   }
-  const query = Object.entries(parameters).map(
-    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
-  )
-  return `postgres:///${encodeURIComponent(database)}?${query.join('&')}`
+  const query = new URLSearchParams(parameters).toString().replaceAll('+', '%20')
+  return `postgres:///${encodeURIComponent(database)}?${query}`
 }
-
-/** @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNECT-OPTIONS */
-function optionsOf(settings: SessionSettings): string {
-  const all = Object.entries(settings)
-  return all.map(([name, value]) => `-c ${name}=${escapeOption(String(value))}`).join(' ')
-}
-
-const escapeOption = (value: string): string => value.replace(/[\\ ]/g, '\\$&')

@@ -1,7 +1,6 @@
 // Runs transactions and lone statements, each of which names the tenants whose rows it sees.
 import type { Sql, TransactionSql as Transaction } from 'postgres'
 import { EVERY_TENANT, TENANTS_SETTING } from './row-security.ts'
-import { build, Statement, tagged, type Template } from './templates.ts'
 import { isTransactionFailed } from './store-errors.ts'
 
 /**
@@ -80,14 +79,41 @@ export function asService(sql: Sql | Transaction): Transaction {
 
 function alone(sql: Sql | Transaction, tenants: string): Transaction {
   if (!('begin' in sql)) return sql
-  const run = (template: Template) =>
+  const tag = tagOf(sql, (strings, values) =>
     inTransaction(sql, async (tx) => {
       const isSet = see(tx, tenants)
-      const answer = build(tx, template).then((rows) => rows)
+      const answer = tx(strings, ...values).then((rows) => rows)
       const [, rows] = await lastly(tx, [isSet, answer])
       return rows
-    })
-  return tagged(sql, (template) => new Statement(template, run)) as never
+    }),
+  )
+  return Object.assign(tag, { unsafe: (text: string) => sql.unsafe(text) }) as never
+}
+
+/**
+ * Makes a tag of templates, each of which `run` executes when it is awaited, or which becomes a part of
+ * another one. A call without a template builds an identifier or a list of values.
+ */
+export function tagOf(
+  client: Sql,
+  run: (strings: TemplateStringsArray, values: never[]) => Promise<unknown>,
+) {
+  return (strings: TemplateStringsArray, ...values: never[]): object => {
+    const built = client(strings, ...values)
+    return Array.isArray(strings.raw) ? whenAwaited(built, () => run(strings, values)) : built
+  }
+}
+
+/** Has a statement of the driver executed by `run` when it is awaited. As a part it stays what it is. */
+export function whenAwaited(statement: object, run: () => Promise<unknown>): object {
+  let result: Promise<unknown> | undefined
+  const start = () => (result ??= run())
+  return Object.assign(statement, {
+    // oxlint-disable-next-line unicorn/no-thenable -- so is the driver's own.
+    then: (...handlers: Parameters<Promise<unknown>['then']>) => start().then(...handlers),
+    catch: (handler: (error: unknown) => unknown) => start().catch(handler),
+    finally: (handler: () => void) => start().finally(handler),
+  })
 }
 
 interface OfTenant {

@@ -7,10 +7,13 @@ import { connectDriver, type Database, type DriverOptions } from '../driver.ts'
 import { readServer, type LatestPrimaries, type Server } from '../server/server.ts'
 import { ServerUnusable } from '../server/server-socket.ts'
 import { isConnectionLost, SESSION_UNUSABLE, storeErrorKind } from '../store-errors.ts'
-import { build, tagged, type Template } from '../templates.ts'
 import { commitAtOnce, hasLongStatements } from '../transaction.ts'
-import { readConnection } from './connection-facts.ts'
-import { beginWithSettings, settingsOfSession, type SessionSettings } from './session-settings.ts'
+import {
+  beginWithSettings,
+  readConnection,
+  settingsOfSession,
+  type SessionSettings,
+} from './session-settings.ts'
 
 /** How long a look at the server holds: see `LatestPrimaries`. */
 const CHECKED_FOR_MS = 10_000
@@ -50,7 +53,8 @@ const connectionToClose = (): Promise<never> => new Promise(() => {})
 const sessionEnded = () => new ServerUnusable('CONNECTION_CLOSED', 'the session has ended')
 
 export class Session {
-  readonly #sql: Sql
+  /** Its one connection. Work on it goes through the session. */
+  readonly sql: Sql
   readonly #settings: SessionSettings
   readonly #latest: LatestPrimaries
   readonly #endsAtMs = performance.now() + LIFETIME_MS.least + Math.random() * LIFETIME_MS.spread
@@ -61,8 +65,10 @@ export class Session {
   #isPooled = false
   #isDistributed = false
   #checkedAtMs = -Infinity
-  #server: Server | undefined
-  #isOver = false
+  /** The server that has it, as it was at the last check. */
+  server: Server | undefined
+  /** Whether another session has to replace it. */
+  isOver = false
   #socket: Socket | undefined
   #hasUnreplicatedCommit = false
   #transaction: Transaction | undefined
@@ -80,7 +86,7 @@ export class Session {
       if (this.#isConnected) throw sessionEnded()
       return await database.findHost()
     }
-    this.#sql = connectDriver(
+    this.sql = connectDriver(
       { ...database, findHost },
       {
         ...driver,
@@ -88,7 +94,7 @@ export class Session {
         onclose: () => {
           // Otherwise the driver connects again.
           if (!this.#isConnected) return
-          this.#isOver = true
+          this.isOver = true
           this.#lose?.(this.#endError())
         },
         onnotice: ({ routine }) => {
@@ -99,25 +105,19 @@ export class Session {
     )
   }
 
-  /** Builds identifiers and lists of values. */
-  get builder(): Sql {
-    return this.#sql
-  }
-
   /** Executes a statement, with the settings of the session and without a tenant. */
-  async execute(template: Template): Promise<unknown> {
-    const send = async (sql: Sql | Transaction) => await build(sql, template)
-    return await this.#use(() => (this.#isPooled ? this.#transact(send) : send(this.#sql)))
+  async execute<Answer>(send: (sql: Sql | Transaction) => PromiseLike<Answer>): Promise<Answer> {
+    const sendAll = async (sql: Sql | Transaction) => await send(sql)
+    return await this.#use(() => (this.#isPooled ? this.#transact(sendAll) : sendAll(this.sql)))
   }
 
   /** Executes a text with the values of its parameters, or of several statements without any. */
-  async executeText(...[text, values = [], options]: Parameters<Sql['unsafe']>): Promise<unknown> {
-    const send = async (sql: Sql | Transaction) => await sql.unsafe(text, values, options)
+  async executeText(...sent: Parameters<Sql['unsafe']>): Promise<unknown> {
     try {
-      return await this.#use(() => (this.#isPooled ? this.#transact(send) : send(this.#sql)))
+      return await this.execute((sql) => sql.unsafe(...sent))
     } catch (error) {
       // Its text may have begun a transaction.
-      if (values.length === 0) this.lose()
+      if ((sent[1] ?? []).length === 0) this.lose()
       throw error
     }
   }
@@ -133,7 +133,7 @@ export class Session {
   }
 
   async #transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const sql = this.#sql
+    const sql = this.sql
     let isWorking = true
     let begun: Promise<unknown> | undefined
     let committing: Promise<{ readonly command: string }> | undefined
@@ -149,11 +149,13 @@ export class Session {
     const requireWorking = () => {
       if (!isWorking) throw new Error('a statement without its transaction')
     }
-    const tx = tagged(sql, (template) => {
-      requireWorking()
-      if (begun === undefined) void begin()
-      return build(sql, template)
-    })
+    const tx = (strings: TemplateStringsArray, ...values: never[]) => {
+      if (Array.isArray(strings.raw)) {
+        requireWorking()
+        if (begun === undefined) void begin()
+      }
+      return sql(strings, ...values)
+    }
     const unsafe = (...[text, ...values]: Parameters<Sql['unsafe']>) => {
       requireWorking()
       // Citus would pass the whole message of a setting on to its nodes.
@@ -219,7 +221,7 @@ export class Session {
 
   get #isChecked(): boolean {
     const wasChecked = performance.now() - this.#checkedAtMs < CHECKED_FOR_MS
-    return wasChecked && (this.#server === undefined || !this.#latest.isFormer(this.#server))
+    return wasChecked && (this.server === undefined || !this.#latest.isFormer(this.server))
   }
 
   /**
@@ -230,8 +232,8 @@ export class Session {
   async #prepare(): Promise<void> {
     try {
       if (!this.#isSetUp) await this.#setUp()
-      this.#server = await readServer(this.#sql)
-      this.#latest.note(this.#server)
+      this.server = await readServer(this.sql)
+      this.#latest.note(this.server)
       this.#checkedAtMs = performance.now()
     } catch (error) {
       if (storeErrorKind(error) !== undefined) throw error
@@ -242,19 +244,19 @@ export class Session {
 
   /** Behind a pooler nothing may be set in a session, and no statement prepared. */
   async #setUp(): Promise<void> {
-    const { isPooled, isDistributed } = await readConnection(this.#sql)
+    const { isPooled, isDistributed } = await readConnection(this.sql)
     this.#isPooled = isPooled
     this.#isDistributed = isDistributed
     this.#isConnected = true
     if (this.#isPooled) {
-      Object.assign(this.#sql.options, { prepare: false })
+      Object.assign(this.sql.options, { prepare: false })
       this.#begin = beginWithSettings(this.#settings)
       this.#endError = refusesTransactions
-      await this.#sql.unsafe('begin')
-      await this.#sql.unsafe('rollback')
+      await this.sql.unsafe('begin')
+      await this.sql.unsafe('rollback')
       this.#endError = sessionEnded
     } else {
-      await this.#sql.unsafe(settingsOfSession(this.#settings))
+      await this.sql.unsafe(settingsOfSession(this.#settings))
     }
     this.#isSetUp = true
   }
@@ -269,16 +271,6 @@ export class Session {
     return this.#socket?.bytesRead ?? 0
   }
 
-  /** The server that has it, as it was at the last check. */
-  get server(): Server | undefined {
-    return this.#server
-  }
-
-  /** Whether another session has to replace it. */
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
   /** Whether it has lasted so long that it should be replaced when it is idle. */
   get isOld(): boolean {
     return performance.now() > this.#endsAtMs
@@ -289,14 +281,9 @@ export class Session {
    * until then a transaction does not fail (postgres 3.4.9, `terminate`).
    */
   lose(): void {
-    this.#isOver = true
+    this.isOver = true
     this.#lose?.(sessionEnded())
     this.#socket?.destroy()
-    void this.#sql.end({ timeout: 0 })
-  }
-
-  /** Waits for its unit of work, at most that many seconds. */
-  async end(options?: { timeout?: number }): Promise<void> {
-    await this.#sql.end(options)
+    void this.sql.end({ timeout: 0 })
   }
 }
