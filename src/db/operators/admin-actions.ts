@@ -6,7 +6,7 @@ import { firstIdAt, nextId, NO_TENANT } from '../connection/ids.ts'
 import { haveValues, readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { recordsOf } from '../connection/records.ts'
 import { inService } from '../connection/transaction.ts'
-import type { adminActions } from '../schema/admin-actions.ts'
+import type { adminActions } from '../schema/service.ts'
 
 export interface NewAdminAction {
   /** From `makeActionId` in the same transaction, when something else names the entry. */

@@ -3,7 +3,7 @@
 import type { Fragment, Sql, Transaction } from '../connection/client.ts'
 import { recordsOf } from '../connection/records.ts'
 import { SESSION_ENDED_CHANNEL } from '../connection/notifications.ts'
-import type { consoleSessions } from '../schema/console-sessions.ts'
+import type { consoleSessions } from '../schema/service.ts'
 
 type Stored = Readonly<typeof consoleSessions.$inferSelect>
 

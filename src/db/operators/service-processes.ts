@@ -8,7 +8,7 @@ import {
 import type { Sql, Transaction } from '../connection/client.ts'
 import { recordsOf } from '../connection/records.ts'
 import { inService } from '../connection/transaction.ts'
-import type { serviceProcesses } from '../schema/service-processes.ts'
+import type { serviceProcesses } from '../schema/service.ts'
 
 /** What a process reports each time. */
 export interface ProcessReport extends ServiceProcess {

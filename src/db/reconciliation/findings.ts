@@ -6,8 +6,8 @@ import type { Sql, Transaction } from '../connection/client.ts'
 import { haveValues, readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { recordsOf } from '../connection/records.ts'
 import { asService, inService } from '../connection/transaction.ts'
-import type { reconciliationFindings } from '../schema/reconciliation/findings.ts'
 import { seenReport } from './reconciliation-progress.ts'
+import type { reconciliationFindings } from '../schema/reconciliation.ts'
 
 /** The name under which the service itself closes findings and writes verdicts. */
 export const SERVICE_ACTOR = 'reconciler'

@@ -6,7 +6,7 @@ import { readPage, type Page, type PageRequest } from '../connection/pages.ts'
 import { recordsOf } from '../connection/records.ts'
 import { inService } from '../connection/transaction.ts'
 import { JOB_SCHEMA, RECONCILIATIONS_QUEUE } from '../queue/queues.ts'
-import type { reconciliationRuns } from '../schema/reconciliation/runs.ts'
+import type { reconciliationRuns } from '../schema/reconciliation.ts'
 
 /** The window to compare: its start is inclusive, its end exclusive. */
 export interface RunRequest {

@@ -1,7 +1,14 @@
 // Shared parts of the tables: column types, constraints that come from the domain, and the policy
 // of row-level security.
 import { sql } from 'drizzle-orm'
-import { bigint, customType, pgPolicy, timestamp } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  customType,
+  foreignKey,
+  pgPolicy,
+  timestamp,
+  type AnyPgColumn,
+} from 'drizzle-orm/pg-core'
 import { initialStatus } from '../../domain/payments/payment-status.ts'
 import { EVERY_TENANT, TENANT_POLICY, TENANTS_SETTING } from '../connection/row-security.ts'
 
@@ -10,6 +17,13 @@ export const moment = <Name extends string>(name: Name) => timestamp(name, { wit
 export const minor = <Name extends string>(name: Name) => bigint(name, { mode: 'number' })
 export const oneOf = (values: readonly string[]) =>
   sql.raw(values.map((value) => `'${value}'`).join(', '))
+
+/** A foreign key to a row of the same tenant: no row can refer to the row of another one. */
+export const refersTo = (
+  name: string,
+  columns: [AnyPgColumn, AnyPgColumn],
+  { tenantId, id }: { readonly tenantId: AnyPgColumn; readonly id: AnyPgColumn },
+) => foreignKey({ name, columns, foreignColumns: [tenantId, id] })
 
 /**
  * A CHECK that a row begins as `processing`, and that its status may follow the previous one.

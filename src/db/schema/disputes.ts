@@ -1,49 +1,36 @@
 // The table `disputes`: a cardholder contests a captured payment at the bank. The row shows where the
 // dispute stands at the provider, and how much of its money is posted to the ledger.
 import { sql } from 'drizzle-orm'
-import {
-  check,
-  foreignKey,
-  index,
-  pgTable,
-  primaryKey,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { closedDisputeStatuses, disputeStatuses } from '../../domain/payments/dispute.ts'
-import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
+import { minor, moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
 export const disputes = pgTable(
   'disputes',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    paymentId: uuid('payment_id').notNull(),
-    providerDisputeId: text('provider_dispute_id').notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
+    providerDisputeId: t.text('provider_dispute_id').notNull(),
     amountMinor: minor('amount_minor').notNull(),
-    currency: text('currency').notNull(),
-    reason: text('reason').notNull(),
-    status: text('status', { enum: disputeStatuses }).notNull(),
+    currency: t.text('currency').notNull(),
+    reason: t.text('reason').notNull(),
+    status: t.text('status', { enum: disputeStatuses }).notNull(),
     evidenceDueAt: moment('evidence_due_at'),
     withdrawnMinor: minor('withdrawn_minor').notNull().default(0),
     reinstatedMinor: minor('reinstated_minor').notNull().default(0),
     /** Of the provider, in the currency of the balance. */
     feeMinor: minor('fee_minor').notNull().default(0),
-    feeCurrency: text('fee_currency'),
+    feeCurrency: t.text('fee_currency'),
     /** By the provider's clock. */
     openedAt: moment('opened_at').notNull(),
     createdAt: moment('created_at').notNull().defaultNow(),
     updatedAt: moment('updated_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    foreignKey({
-      name: 'disputes_payment',
-      columns: [table.tenantId, table.paymentId],
-      foreignColumns: [payments.tenantId, payments.id],
-    }),
+    refersTo('disputes_payment', [table.tenantId, table.paymentId], payments),
     // Several events of a new dispute can come at once: one of them inserts it.
     unique('disputes_one_per_provider_dispute').on(table.tenantId, table.providerDisputeId),
     index('disputes_by_payment').on(table.tenantId, table.paymentId, table.id),

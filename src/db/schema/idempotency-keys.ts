@@ -3,81 +3,67 @@
 // worker, and finally the response that every retry gets. And the table `key_replays`: how often a
 // key was used again, for the people who run the service.
 import { sql } from 'drizzle-orm'
-import {
-  bigint,
-  check,
-  foreignKey,
-  index,
-  integer,
-  boolean,
-  jsonb,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { cancellationStatuses } from '../../domain/idempotency/cancellation.ts'
 import { localOperations, operationStatuses } from '../../domain/operations/operation.ts'
 import type { TombstoneRow } from '../idempotency/key-tombstones.ts'
 import type { Evidence } from '../operations/evidence.ts'
-import { bytea, moment, oneOf, seenByItsTenant } from './columns.ts'
+import { bytea, moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    key: text('key').notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    key: t.text('key').notNull(),
     /** Of the request as it was sent: a retry with the same bytes matches under every schema. */
     fingerprint: bytea('fingerprint').notNull(),
     /** The rule of `validated_fingerprint`. Version 1, of older processes, has none. */
-    fingerprintVersion: smallint('fingerprint_version').notNull().default(1),
+    fingerprintVersion: t.smallint('fingerprint_version').notNull().default(1),
     /** Of the validated request: a default that is spelled out does not change it. */
     validatedFingerprint: bytea('validated_fingerprint'),
-    operation: text('operation').notNull(),
+    operation: t.text('operation').notNull(),
     /** The payment that the operation creates or changes; null for a local operation. */
-    paymentId: uuid('payment_id'),
+    paymentId: t.uuid('payment_id'),
     /** The refund that a `refund.create` creates. */
-    refundId: uuid('refund_id'),
+    refundId: t.uuid('refund_id'),
     /** The dispute that a `dispute.follow` follows. */
-    disputeId: uuid('dispute_id'),
+    disputeId: t.uuid('dispute_id'),
     /** Parameters of the request that no resource stores: for example the amount of a capture. */
-    parameters: jsonb('parameters').$type<Record<string, unknown>>().notNull().default({}),
-    status: text('status', { enum: operationStatuses }).notNull().default('pending'),
-    recoveryPoint: text('recovery_point').notNull().default('started'),
-    leaseEpoch: integer('lease_epoch').notNull().default(0),
+    parameters: t.jsonb('parameters').$type<Record<string, unknown>>().notNull().default({}),
+    status: t.text('status', { enum: operationStatuses }).notNull().default('pending'),
+    recoveryPoint: t.text('recovery_point').notNull().default('started'),
+    leaseEpoch: t.integer('lease_epoch').notNull().default(0),
     leaseExpiresAt: moment('lease_expires_at'),
-    attempts: integer('attempts').notNull().default(0),
+    attempts: t.integer('attempts').notNull().default(0),
     /**
      * Whether the provider call of the current phase may have been executed without a recorded
      * answer.
      */
-    inDoubt: boolean('in_doubt').notNull().default(false),
+    inDoubt: t.boolean('in_doubt').notNull().default(false),
     /**
      * The earliest time at which the provider call of the current phase can have been made. The key
      * window starts here.
      */
     phaseBeganAt: moment('phase_began_at'),
     /** Whether the provider may keep a failure as the result of the current provider key. */
-    failureKept: boolean('failure_kept').notNull().default(false),
+    failureKept: t.boolean('failure_kept').notNull().default(false),
     /**
      * Whether it certainly does: the provider has replayed the failure. Without `failure_kept` it
      * says nothing.
      */
-    failureCertain: boolean('failure_certain').notNull().default(false),
+    failureCertain: t.boolean('failure_certain').notNull().default(false),
     /** Distinguishes the provider keys of a phase; it advances when a kept failure did nothing. */
-    keyGeneration: smallint('key_generation').notNull().default(0),
-    lastError: text('last_error'),
+    keyGeneration: t.smallint('key_generation').notNull().default(0),
+    lastError: t.text('last_error'),
     /**
      * The job that carries out the operation. The sweeper uses it to find pending operations whose
      * job is gone.
      */
-    jobId: uuid('job_id'),
+    jobId: t.uuid('job_id'),
     /**
      * When the outcome of the current phase became unknown. The schedule of the outcome resolver
      * starts here.
@@ -87,42 +73,30 @@ export const idempotencyKeys = pgTable(
     nextCheckAt: moment('next_check_at'),
     checkedAt: moment('checked_at'),
     /** What an operator stated about an unknown outcome. The outcome resolver verifies it. */
-    evidence: jsonb('evidence').$type<Evidence>(),
+    evidence: t.jsonb('evidence').$type<Evidence>(),
     /** The tombstone of an expired key with the same name, when this operation is not its first. */
-    earlier: jsonb('earlier').$type<TombstoneRow>(),
+    earlier: t.jsonb('earlier').$type<TombstoneRow>(),
     /** What became of the client's request to cancel the key; null when there is none. */
-    cancellation: text('cancellation', { enum: cancellationStatuses }),
+    cancellation: t.text('cancellation', { enum: cancellationStatuses }),
     /** The form of the stored response. Version 1, of older processes, states none. */
-    responseVersion: smallint('response_version').notNull().default(1),
-    responseStatus: smallint('response_status'),
-    responseHeaders: jsonb('response_headers').$type<Record<string, string>>(),
+    responseVersion: t.smallint('response_version').notNull().default(1),
+    responseStatus: t.smallint('response_status'),
+    responseHeaders: t.jsonb('response_headers').$type<Record<string, string>>(),
     /** The exact bytes of the response, so that a replay is identical. */
-    responseBody: text('response_body'),
+    responseBody: t.text('response_body'),
     createdAt: moment('created_at').notNull().defaultNow(),
     finishedAt: moment('finished_at'),
     expiresAt: moment('expires_at').notNull(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     // This constraint, not a lookup before the insert, decides which request executes a key. So the
     // table is not partitioned: the constraint would have to contain the column of the partitions.
     unique('idempotency_keys_one_per_key').on(table.tenantId, table.key),
     // The key refers to its resource, not the reverse: deleting an old key changes no other table.
-    foreignKey({
-      name: 'idempotency_keys_payment',
-      columns: [table.tenantId, table.paymentId],
-      foreignColumns: [payments.tenantId, payments.id],
-    }),
-    foreignKey({
-      name: 'idempotency_keys_refund',
-      columns: [table.tenantId, table.refundId],
-      foreignColumns: [refunds.tenantId, refunds.id],
-    }),
-    foreignKey({
-      name: 'idempotency_keys_dispute',
-      columns: [table.tenantId, table.disputeId],
-      foreignColumns: [disputes.tenantId, disputes.id],
-    }),
+    refersTo('idempotency_keys_payment', [table.tenantId, table.paymentId], payments),
+    refersTo('idempotency_keys_refund', [table.tenantId, table.refundId], refunds),
+    refersTo('idempotency_keys_dispute', [table.tenantId, table.disputeId], disputes),
     check('idempotency_keys_status', sql`status in (${oneOf(operationStatuses)})`),
     check(
       'idempotency_keys_cancellation',
@@ -185,37 +159,35 @@ export const idempotencyKeys = pgTable(
  */
 export const answerEpochs = pgTable(
   'answer_epochs',
-  {
+  (t) => ({
     /** Always 1. */
-    id: integer('id').primaryKey(),
-    epoch: bigint('epoch', { mode: 'number' }).notNull(),
-  },
+    id: t.integer('id').primaryKey(),
+    epoch: t.bigint('epoch', { mode: 'number' }).notNull(),
+  }),
   () => [check('answer_epochs_one_row', sql`id = 1`)],
 )
 
 /** How often clients used a key again. A table of its own, so that a count does not rewrite the key. */
 export const keyReplays = pgTable(
   'key_replays',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    operationId: uuid('operation_id').notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    operationId: t.uuid('operation_id').notNull(),
     /** Requests that got the stored response. */
-    replays: bigint('replays', { mode: 'number' }).notNull(),
+    replays: t.bigint('replays', { mode: 'number' }).notNull(),
     /** Requests that were refused because the operation had no response yet. */
-    conflicts: bigint('conflicts', { mode: 'number' }).notNull(),
+    conflicts: t.bigint('conflicts', { mode: 'number' }).notNull(),
     /** Requests that were refused because they were other requests. */
-    mismatches: bigint('mismatches', { mode: 'number' }).notNull(),
+    mismatches: t.bigint('mismatches', { mode: 'number' }).notNull(),
     firstAt: moment('first_at').notNull(),
     lastAt: moment('last_at').notNull(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.operationId] }),
     // The counts end with their key.
-    foreignKey({
-      name: 'key_replays_key',
-      columns: [table.tenantId, table.operationId],
-      foreignColumns: [idempotencyKeys.tenantId, idempotencyKeys.id],
-    }).onDelete('cascade'),
+    refersTo('key_replays_key', [table.tenantId, table.operationId], idempotencyKeys).onDelete(
+      'cascade',
+    ),
     seenByItsTenant(),
   ],
 )

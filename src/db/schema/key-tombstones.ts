@@ -2,25 +2,23 @@
 // resource that the key created, so that a late retry learns of it and never charges silently. The
 // row is written before the key is deleted.
 import { sql } from 'drizzle-orm'
-import { check, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { bytea, moment, seenByItsTenant } from './columns.ts'
-import { tenants } from './tenants.ts'
+import { ofTenant } from './tenants.ts'
 
 export const keyTombstones = pgTable(
   'key_tombstones',
-  {
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+  (t) => ({
+    tenantId: ofTenant(),
     /** SHA-256 of the key: 32 bytes for a key of any length. */
     keyHash: bytea('key_hash').notNull(),
-    paymentId: uuid('payment_id'),
-    refundId: uuid('refund_id'),
+    paymentId: t.uuid('payment_id'),
+    refundId: t.uuid('refund_id'),
     /** The path of the resource of a local operation, which has no payment. */
-    location: text('location'),
+    location: t.text('location'),
     expiredAt: moment('expired_at').notNull(),
     buriedAt: moment('buried_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.keyHash] }),
     index('key_tombstones_oldest').on(table.buriedAt),

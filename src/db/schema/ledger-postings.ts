@@ -2,56 +2,35 @@
 // debited account of a tenant, so that the ledger always balances; the rows of one movement of
 // money share a transaction id. The service role may only insert: a correction is a new row.
 import { sql } from 'drizzle-orm'
-import {
-  check,
-  foreignKey,
-  index,
-  pgTable,
-  primaryKey,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { ledgerAccounts, ledgerKinds } from '../../domain/ledger/ledger.ts'
-import { minor, moment, oneOf, seenByItsTenant } from './columns.ts'
+import { minor, moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { disputes } from './disputes.ts'
 import { payments } from './payments.ts'
 import { refunds } from './refunds.ts'
 
 export const ledgerPostings = pgTable(
   'ledger_postings',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    transactionId: uuid('transaction_id').notNull(),
-    kind: text('kind', { enum: ledgerKinds }).notNull(),
-    paymentId: uuid('payment_id').notNull(),
-    refundId: uuid('refund_id'),
-    disputeId: uuid('dispute_id'),
-    operationId: uuid('operation_id').notNull(),
-    debit: text('debit', { enum: ledgerAccounts }).notNull(),
-    credit: text('credit', { enum: ledgerAccounts }).notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    transactionId: t.uuid('transaction_id').notNull(),
+    kind: t.text('kind', { enum: ledgerKinds }).notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
+    refundId: t.uuid('refund_id'),
+    disputeId: t.uuid('dispute_id'),
+    operationId: t.uuid('operation_id').notNull(),
+    debit: t.text('debit', { enum: ledgerAccounts }).notNull(),
+    credit: t.text('credit', { enum: ledgerAccounts }).notNull(),
     amountMinor: minor('amount_minor').notNull(),
-    currency: text('currency').notNull(),
+    currency: t.text('currency').notNull(),
     createdAt: moment('created_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    foreignKey({
-      name: 'ledger_postings_payment',
-      columns: [table.tenantId, table.paymentId],
-      foreignColumns: [payments.tenantId, payments.id],
-    }),
-    foreignKey({
-      name: 'ledger_postings_refund',
-      columns: [table.tenantId, table.refundId],
-      foreignColumns: [refunds.tenantId, refunds.id],
-    }),
-    foreignKey({
-      name: 'ledger_postings_dispute',
-      columns: [table.tenantId, table.disputeId],
-      foreignColumns: [disputes.tenantId, disputes.id],
-    }),
+    refersTo('ledger_postings_payment', [table.tenantId, table.paymentId], payments),
+    refersTo('ledger_postings_refund', [table.tenantId, table.refundId], refunds),
+    refersTo('ledger_postings_dispute', [table.tenantId, table.disputeId], disputes),
     // An operation posts each of its movements once, even when several workers try.
     unique('ledger_postings_once').on(
       table.tenantId,

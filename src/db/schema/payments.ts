@@ -1,17 +1,7 @@
 // The table `payments`: what clients asked to be paid, and the result. Amounts are integers in
 // minor units. The constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
-import {
-  boolean,
-  check,
-  index,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
 import {
   AMOUNT_MAX_MINOR,
   cancellationReasons,
@@ -25,15 +15,13 @@ import {
 } from '../../domain/payments/payment-status.ts'
 import { statusesWithoutEffect } from '../../domain/payments/reference.ts'
 import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
-import { tenants } from './tenants.ts'
+import { ofTenant } from './tenants.ts'
 
 export const payments = pgTable(
   'payments',
-  {
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    id: uuid('id').notNull(),
+  (t) => ({
+    tenantId: ofTenant(),
+    id: t.uuid('id').notNull(),
     amountMinor: minor('amount_minor').notNull(),
     amountCapturedMinor: minor('amount_captured_minor').notNull().default(0),
     amountRefundedMinor: minor('amount_refunded_minor').notNull().default(0),
@@ -41,34 +29,35 @@ export const payments = pgTable(
      * Reserved by refunds that are not final, so that refunds together never exceed the capture.
      */
     amountRefundingMinor: minor('amount_refunding_minor').notNull().default(0),
-    currency: text('currency').notNull(),
-    status: text('status', { enum: paymentStatuses as [PaymentStatus] })
+    currency: t.text('currency').notNull(),
+    status: t
+      .text('status', { enum: paymentStatuses as [PaymentStatus] })
       .notNull()
       .default('processing'),
     /** The previous status, so that a CHECK can refuse an invalid transition. */
-    previousStatus: text('previous_status', { enum: paymentStatuses as [PaymentStatus] }),
-    captureMethod: text('capture_method', { enum: captureMethods }).notNull(),
-    paymentMethod: text('payment_method').notNull(),
-    customer: text('customer'),
-    description: text('description'),
-    reference: text('reference'),
-    metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
-    offSession: boolean('off_session').notNull().default(false),
-    returnUrl: text('return_url'),
-    failureCode: text('failure_code'),
-    failureDeclineCode: text('failure_decline_code'),
-    failureMessage: text('failure_message'),
-    cancellationReason: text('cancellation_reason', { enum: cancellationReasons }),
+    previousStatus: t.text('previous_status', { enum: paymentStatuses as [PaymentStatus] }),
+    captureMethod: t.text('capture_method', { enum: captureMethods }).notNull(),
+    paymentMethod: t.text('payment_method').notNull(),
+    customer: t.text('customer'),
+    description: t.text('description'),
+    reference: t.text('reference'),
+    metadata: t.jsonb('metadata').$type<Record<string, string>>().notNull(),
+    offSession: t.boolean('off_session').notNull().default(false),
+    returnUrl: t.text('return_url'),
+    failureCode: t.text('failure_code'),
+    failureDeclineCode: t.text('failure_decline_code'),
+    failureMessage: t.text('failure_message'),
+    cancellationReason: t.text('cancellation_reason', { enum: cancellationReasons }),
     /** When the provider releases the hold. */
     captureBefore: moment('capture_before'),
     /** What the service still has to do about the end of the hold; null if nothing is held. */
-    expiryStep: text('expiry_step', { enum: expirySteps }),
-    provider: text('provider').notNull(),
-    providerPaymentId: text('provider_payment_id'),
-    clientSecret: text('client_secret'),
+    expiryStep: t.text('expiry_step', { enum: expirySteps }),
+    provider: t.text('provider').notNull(),
+    providerPaymentId: t.text('provider_payment_id'),
+    clientSecret: t.text('client_secret'),
     createdAt: moment('created_at').notNull().defaultNow(),
     updatedAt: moment('updated_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     // The payments of all tenants, for operators. Ids never change, so that the index costs an update

@@ -2,51 +2,36 @@
 // with the request to the provider, its answer, and the recovery point that was reached.
 // Append-only; it outlives the idempotency key.
 import { sql } from 'drizzle-orm'
-import {
-  check,
-  foreignKey,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core'
-import { moment, seenByItsTenant } from './columns.ts'
+import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
+import { moment, refersTo, seenByItsTenant } from './columns.ts'
 import { payments } from './payments.ts'
 
 export const phaseRuns = pgTable(
   'phase_runs',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    paymentId: uuid('payment_id').notNull(),
-    operationId: uuid('operation_id').notNull(),
-    operation: text('operation').notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
+    operationId: t.uuid('operation_id').notNull(),
+    operation: t.text('operation').notNull(),
     /** The recovery point at which the phase started; null for the intent itself. */
-    phase: text('phase'),
+    phase: t.text('phase'),
     /** The recovery point that the try reached; null when it did not advance. */
-    reached: text('reached'),
-    attempt: integer('attempt').notNull(),
-    leaseEpoch: integer('lease_epoch').notNull(),
-    outcome: text('outcome'),
-    asked: jsonb('asked').$type<Record<string, unknown>>(),
-    answered: jsonb('answered').$type<Record<string, unknown>>(),
+    reached: t.text('reached'),
+    attempt: t.integer('attempt').notNull(),
+    leaseEpoch: t.integer('lease_epoch').notNull(),
+    outcome: t.text('outcome'),
+    asked: t.jsonb('asked').$type<Record<string, unknown>>(),
+    answered: t.jsonb('answered').$type<Record<string, unknown>>(),
     startedAt: moment('started_at').notNull(),
     /** When the call was answered, or given up; null for the intent. */
     endedAt: moment('ended_at'),
     recordedAt: moment('recorded_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     index('phase_runs_by_payment').on(table.tenantId, table.paymentId, table.id),
-    foreignKey({
-      name: 'phase_runs_payment',
-      columns: [table.tenantId, table.paymentId],
-      foreignColumns: [payments.tenantId, payments.id],
-    }),
+    refersTo('phase_runs_payment', [table.tenantId, table.paymentId], payments),
     // An operation reaches each recovery point once, even when several workers try.
     uniqueIndex('phase_runs_reached_once')
       .on(table.tenantId, table.operationId, table.reached)

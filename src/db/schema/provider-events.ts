@@ -5,27 +5,27 @@
 // Event ids are unique across tenants, so the tenant is not part of the primary key. Tenant and
 // payment come from the event's metadata, which may be wrong, so no foreign key covers them.
 import { sql } from 'drizzle-orm'
-import { check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, text, integer } from 'drizzle-orm/pg-core'
 import { providerEventStatuses, providerEventSubjects } from '../../domain/events/provider-event.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
 
 export const providerEvents = pgTable(
   'provider_events',
-  {
-    provider: text('provider').notNull(),
-    id: text('id').notNull(),
-    type: text('type').notNull(),
-    about: text('about', { enum: providerEventSubjects }).notNull().default('payment'),
-    objectId: text('object_id').notNull(),
-    providerPaymentId: text('provider_payment_id'),
-    tenantId: uuid('tenant_id'),
-    paymentId: uuid('payment_id'),
-    status: text('status', { enum: providerEventStatuses }).notNull().default('pending'),
+  (t) => ({
+    provider: t.text('provider').notNull(),
+    id: t.text('id').notNull(),
+    type: t.text('type').notNull(),
+    about: t.text('about', { enum: providerEventSubjects }).notNull().default('payment'),
+    objectId: t.text('object_id').notNull(),
+    providerPaymentId: t.text('provider_payment_id'),
+    tenantId: t.uuid('tenant_id'),
+    paymentId: t.uuid('payment_id'),
+    status: t.text('status', { enum: providerEventStatuses }).notNull().default('pending'),
     /** By the provider's clock. */
     occurredAt: moment('occurred_at').notNull(),
     receivedAt: moment('received_at').notNull().defaultNow(),
     settledAt: moment('settled_at'),
-  },
+  }),
   (table) => [
     // This constraint, not a lookup before the insert, deduplicates events.
     primaryKey({ columns: [table.provider, table.id] }),

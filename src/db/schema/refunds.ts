@@ -1,18 +1,7 @@
 // The table `refunds`: money that goes back to a customer, out of one captured payment. The
 // constraints enforce the invariants of amounts and statuses.
 import { sql } from 'drizzle-orm'
-import {
-  boolean,
-  check,
-  foreignKey,
-  index,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
 import { AMOUNT_MAX_MINOR } from '../../domain/payments/payment.ts'
 import {
   followedRefundStatuses,
@@ -25,39 +14,36 @@ import {
   refundTransitions,
   type RefundStatus,
 } from '../../domain/payments/refund.ts'
-import { minor, moment, oneOf, seenByItsTenant, takesStepOf } from './columns.ts'
+import { minor, moment, oneOf, refersTo, seenByItsTenant, takesStepOf } from './columns.ts'
 import { payments } from './payments.ts'
 
 export const refunds = pgTable(
   'refunds',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    paymentId: uuid('payment_id').notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    paymentId: t.uuid('payment_id').notNull(),
     amountMinor: minor('amount_minor').notNull(),
-    currency: text('currency').notNull(),
-    status: text('status', { enum: refundStatuses as [RefundStatus] })
+    currency: t.text('currency').notNull(),
+    status: t
+      .text('status', { enum: refundStatuses as [RefundStatus] })
       .notNull()
       .default('processing'),
-    previousStatus: text('previous_status', { enum: refundStatuses as [RefundStatus] }),
-    reason: text('reason', { enum: refundReasons }),
-    reference: text('reference'),
-    metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
-    failureCode: text('failure_code'),
-    failureDeclineCode: text('failure_decline_code'),
-    failureMessage: text('failure_message'),
-    providerRefundId: text('provider_refund_id'),
-    moved: boolean('moved').notNull().default(false),
+    previousStatus: t.text('previous_status', { enum: refundStatuses as [RefundStatus] }),
+    reason: t.text('reason', { enum: refundReasons }),
+    reference: t.text('reference'),
+    metadata: t.jsonb('metadata').$type<Record<string, string>>().notNull(),
+    failureCode: t.text('failure_code'),
+    failureDeclineCode: t.text('failure_decline_code'),
+    failureMessage: t.text('failure_message'),
+    providerRefundId: t.text('provider_refund_id'),
+    moved: t.boolean('moved').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
     updatedAt: moment('updated_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    foreignKey({
-      name: 'refunds_payment',
-      columns: [table.tenantId, table.paymentId],
-      foreignColumns: [payments.tenantId, payments.id],
-    }),
+    refersTo('refunds_payment', [table.tenantId, table.paymentId], payments),
     index('refunds_by_payment').on(table.tenantId, table.paymentId, table.id),
     // One refund at the provider belongs to one refund of ours.
     uniqueIndex('refunds_by_provider_refund')

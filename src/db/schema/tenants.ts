@@ -3,44 +3,33 @@
 // every table of tenants begins with tenant_id, as every foreign key does, so that no row can refer
 // to another tenant's row.
 import { sql } from 'drizzle-orm'
-import {
-  boolean,
-  check,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core'
 import type { Route } from '../../domain/payments/routing.ts'
 import { bytea, minor, moment, seenByItsTenant } from './columns.ts'
 
 /** The merchants. */
 export const tenants = pgTable(
   'tenants',
-  {
-    id: uuid('id').primaryKey(),
-    name: text('name').notNull(),
+  (t) => ({
+    id: t.uuid('id').primaryKey(),
+    name: t.text('name').notNull(),
     /** The fee for each capture: basis points of the amount, plus a fixed amount in minor units. */
-    feeBasisPoints: integer('fee_basis_points').notNull().default(0),
+    feeBasisPoints: t.integer('fee_basis_points').notNull().default(0),
     feeFixedMinor: minor('fee_fixed_minor').notNull().default(0),
     /** Limits of its own, instead of the settings of the same name; 0 for no limit. */
-    rateLimitWrites: integer('rate_limit_writes'),
-    rateLimitReads: integer('rate_limit_reads'),
-    maxActiveKeys: integer('max_active_keys'),
-    maxStoredKeys: integer('max_stored_keys'),
-    keyLengthMin: integer('key_length_min'),
+    rateLimitWrites: t.integer('rate_limit_writes'),
+    rateLimitReads: t.integer('rate_limit_reads'),
+    maxActiveKeys: t.integer('max_active_keys'),
+    maxStoredKeys: t.integer('max_stored_keys'),
+    keyLengthMin: t.integer('key_length_min'),
     /** Whether every payment and refund must have a reference. */
-    requiresReference: boolean('requires_reference').notNull().default(false),
+    requiresReference: t.boolean('requires_reference').notNull().default(false),
     /** Its providers in their order, with their currencies; null: the provider of the service. */
-    providers: jsonb('providers').$type<readonly Route[]>(),
+    providers: t.jsonb('providers').$type<readonly Route[]>(),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When the tenant was disabled. Its API keys are refused; accepted operations go on. */
     disabledAt: moment('disabled_at'),
-  },
+  }),
   () => [
     check('tenants_fee', sql`fee_basis_points between 0 and 10000 and fee_fixed_minor >= 0`),
     check(
@@ -57,26 +46,30 @@ export const tenants = pgTable(
   ],
 )
 
+/** The column of a table that refers to the tenant itself. */
+export const ofTenant = () =>
+  uuid('tenant_id')
+    .notNull()
+    .references(() => tenants.id)
+
 /**
  * API keys, as hashes. Authentication finds a key by its public prefix, before the tenant is known.
  * Two keys may share a prefix by chance.
  */
 export const apiKeys = pgTable(
   'api_keys',
-  {
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    id: uuid('id').notNull(),
-    prefix: text('prefix').notNull(),
+  (t) => ({
+    tenantId: ofTenant(),
+    id: t.uuid('id').notNull(),
+    prefix: t.text('prefix').notNull(),
     secretHash: bytea('secret_hash').notNull(),
     /** What the API key allows; `*` allows everything, including scopes of later versions. */
-    scopes: text('scopes').array().notNull().default(['*']),
+    scopes: t.text('scopes').array().notNull().default(['*']),
     createdAt: moment('created_at').notNull().defaultNow(),
     /** When a rotated key stops working. */
     expiresAt: moment('expires_at'),
     revokedAt: moment('revoked_at'),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     index('api_keys_by_prefix').on(table.prefix),
@@ -95,16 +88,14 @@ export const apiKeys = pgTable(
  */
 export const providerCustomers = pgTable(
   'provider_customers',
-  {
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    provider: text('provider').notNull(),
+  (t) => ({
+    tenantId: ofTenant(),
+    provider: t.text('provider').notNull(),
     /** The provider's id of the customer. */
-    id: text('id').notNull(),
+    id: t.text('id').notNull(),
     /** When the customer was given to this tenant. */
     assignedAt: moment('assigned_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.provider, table.id] }),
     // A customer belongs to one tenant.

@@ -1,20 +1,9 @@
 // The tables `webhook_deliveries` and `webhook_attempts`: the delivery of each event to each
 // endpoint, and the attempts at it.
 import { sql } from 'drizzle-orm'
-import {
-  check,
-  foreignKey,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import { attemptErrors, deliveryStatuses } from '../../domain/webhooks/webhook-delivery.ts'
-import { moment, oneOf, seenByItsTenant } from './columns.ts'
+import { moment, oneOf, refersTo, seenByItsTenant } from './columns.ts'
 import { events } from './events.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
 
@@ -24,38 +13,30 @@ import { webhookEndpoints } from './webhook-endpoints.ts'
  */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    eventId: uuid('event_id').notNull(),
-    endpointId: uuid('endpoint_id').notNull(),
-    status: text('status', { enum: deliveryStatuses }).notNull().default('pending'),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    eventId: t.uuid('event_id').notNull(),
+    endpointId: t.uuid('endpoint_id').notNull(),
+    status: t.text('status', { enum: deliveryStatuses }).notNull().default('pending'),
     /**
      * The number of attempts made. A job names the attempt that it makes, so that no attempt is
      * recorded twice.
      */
-    attempts: integer('attempts').notNull().default(0),
+    attempts: t.integer('attempts').notNull().default(0),
     /** The number of pauses of the retry schedule that have passed. A redelivery resets it. */
-    scheduleStep: integer('schedule_step').notNull().default(0),
+    scheduleStep: t.integer('schedule_step').notNull().default(0),
     nextAttemptAt: moment('next_attempt_at'),
     createdAt: moment('created_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     unique('webhook_deliveries_once').on(table.tenantId, table.eventId, table.endpointId),
     // For the lists of all tenants.
     index('webhook_deliveries_by_id').on(table.id),
     index('webhook_deliveries_by_endpoint').on(table.tenantId, table.endpointId, table.id),
-    foreignKey({
-      name: 'webhook_deliveries_event',
-      columns: [table.tenantId, table.eventId],
-      foreignColumns: [events.tenantId, events.id],
-    }),
-    foreignKey({
-      name: 'webhook_deliveries_endpoint',
-      columns: [table.tenantId, table.endpointId],
-      foreignColumns: [webhookEndpoints.tenantId, webhookEndpoints.id],
-    }),
+    refersTo('webhook_deliveries_event', [table.tenantId, table.eventId], events),
+    refersTo('webhook_deliveries_endpoint', [table.tenantId, table.endpointId], webhookEndpoints),
     check('webhook_deliveries_status', sql`status in (${oneOf(deliveryStatuses)})`),
     // A next attempt is planned exactly while the delivery is pending.
     check('webhook_deliveries_next', sql`(status = 'pending') = (next_attempt_at is not null)`),
@@ -67,26 +48,22 @@ export const webhookDeliveries = pgTable(
 /** One row for each attempt that ended. Append-only; bodies are not stored. */
 export const webhookAttempts = pgTable(
   'webhook_attempts',
-  {
-    tenantId: uuid('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    deliveryId: uuid('delivery_id').notNull(),
-    number: integer('number').notNull(),
+  (t) => ({
+    tenantId: t.uuid('tenant_id').notNull(),
+    id: t.uuid('id').notNull(),
+    deliveryId: t.uuid('delivery_id').notNull(),
+    number: t.integer('number').notNull(),
     startedAt: moment('started_at').notNull(),
-    latencyMs: integer('latency_ms').notNull(),
-    httpStatus: smallint('http_status'),
-    error: text('error', { enum: attemptErrors }),
-  },
+    latencyMs: t.integer('latency_ms').notNull(),
+    httpStatus: t.smallint('http_status'),
+    error: t.text('error', { enum: attemptErrors }),
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     // Two workers may make the same attempt when the job of the first expired too early. One
     // records it.
     unique('webhook_attempts_once').on(table.tenantId, table.deliveryId, table.number),
-    foreignKey({
-      name: 'webhook_attempts_delivery',
-      columns: [table.tenantId, table.deliveryId],
-      foreignColumns: [webhookDeliveries.tenantId, webhookDeliveries.id],
-    }),
+    refersTo('webhook_attempts_delivery', [table.tenantId, table.deliveryId], webhookDeliveries),
     check('webhook_attempts_number', sql`number >= 1 and latency_ms >= 0`),
     // An attempt has an HTTP status, or the error that prevented one.
     check('webhook_attempts_answer', sql`(http_status is null) = (error is not null)`),

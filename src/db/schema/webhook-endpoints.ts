@@ -2,59 +2,47 @@
 // stored in plain text, because signing needs it. Only the statements that write it and those that
 // sign with it use the column.
 import { sql } from 'drizzle-orm'
-import {
-  check,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core'
+import { check, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core'
 import {
   disabledReasons,
   ENDPOINTS_MAX,
   endpointStatuses,
 } from '../../domain/webhooks/webhook-endpoint.ts'
 import { moment, oneOf, seenByItsTenant } from './columns.ts'
-import { tenants } from './tenants.ts'
+import { ofTenant } from './tenants.ts'
 
 export const webhookEndpoints = pgTable(
   'webhook_endpoints',
-  {
-    tenantId: uuid('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
-    id: uuid('id').notNull(),
+  (t) => ({
+    tenantId: ofTenant(),
+    id: t.uuid('id').notNull(),
     /** One of the numbered slots of the tenant. A deleted endpoint has released its slot. */
-    slot: smallint('slot'),
-    url: text('url').notNull(),
-    description: text('description'),
+    slot: t.smallint('slot'),
+    url: t.text('url').notNull(),
+    description: t.text('description'),
     /** The subscribed event types; `*` means all. */
-    eventTypes: text('event_types').array().notNull(),
-    secret: text('secret'),
+    eventTypes: t.text('event_types').array().notNull(),
+    secret: t.text('secret'),
     /**
      * The secrets before the last rotations, newest first. Until they expire, deliveries are signed
      * with them too.
      */
-    previousSecret: text('previous_secret'),
+    previousSecret: t.text('previous_secret'),
     previousSecretExpiresAt: moment('previous_secret_expires_at'),
-    secondPreviousSecret: text('second_previous_secret'),
+    secondPreviousSecret: t.text('second_previous_secret'),
     secondPreviousSecretExpiresAt: moment('second_previous_secret_expires_at'),
-    thirdPreviousSecret: text('third_previous_secret'),
+    thirdPreviousSecret: t.text('third_previous_secret'),
     thirdPreviousSecretExpiresAt: moment('third_previous_secret_expires_at'),
-    status: text('status', { enum: endpointStatuses }).notNull().default('enabled'),
-    disabledReason: text('disabled_reason', { enum: disabledReasons }),
+    status: t.text('status', { enum: endpointStatuses }).notNull().default('enabled'),
+    disabledReason: t.text('disabled_reason', { enum: disabledReasons }),
     /** The first failed attempt since the last success. */
     failingSince: moment('failing_since'),
     /** The failures since the last success that the circuit breaker has counted. */
-    consecutiveFailures: integer('consecutive_failures').notNull().default(0),
+    consecutiveFailures: t.integer('consecutive_failures').notNull().default(0),
     /** Until then no attempt is made; null while the circuit is closed. */
     pausedUntil: moment('paused_until'),
     createdAt: moment('created_at').notNull().defaultNow(),
-  },
+  }),
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     // For the lists of all tenants.

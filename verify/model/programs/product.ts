@@ -43,7 +43,7 @@ const SCHEMA_MODULES = [
   'provider-events',
   'webhook-endpoints',
   'webhook-deliveries',
-  'reconciliation/findings',
+  'reconciliation',
 ].map((name) => `src/db/schema/${name}.ts`)
 
 const PROGRAM_MODULES = [
