@@ -13,7 +13,6 @@ import {
   WEBHOOKS_QUEUE,
 } from '../src/db/queue/queues.ts'
 import type { FetchedJob, SharedQueue } from '../src/db/queue/turns.ts'
-import type { LaneLimits } from './lanes.ts'
 import { workOnMaintenance } from './maintenance.ts'
 import { workOnOperation } from './operation-worker.ts'
 import { workOnProviderEvent } from './provider-event-worker.ts'
@@ -39,8 +38,10 @@ export interface SharedJobHandler extends Omit<JobHandler, 'queue' | 'handle'> {
   readonly queue: SharedQueue
   /** Whether workers are notified of new jobs. Then a process listens. */
   readonly isNotified: boolean
-  readonly lanes: LaneLimits
-  readonly handle: (job: FetchedJob) => Promise<JobResult>
+  /** How many jobs of one webhook endpoint one process handles at the same time. */
+  readonly perReceiver: number
+  /** Never throws. */
+  readonly handle: (job: FetchedJob) => Promise<JobResult<object | undefined>>
 }
 
 export interface JobHandlers {
@@ -54,11 +55,8 @@ const FAST_POLL_SECONDS = 0.5
 /** Each poll is a statement, even if there is nothing to do. */
 const SLOW_POLL_SECONDS = 2
 
-/** An endpoint that takes longer to answer is sent one event at a time. */
-const SLOW_RECEIVER_MS = 1_000
-
-/** The receiver of all these jobs is the provider. */
-const withoutReceivers: LaneLimits = { initialWindow: Infinity, slowMs: Infinity }
+/** A webhook endpoint that hangs keeps no more places than this share of them. */
+const RECEIVER_SHARE = 0.25
 
 /** The group `payments`: operations, and what the provider or the time says about their payments. */
 export function paymentHandlers(parts: WorkerParts): JobHandlers {
@@ -70,7 +68,7 @@ export function paymentHandlers(parts: WorkerParts): JobHandlers {
         concurrency: WORKER_CONCURRENCY,
         pollSeconds: FAST_POLL_SECONDS,
         isNotified: true,
-        lanes: withoutReceivers,
+        perReceiver: Infinity,
         handle: (job) => workOnOperation(parts, job),
       },
       {
@@ -79,7 +77,7 @@ export function paymentHandlers(parts: WorkerParts): JobHandlers {
         concurrency: Math.ceil(WORKER_CONCURRENCY / 4),
         pollSeconds: FAST_POLL_SECONDS,
         isNotified: true,
-        lanes: withoutReceivers,
+        perReceiver: Infinity,
         handle: (job) => workOnProviderEvent(parts, job),
       },
       {
@@ -88,7 +86,7 @@ export function paymentHandlers(parts: WorkerParts): JobHandlers {
         // Not urgent: a reminder replaces an event that should have arrived long before.
         pollSeconds: SLOW_POLL_SECONDS,
         isNotified: false,
-        lanes: withoutReceivers,
+        perReceiver: Infinity,
         handle: (job) => workOnProviderEvent(parts, job),
       },
     ],
@@ -108,7 +106,7 @@ export function webhookHandlers(
         concurrency: WEBHOOK_CONCURRENCY,
         pollSeconds: SLOW_POLL_SECONDS,
         isNotified: false,
-        lanes: { initialWindow: 1, slowMs: SLOW_RECEIVER_MS },
+        perReceiver: Math.max(1, Math.floor(RECEIVER_SHARE * WEBHOOK_CONCURRENCY)),
         handle: (job) => workOnWebhook(webhooks, job),
       },
     ],

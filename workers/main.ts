@@ -32,7 +32,7 @@ import {
   type JobHandlers,
 } from './jobs.ts'
 import { scheduleMaintenance, startTicking, type Ticker } from './maintenance.ts'
-import { startSharedWorkers, type SharedWorkers } from './shared-queues.ts'
+import { startSharedWorkers, type SharedQueueWorker } from './shared-queues.ts'
 import type { WorkerParts } from './worker-parts.ts'
 
 /**
@@ -84,7 +84,7 @@ await runProcess('worker', async () => {
       Promise.all(batch.map((job) => handler.handle(job))),
     )
   }
-  const sharedWorkers = await startSharedWorkers(boss, jobs, log, shared)
+  const sharedWorkers = startSharedWorkers({ boss, sql: jobs.sql, store: base.store, log }, shared)
   const ticking = await startMaintenance(boss, config, parts)
   const reporter = startReporting({
     sql: base.store.sql,
@@ -199,7 +199,7 @@ async function startMaintenance(
 interface Running {
   readonly boss: PgBoss
   readonly jobs: JobStore
-  readonly sharedWorkers: SharedWorkers
+  readonly sharedWorkers: readonly SharedQueueWorker[]
   readonly ticking: Ticker | undefined
   readonly reporter: ProcessReporter
   readonly metricsServer: MetricsServer
@@ -216,7 +216,7 @@ async function stop(
   // point.
   await Promise.all([
     ticking && beforeDue(shutdown, ticking.stop()),
-    sharedWorkers.stop(GIVE_BACK_SHARE * config.SHUTDOWN_TIMEOUT_MS),
+    ...sharedWorkers.map((worker) => worker.stop(GIVE_BACK_SHARE * config.SHUTDOWN_TIMEOUT_MS)),
     boss.stop({ graceful: true, timeout: config.SHUTDOWN_TIMEOUT_MS }),
   ])
   await reporter.stop()

@@ -60,13 +60,10 @@ function statementsOfApi(parts: StatementParts): Statement[] {
 
 /** A process without jobs. */
 const ROOM = {
-  after: '',
-  freePlaces: 4,
-  reservedPlaces: 0,
-  busyTenants: [],
-  busyLanes: [],
-  fullLanes: [],
+  after: { tenant: '', endpoint: '' },
+  places: 4,
   perLane: 4,
+  fullLanes: [],
 }
 
 function statementsOfWorker(parts: StatementParts): Statement[] {

@@ -6,8 +6,8 @@ import { readOwnerRights } from '../../src/db/migrations/owner-rights.ts'
 import { grantServiceRights } from '../../src/db/migrations/service-role.ts'
 import * as deadLetters from '../../src/db/queue/dead-letters.ts'
 import * as queues from '../../src/db/queue/queues.ts'
-import { addJobs } from '../../src/db/queue/jobs.ts'
-import { createTurnsIndex, fetchInTurn, forbidRetries } from '../../src/db/queue/turns.ts'
+import { addJobs, forbidRetries } from '../../src/db/queue/jobs.ts'
+import { createTurnsIndex, fetchInTurn } from '../../src/db/queue/turns.ts'
 import * as comparedRecords from '../../src/db/reconciliation/compared-records.ts'
 import * as findings from '../../src/db/reconciliation/findings.ts'
 import * as reconciliationProgress from '../../src/db/reconciliation/reconciliation-progress.ts'
@@ -59,15 +59,7 @@ export const queueExamples: readonly Example[] = [
   example(createTurnsIndex, []),
   example(fetchInTurn, [
     queues.OPERATIONS_QUEUE,
-    {
-      after: '',
-      freePlaces: 20,
-      reservedPlaces: 4,
-      busyTenants: [],
-      busyLanes: [],
-      fullLanes: [],
-      perLane: 20,
-    },
+    { after: { tenant: '', endpoint: '' }, places: 20, perLane: 20, fullLanes: [] },
   ]),
   example(forbidRetries, [queues.OPERATIONS_QUEUE, [{ id: ID }]]),
 ]

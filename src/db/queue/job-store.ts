@@ -3,7 +3,6 @@
 import type { Db } from 'pg-boss'
 import { arrayTypes, CLOSE_SECONDS, type Sql, type StoreOptions } from '../connection/client.ts'
 import { readDatabase } from '../connection/driver.ts'
-import { Listener } from '../connection/listener.ts'
 import { openPool } from '../connection/pool/pool.ts'
 import { Session } from '../connection/pool/session.ts'
 
@@ -74,11 +73,6 @@ export function openJobStore({
   const connect = () => new Session(database, driver, settings)
   const limitMs = STATEMENT_LIMIT_FACTOR * timeoutMs
   const { sql } = openPool({ size: POOL_SIZE, connect, limitMs, database, failed })
-  const unnotified = Promise.withResolvers<never>()
-  unnotified.promise.catch(() => {})
-  const listener = new Listener(database, { connection: driver.connection }, () =>
-    unnotified.reject(new Error('a pooler passes no notifications on')),
-  )
   return {
     sql,
     async executeSql(text, values = []) {
@@ -86,23 +80,8 @@ export function openJobStore({
       const answer = await sql.unsafe(text, values as never[], { prepare: !isScript })
       return { rows: answer.flat() }
     },
-    async listen(channel, onNotify, onListening) {
-      const listening = new Promise<void>((resolve) =>
-        listener.listen(channel, {
-          onNotify,
-          onListening(isListening) {
-            if (!isListening) return
-            resolve()
-            onListening()
-          },
-        }),
-      )
-      // pg-boss polls then.
-      await Promise.race([listening, unnotified.promise])
-      return { close: () => listener.close() }
-    },
     async close() {
-      await Promise.all([listener.close(), sql.end({ timeout: CLOSE_SECONDS })])
+      await sql.end({ timeout: CLOSE_SECONDS })
     },
   }
 }

@@ -1,12 +1,11 @@
-// Tests the connections of pg-boss: its own statements, the data of a job in both directions,
-// scripts of several statements, and notifications.
+// Tests the connections of pg-boss: its own statements, the data of a job in both directions, and
+// scripts of several statements.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { SERVICE_ROLE } from '../../../src/config.ts'
 import { PgBoss } from 'pg-boss'
 import type { Store } from '../../../src/db/connection/client.ts'
 import { openJobStore, type JobStore } from '../../../src/db/queue/job-store.ts'
-import { createJobWaker } from '../../../src/db/connection/notifications.ts'
 import {
   JOB_SCHEMA,
   OPERATIONS_DEAD_LETTERS,
@@ -35,7 +34,6 @@ beforeEach(async () => {
     migrate: false,
     supervise: false,
     schedule: false,
-    useListenNotify: true,
   })
   await boss.start()
 })
@@ -47,9 +45,6 @@ afterEach(async () => {
 })
 
 const OPTIONS = { batchSize: 3, includeMetadata: true, perJobResults: true } as const
-
-/** Longer than any test waits: a worker that fetches a job earlier was notified. */
-const NEVER_POLL_SECONDS = 600
 
 async function readJobs(queue: string) {
   return await store.sql<{ state: string; output: unknown; data: unknown }[]>`
@@ -70,22 +65,14 @@ test('returns the data and the output of a job unchanged', async () => {
   expect(failed).toMatchObject({ state: 'failed', output: { reason: ['it', { did: 'not' }] } })
 })
 
-test('wakes a worker, and ends each job of a batch with its own result', async () => {
+test('ends each job of a batch with its own result', async () => {
   const ends = ['completed', 'failed', 'deadletter'] as const
   for (const end of ends) await boss.send(OPERATIONS_QUEUE, { end }, { retryLimit: 0 })
   const { promise: settled, resolve } = Promise.withResolvers<void>()
-  const polling = { pollingIntervalSeconds: NEVER_POLL_SECONDS }
-  await boss.work<{ end: (typeof ends)[number] }>(
-    OPERATIONS_QUEUE,
-    { ...OPTIONS, ...polling, notifyPollingIntervalSeconds: NEVER_POLL_SECONDS },
-    async (batch) => {
-      resolve()
-      return batch.map(({ id, data }) => ({ id, status: data.end, output: { said: data.end } }))
-    },
-  )
-  createJobWaker(store.sql, (error) => {
-    throw error
-  })()
+  await boss.work<{ end: (typeof ends)[number] }>(OPERATIONS_QUEUE, OPTIONS, async (batch) => {
+    resolve()
+    return batch.map(({ id, data }) => ({ id, status: data.end, output: { said: data.end } }))
+  })
   await settled
   await boss.stop()
 
@@ -117,15 +104,6 @@ test('reports the statements that the store could not serve', async () => {
 
   expect(kinds).toEqual(['timeout'])
   await observed.close()
-})
-
-test('listens on a channel', async () => {
-  const { promise: heard, resolve } = Promise.withResolvers<string>()
-  await jobs.listen?.('some_channel', resolve, () => {})
-
-  await store.sql`select pg_notify('some_channel', 'news')`
-
-  expect(await heard).toBe('news')
 })
 
 test('treats a text with values as one statement', async () => {

@@ -9,6 +9,7 @@ import {
 } from '../../../src/db/queue/queues.ts'
 import {
   fetchInTurn,
+  laneOf,
   mayLeaveJobs,
   type Room,
   type SharedQueue,
@@ -43,21 +44,20 @@ async function queue(tenant: string, options: Queued = {}): Promise<void> {
   `
 }
 
+const after = (lane: string) => ({ tenant: lane.slice(0, 1), endpoint: lane.slice(1) })
+
 const room = (fields: Partial<Room> = {}): Room => ({
-  after: '',
-  freePlaces: 4,
-  reservedPlaces: 0,
-  busyTenants: [],
-  busyLanes: [],
-  fullLanes: [],
+  after: after(''),
+  places: 4,
   perLane: 100,
+  fullLanes: [],
   ...fields,
 })
 
 /** The lanes of the fetched jobs, sorted. */
 async function fetchLanes(fields?: Partial<Room>, name: SharedQueue = OPERATIONS_QUEUE) {
   const jobs = await fetchInTurn(store.sql, name, room(fields))
-  return jobs.map(({ lane }) => lane).toSorted()
+  return jobs.map(laneOf).toSorted()
 }
 
 test('shares the places between the tenants, however long their backlogs are', async () => {
@@ -65,27 +65,27 @@ test('shares the places between the tenants, however long their backlogs are', a
   await queue('b')
   await queue('c', { count: 2 })
 
-  expect(await fetchLanes({ freePlaces: 6 })).toEqual(['a', 'a', 'b', 'c', 'c'])
-  expect(await fetchLanes({ freePlaces: 6 })).toEqual(['a', 'a', 'a', 'a', 'a', 'a'])
+  expect(await fetchLanes({ places: 6 })).toEqual(['a', 'a', 'b', 'c', 'c'])
+  expect(await fetchLanes({ places: 6 })).toEqual(['a', 'a', 'a', 'a', 'a', 'a'])
 })
 
-test('starts after the tenant of the last turn, and wraps around', async () => {
+test('starts after the last turn, and wraps around', async () => {
   for (const tenant of ['a', 'b', 'c']) await queue(tenant, { count: 5 })
 
-  expect(await fetchLanes({ after: 'a', freePlaces: 1 })).toEqual(['b'])
-  expect(await fetchLanes({ after: 'c', freePlaces: 1 })).toEqual(['a'])
-  expect(await fetchLanes({ after: 'b', freePlaces: 2 })).toEqual(['a', 'c'])
+  expect(await fetchLanes({ after: after('a'), places: 1 })).toEqual(['b'])
+  expect(await fetchLanes({ after: after('c'), places: 1 })).toEqual(['a'])
+  expect(await fetchLanes({ after: after('b'), places: 2 })).toEqual(['a', 'c'])
+  expect(await fetchLanes({ after: after('b'), places: 3 })).toEqual(['a', 'b', 'c'])
 })
 
-test('keeps reserved places for tenants without jobs in progress', async () => {
+test('fetches only first jobs of other tenants when only reserved places are free', async () => {
   await queue('a', { count: 10, startsIn: -600 })
-  const saturated = { freePlaces: 2, reservedPlaces: 2, busyTenants: ['a'] }
-  expect(await fetchLanes(saturated)).toEqual([])
+  const reserved = { places: 2, perLane: 1, busyTenants: ['a'] }
+  expect(await fetchLanes(reserved)).toEqual([])
 
   await queue('b', { count: 10 })
-  expect(await fetchLanes(saturated)).toEqual(['b'])
-  expect(await fetchLanes({ ...saturated, busyTenants: ['a', 'b'], freePlaces: 1 })).toEqual([])
-  expect(await fetchLanes({ ...saturated, busyTenants: ['a', 'b'], freePlaces: 3 })).toHaveLength(1)
+  expect(await fetchLanes(reserved)).toEqual(['b'])
+  expect(await fetchLanes({ ...reserved, busyTenants: ['a', 'b'] })).toEqual([])
 })
 
 test('finds a tenant behind many that have no place left', async () => {
@@ -93,24 +93,22 @@ test('finds a tenant behind many that have no place left', async () => {
   const webhooks = { queue: WEBHOOKS_QUEUE, endpoint: '/x' } as const
   for (const tenant of hanging) await queue(tenant, { ...webhooks, count: 5 })
   await queue('b', webhooks)
-  const full = hanging.map((tenant) => `${tenant}/x`)
-  const busy = { busyTenants: hanging, busyLanes: full, fullLanes: full }
+  const fullLanes = hanging.map((tenant) => `${tenant}/x`)
 
-  const places = { freePlaces: 8, reservedPlaces: 4, perLane: 1 }
-  expect(await fetchLanes({ ...places, ...busy }, WEBHOOKS_QUEUE)).toEqual(['b/x'])
+  expect(await fetchLanes({ fullLanes }, WEBHOOKS_QUEUE)).toEqual(['b/x'])
 })
 
-test('lets the endpoints of a tenant take turns, and skips those without a place', async () => {
+test('lets endpoints take turns, and skips those without a place', async () => {
   const webhooks = { queue: WEBHOOKS_QUEUE } as const
   await queue('a', { ...webhooks, endpoint: '/1', count: 50, startsIn: -600 })
   await queue('a', { ...webhooks, endpoint: '/2', count: 2 })
   await queue('a', { ...webhooks, count: 2 })
 
-  const places = { freePlaces: 8, perLane: 1 }
-  expect(await fetchLanes(places, WEBHOOKS_QUEUE)).toEqual(['a', 'a/1', 'a/2'])
-  const busy = { busyTenants: ['a'], busyLanes: ['a/1', 'a'], fullLanes: ['a'] }
-  expect(await fetchLanes({ ...places, ...busy, freePlaces: 1 }, WEBHOOKS_QUEUE)).toEqual(['a/2'])
-  expect(await fetchLanes({ ...places, ...busy }, WEBHOOKS_QUEUE)).toEqual(['a/1'])
+  const oneEach = { places: 8, perLane: 1 }
+  expect(await fetchLanes(oneEach, WEBHOOKS_QUEUE)).toEqual(['a', 'a/1', 'a/2'])
+  const next = { after: after('a/1'), fullLanes: ['a'] }
+  expect(await fetchLanes({ ...oneEach, ...next, places: 1 }, WEBHOOKS_QUEUE)).toEqual(['a/2'])
+  expect(await fetchLanes({ ...oneEach, ...next }, WEBHOOKS_QUEUE)).toEqual(['a/1'])
 })
 
 test('does not return a job that another process fetches at the same moment', async () => {
@@ -146,8 +144,7 @@ test('shares the places between the tenants that events name; the others share o
   await store10({})
 
   const { tenantId } = payment
-  const events = { freePlaces: 4 }
-  expect(await fetchLanes(events, PROVIDER_EVENTS_QUEUE)).toEqual(['', '', tenantId, tenantId])
+  expect(await fetchLanes({}, PROVIDER_EVENTS_QUEUE)).toEqual(['', '', tenantId, tenantId])
 })
 
 test('fetches a malformed job, which has no tenant', async () => {
@@ -161,40 +158,27 @@ test('fetches a malformed job, which has no tenant', async () => {
 })
 
 test('knows when a fetch has left no jobs', async () => {
-  const fetchAll = async (fields: Partial<Room>, name: SharedQueue) => {
-    const jobs = await fetchInTurn(store.sql, name, room(fields))
-    return {
-      lanes: jobs.map(({ lane }) => lane).toSorted(),
-      more: mayLeaveJobs(jobs, room(fields)),
-    }
+  const fetchAll = async (fields: Partial<Room> = {}) => {
+    const jobs = await fetchInTurn(store.sql, OPERATIONS_QUEUE, room(fields))
+    return { lanes: jobs.map(laneOf).toSorted(), more: mayLeaveJobs(jobs) }
   }
-  const operations = (fields: Partial<Room> = {}) => fetchAll(fields, OPERATIONS_QUEUE)
-  expect(await operations()).toEqual({ lanes: [], more: false })
-  expect(await operations({ freePlaces: 1, reservedPlaces: 2 })).toEqual({ lanes: [], more: false })
+  expect(await fetchAll()).toEqual({ lanes: [], more: false })
 
   await queue('a')
   await queue('b')
-  expect(await operations()).toEqual({ lanes: ['a', 'b'], more: false })
+  expect(await fetchAll()).toEqual({ lanes: ['a', 'b'], more: false })
 
   await queue('a', { count: 5 })
-  expect(await operations()).toEqual({ lanes: ['a', 'a', 'a', 'a'], more: true })
-  expect(await operations()).toEqual({ lanes: ['a'], more: false })
+  expect(await fetchAll()).toEqual({ lanes: ['a', 'a', 'a', 'a'], more: true })
+  expect(await fetchAll()).toEqual({ lanes: ['a'], more: false })
 
   // Three tenants share six places, and leave those that the third one does not need.
   await queue('a', { count: 3 })
   await queue('b')
   await queue('c')
-  expect(await operations({ freePlaces: 6 })).toEqual({ lanes: ['a', 'a', 'b', 'c'], more: true })
-  expect(await operations({ freePlaces: 6 })).toEqual({ lanes: ['a'], more: false })
+  expect(await fetchAll({ places: 6 })).toEqual({ lanes: ['a', 'a', 'b', 'c'], more: true })
+  expect(await fetchAll({ places: 6 })).toEqual({ lanes: ['a'], more: false })
 
-  // The second place is only for a tenant without jobs in progress.
   await queue('a', { count: 2 })
-  const busy = { freePlaces: 2, reservedPlaces: 1, busyTenants: ['a'] }
-  expect(await operations(busy)).toEqual({ lanes: ['a'], more: true })
-  expect(await operations()).toEqual({ lanes: ['a'], more: false })
-
-  const webhooks = { queue: WEBHOOKS_QUEUE, endpoint: '/1', count: 2 } as const
-  await queue('a', webhooks)
-  const oneEach = { freePlaces: 8, perLane: 1 }
-  expect(await fetchAll(oneEach, WEBHOOKS_QUEUE)).toEqual({ lanes: ['a/1'], more: true })
+  expect(await fetchAll({ perLane: 1 })).toEqual({ lanes: ['a'], more: true })
 })
