@@ -33,34 +33,17 @@ export interface DeadLetter {
   readonly diedAt: Date
 }
 
-interface DeadLetterRow {
-  id: string
-  name: DeadLetterQueue
-  source_name: string | null
-  data: Record<string, unknown>
-  source_retry_count: number | null
-  last_error: unknown
-  created_on: string
-}
+/** The driver returns a time as text. */
+type Row = Omit<DeadLetter, 'diedAt'> & { readonly diedAt: string }
 
-function deadLetterFromRow(row: DeadLetterRow): DeadLetter {
-  return {
-    id: row.id,
-    queue: row.name,
-    sourceQueue: row.source_name,
-    job: row.data,
-    retries: row.source_retry_count,
-    lastError: row.last_error,
-    diedAt: new Date(row.created_on),
-  }
-}
+const deadLetterFromRow = (row: Row): DeadLetter => ({ ...row, diedAt: new Date(row.diedAt) })
 
 /**
  * The last output is in `source_output` when pg-boss moved the job, and in `output` when we did.
  */
 const columns = (sql: Sql | Transaction): Fragment => sql`
-  id, name, source_name, data, source_retry_count, coalesce(source_output, output) as last_error,
-  created_on
+  id, name as queue, source_name as "sourceQueue", data as job, source_retry_count as retries,
+  coalesce(source_output, output) as "lastError", created_on as "diedAt"
 `
 
 /**
@@ -85,7 +68,7 @@ export async function listDeadLetters(
   const position = cursor === undefined ? undefined : await findCursor(sql, condition, cursor)
   if (cursor !== undefined && position === undefined) return undefined
   const newestFirst = endingBefore === undefined
-  const rows = await sql<DeadLetterRow[]>`
+  const rows = await sql<Row[]>`
     select ${columns(sql)} from ${sql(JOB_SCHEMA)}.job
     where ${condition} ${position === undefined ? sql`` : pastCursor(sql, position, newestFirst)}
     order by ${newestFirst ? sql`created_on desc, id desc` : sql`created_on, id`}
@@ -134,7 +117,7 @@ export async function takeDeadLetterIfThere(
   queue: DeadLetterQueue,
   id: string,
 ): Promise<DeadLetter | undefined> {
-  const [row] = await tx<DeadLetterRow[]>`
+  const [row] = await tx<Row[]>`
     delete from ${tx(JOB_SCHEMA)}.job
     where ${waiting(tx, [queue])} and id = ${id}
     returning ${columns(tx)}

@@ -78,9 +78,9 @@ type QueueSettings = Pick<
 
 const UNLIMITED_RETRIES = 1_000_000
 
-/** How long an event waits for its payment to be free: as long as the outcome resolver may need. */
 const HOUR_SECONDS = 60 * 60
 
+/** How long an event waits for its payment to be free: as long as the outcome resolver may need. */
 const EVENT_RETRY_SECONDS = 24 * HOUR_SECONDS
 
 /** The retries of a reminder until its delay is the longest: the delay doubles from one second. */
@@ -107,54 +107,59 @@ export async function ensureQueues(
 
 /** All queues. Dead-letter queues come before the queues that refer to them. */
 function queueSettings(settings: QueueSettings): Queue[] {
+  const dead = [
+    OPERATIONS_DEAD_LETTERS,
+    PROVIDER_EVENTS_DEAD_LETTERS,
+    RECONCILIATIONS_DEAD_LETTERS,
+    WEBHOOKS_DEAD_LETTERS,
+  ]
   return [
-    { name: OPERATIONS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
+    ...dead.map((name) => ({ name, retentionSeconds: 30 * 24 * HOUR_SECONDS })),
+    // The rows of what a job was about have all that it knew.
+    ...workQueues(settings).map((queue) => ({ deleteAfterSeconds: HOUR_SECONDS, ...queue })),
+  ]
+}
+
+function workQueues(settings: QueueSettings): Queue[] {
+  const leaseSeconds = Math.ceil(settings.LEASE_MS / 1_000)
+  const attemptMs = settings.WEBHOOK_TIMEOUT_MS + 2 * settings.STORE_TIMEOUT_MS
+  const backoff = {
+    retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
+    retryBackoff: true,
+    retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
+  }
+  return [
     {
       name: OPERATIONS_QUEUE,
       deadLetter: OPERATIONS_DEAD_LETTERS,
       // The engine decides when to give up, by the operation's attempts: a job must not run out of
       // retries because its workers crashed.
       retryLimit: UNLIMITED_RETRIES,
-      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
-      retryBackoff: true,
-      retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
+      ...backoff,
       // A job expires one second after its worker's lease, so that the retry after a crash finds
       // the lease expired.
-      expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
-      // Idle workers poll rarely, and fetch at once when notified.
-      notify: true,
-      // The operation's row and timeline have all that a completed job knew.
-      deleteAfterSeconds: 60 * 60,
+      expireInSeconds: leaseSeconds + 1,
     },
-    { name: PROVIDER_EVENTS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
     {
       name: PROVIDER_EVENTS_QUEUE,
       deadLetter: PROVIDER_EVENTS_DEAD_LETTERS,
       retryLimit: Math.ceil(EVENT_RETRY_SECONDS / settings.JOB_RETRY_DELAY_MAX_SECONDS),
-      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
-      retryBackoff: true,
-      retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
+      ...backoff,
       // Applying an event takes one lookup at the provider; a lease is twice as long as that.
-      expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
-      notify: true,
-      // The inbox has the result.
-      deleteAfterSeconds: 60 * 60,
+      expireInSeconds: leaseSeconds + 1,
     },
     {
       name: REMINDERS_QUEUE,
       deadLetter: PROVIDER_EVENTS_DEAD_LETTERS,
       ...reminderRetries(settings),
-      expireInSeconds: Math.ceil(settings.LEASE_MS / 1_000) + 1,
-      deleteAfterSeconds: HOUR_SECONDS,
+      expireInSeconds: leaseSeconds + 1,
     },
     {
       name: MAINTENANCE_QUEUE,
       // The schedule inserts the next job a minute later.
       retryLimit: 0,
       expireInSeconds: 10 * 60,
-      deleteAfterSeconds: HOUR_SECONDS,
     },
-    { name: RECONCILIATIONS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
     {
       name: RECONCILIATIONS_QUEUE,
       deadLetter: RECONCILIATIONS_DEAD_LETTERS,
@@ -167,24 +172,16 @@ function queueSettings(settings: QueueSettings): Queue[] {
       expireInSeconds: 6 * HOUR_SECONDS,
       // Workers send heartbeats, so that the job of a crashed worker is retried before it expires.
       heartbeatSeconds: RECONCILIATION_HEARTBEAT_SECONDS,
-      deleteAfterSeconds: HOUR_SECONDS,
     },
-    { name: WEBHOOKS_DEAD_LETTERS, retentionSeconds: 30 * 24 * 60 * 60 },
     {
       name: WEBHOOKS_QUEUE,
       deadLetter: WEBHOOKS_DEAD_LETTERS,
-      // Workers are not notified: half a second until the next poll does not matter to a receiver.
       // A failed attempt plans the next one by its own schedule, as a separate job. Only the job of
       // a worker that crashed, or lost the store, is retried.
       retryLimit: UNLIMITED_RETRIES,
-      retryDelay: settings.JOB_RETRY_DELAY_SECONDS,
-      retryBackoff: true,
-      retryDelayMax: settings.JOB_RETRY_DELAY_MAX_SECONDS,
+      ...backoff,
       // Longer than an attempt and its two statements can take.
-      expireInSeconds:
-        Math.ceil((settings.WEBHOOK_TIMEOUT_MS + 2 * settings.STORE_TIMEOUT_MS) / 1_000) + 1,
-      // The delivery and its attempts have all that a completed job knew.
-      deleteAfterSeconds: 60 * 60,
+      expireInSeconds: Math.ceil(attemptMs / 1_000) + 1,
     },
   ]
 }

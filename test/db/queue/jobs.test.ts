@@ -26,9 +26,6 @@ import {
   reserve,
 } from '../reservations.ts'
 
-/** Longer than any test waits: a worker that fetches a job earlier was notified. */
-const NEVER_POLL_SECONDS = 600
-
 let database: TestDatabase
 let store: Store
 let boss: PgBoss
@@ -218,6 +215,7 @@ describe('notifying the workers', () => {
   }
 
   test('sends the same notification as pg-boss, on the channel that it listens on', async () => {
+    await boss.updateQueue(OPERATIONS_QUEUE, { notify: true })
     const received: string[] = []
     let arrived = () => {}
     const channel = await channelOfBoss()
@@ -238,31 +236,5 @@ describe('notifying the workers', () => {
     await ours
 
     expect(received).toEqual([OPERATIONS_QUEUE, OPERATIONS_QUEUE])
-  })
-
-  test('makes a worker that rarely polls fetch a reserved job', async () => {
-    let handled = (_operationId: string) => {}
-    const next = () => new Promise<string>((resolve) => (handled = resolve))
-    const wake = createJobWaker(store.sql, (error) => {
-      throw error
-    })
-    const first = next()
-    await boss.work<OperationJob>(
-      OPERATIONS_QUEUE,
-      {
-        pollingIntervalSeconds: NEVER_POLL_SECONDS,
-        notifyPollingIntervalSeconds: NEVER_POLL_SECONDS,
-      },
-      async ([job]) => handled(job?.data.operationId ?? ''),
-    )
-    // After the first job, the worker waits for its poll or a notification.
-    await boss.send(OPERATIONS_QUEUE, { tenantId: '', operationId: 'first' })
-    expect(await first).toBe('first')
-
-    const second = next()
-    const { id } = await pendingOperation(store)
-    wake()
-
-    expect(await second).toBe(id)
   })
 })
