@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { toText, isObject, type Value } from '../store/rows.ts'
 import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
 import { compare } from './compare.ts'
-import { UnknownSqlError } from './tokens.ts'
+import { UnknownSqlError } from './syntax.ts'
 
 type Call = (...parts: Value[]) => Value
 
@@ -89,13 +89,13 @@ const textOf = (value: Value): Value =>
 
 export const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value : [])
 
-const NUMBERS = new Set(['int', 'integer', 'smallint', 'bigint', 'float8'])
+const NUMBERS = new Set(['integer', 'bigint', 'smallint', 'int4', 'int8', 'float8'])
 
 export function cast(value: Value, to: string): Value {
   if (value === null) return null
   if (to.endsWith('[]')) return typeof value === 'string' ? arrayOf(value) : value
   if (NUMBERS.has(to)) return Number(value)
-  if (to === 'boolean') return value === true || value === 'true'
+  if (to === 'boolean' || to === 'bool') return value === true || value === 'true'
   if (to === 'jsonb') return typeof value === 'string' ? (JSON.parse(value) as Value) : value
   if (to === 'timestamptz') return typeof value === 'string' ? timestampOf(value) : value
   if (to === 'text') return textOf(value)

@@ -1,7 +1,7 @@
 // Resolves the names in an expression: first in the joined rows of the query, then in the outer
 // queries.
 import type { Row, Value } from '../store/rows.ts'
-import { UnknownSqlError } from './tokens.ts'
+import { UnknownSqlError } from './syntax.ts'
 
 /** A row under the alias of its source; null where an outer join found no row. */
 export interface Binding {

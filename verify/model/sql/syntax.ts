@@ -2,6 +2,11 @@
 import type { LockMode } from '../store/database.ts'
 import type { Value } from '../store/rows.ts'
 
+/** The model does not support this part of SQL. A new statement of the product uses it. */
+export class UnknownSqlError extends Error {
+  override name = 'UnknownSqlError'
+}
+
 export type Expression =
   | { readonly kind: 'constant'; readonly value: Value }
   | { readonly kind: 'parameter'; readonly index: number }
@@ -43,7 +48,7 @@ export interface ColumnDefinition {
 }
 
 export interface Source {
-  readonly join: 'cross' | 'inner' | 'left'
+  readonly join: 'inner' | 'left'
   readonly on: Expression | undefined
   readonly as: string
   /** The columns, if the statement specifies them. */

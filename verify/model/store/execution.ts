@@ -13,7 +13,7 @@ import type {
   Source,
   Statement,
 } from '../sql/syntax.ts'
-import { UnknownSqlError } from '../sql/tokens.ts'
+import { UnknownSqlError } from '../sql/syntax.ts'
 import { RowChanges, type ChangedRows, type View } from './row-changes.ts'
 import { isObject, type Relation, type Row, type Value } from './rows.ts'
 import type { Schema } from './schema.ts'

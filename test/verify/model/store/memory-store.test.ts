@@ -24,7 +24,7 @@ import { NO_WORK, type Database } from '../../../../verify/model/store/database.
 import type { Row } from '../../../../verify/model/store/rows.ts'
 import { keyOfRow, type Schema } from '../../../../verify/model/store/schema.ts'
 import { executeStatement } from '../../../../verify/model/store/memory-store.ts'
-import { UnknownSqlError } from '../../../../verify/model/sql/tokens.ts'
+import { UnknownSqlError } from '../../../../verify/model/sql/syntax.ts'
 
 const LEASE_MS = 1_000
 const ref: OperationRef = { tenantId: TENANT_ID, id: operationIdOf(0, 1) }
