@@ -15,7 +15,6 @@ const SLOWEST = [
   'properties/operations.test.ts',
   'client/no-answer.test.ts',
   'webhooks/retry-after.test.ts',
-  'verify/model/replay/replay-paths.test.ts',
   'http/limits/api-server.test.ts',
   'recovery/outcome-resolver.test.ts',
   'verify/fuzz/fuzz.test.ts',

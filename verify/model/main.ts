@@ -6,7 +6,6 @@ import { ScratchPostgres } from './command/scratch-postgres.ts'
 import { HELP, readOptions, type ModelOptions } from './command/options.ts'
 import { renderReport } from './command/report.ts'
 import type { Task } from './command/task.ts'
-import { replayedSpaces } from './space/spaces.ts'
 
 const FAILED = 1
 
@@ -36,21 +35,11 @@ async function work({
 
 /** Longest tasks first, so that the processes finish at about the same time. */
 async function planTasks(options: ModelOptions, postgres: ScratchPostgres): Promise<Task[]> {
-  const { histories, paths, seed } = options
-  const replayed = paths > 0 ? replayedSpaces.map(({ name }) => name) : []
-  const databases = ['histories', ...replayed]
-  const [historiesUrl = '', ...pathsUrls] =
-    histories > 0 || paths > 0 ? await postgres.start(databases) : []
+  const { histories: count, seed } = options
   return [
     ...options.spaces.map((name): Task => ({ kind: 'space', name })),
-    ...replayed.map((name, index): Task => ({
-      kind: 'replay',
-      name,
-      url: pathsUrls[index] ?? '',
-      paths,
-    })),
-    ...(histories > 0
-      ? [{ kind: 'histories', url: historiesUrl, seed, count: histories } as const]
+    ...(count > 0
+      ? [{ kind: 'histories', url: await postgres.start(), seed, count } as const]
       : []),
     ...options.mutants.map((name): Task => ({ kind: 'mutant', name })),
   ]

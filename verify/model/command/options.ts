@@ -9,8 +9,6 @@ export interface ModelOptions {
   readonly spaces: readonly string[]
   /** Names of the mutants to check. */
   readonly mutants: readonly string[]
-  /** Maximum number of paths to replay on PostgreSQL. */
-  readonly paths: number
   /** Number of random histories to run on both stores. */
   readonly histories: number
   readonly seed: number
@@ -27,10 +25,9 @@ product's SQL; the payment provider is a model. The faults are: crashes, leases 
 while their owner is alive, lost connections, late calls, and idempotency keys that the
 provider forgets.
 
-A run does four things:
+A run does three things:
   spaces     explores every state of each space and checks the invariants on every
              transition; a violation is reported with its trace
-  paths      replays paths of the model on PostgreSQL and compares the stores
   histories  runs random statements on the in-memory store and on PostgreSQL, and compares
              the results
   mutants    checks that each mutant of the product violates the expected invariant
@@ -39,11 +36,9 @@ The command starts its own PostgreSQL. It needs no other service.
 
 --quick            Takes about a minute: explores a small part of each space with one key or
                    with batches, of one with events and of one with a fallback, and two small
-                   spaces of one reference. Checks the mutants with the smallest spaces. No paths, no histories.
+                   spaces of one reference. Checks the mutants with the smallest spaces. No histories.
 --space <name>     Explore only this space; "none" for no space. Default: all.
 --mutant <name>    Check only this mutant; "none" for no mutant. Default: all.
---paths <n>        Replay at most n paths; 0 for none. Default: enough paths to cover every
-                   step of the store.
 --histories <n>    Run n random histories; 0 for none. Default: 200.
 --seed <n>         Seed of the histories. Default: random; the run prints it.
 --processes <n>    Number of processes that work in parallel. Default: 2.
@@ -75,14 +70,13 @@ export function readOptions(args: readonly string[], randomFraction: number): Mo
     quick: { type: 'boolean' },
     space: { type: 'string' },
     mutant: { type: 'string' },
-    paths: { type: 'string' },
     histories: { type: 'string' },
     seed: { type: 'string' },
     processes: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   })
   const quick = values.quick ?? false
-  const usual = quick ? { paths: 0, histories: 0 } : { paths: 100_000, histories: 200 }
+  const histories = { usual: quick ? 0 : 200, min: 0, max: 1_000_000 }
   const seed = { usual: Math.floor(randomFraction * SEED_MAX), min: 0, max: SEED_MAX }
   return {
     help: values.help ?? false,
@@ -94,12 +88,7 @@ export function readOptions(args: readonly string[], randomFraction: number): Mo
       usual: quick ? SMALLEST_MUTANTS : namesOf(mutants),
       all: namesOf(mutants),
     }),
-    paths: readNumber('--paths', values.paths, { usual: usual.paths, min: 0, max: 100_000 }),
-    histories: readNumber('--histories', values.histories, {
-      usual: usual.histories,
-      min: 0,
-      max: 1_000_000,
-    }),
+    histories: readNumber('--histories', values.histories, histories),
     seed: readNumber('--seed', values.seed, seed),
     processes: readNumber('--processes', values.processes, { usual: 2, min: 1, max: 64 }),
   }

@@ -5,9 +5,8 @@ import { runHistory, type HistoryCounts } from '../conformance/history.ts'
 import { mutants } from '../mutants/mutants.ts'
 import { withMutatedProduct } from '../mutants/mutated-product.ts'
 import { loadProduct } from '../programs/product.ts'
-import { replayPaths } from '../replay/replay-paths.ts'
 import { explore, type ExplorationResult, type Violation } from '../space/explore.ts'
-import { replayedSpaces, slices, spaces } from '../space/spaces.ts'
+import { slices, spaces } from '../space/spaces.ts'
 import { findByName, nameOfTask, type Task, type Verdict } from './task.ts'
 
 type ReportProgress = (progress: string) => void
@@ -22,8 +21,6 @@ export async function runTask(task: Task, reportProgress: ReportProgress): Promi
       return await checkMutant(task)
     case 'histories':
       return await compareHistories(task, reportProgress)
-    case 'replay':
-      return await replay(task, reportProgress)
   }
 }
 
@@ -118,26 +115,4 @@ async function compareHistories(
   const { statements, waits, deadlocks, errors } = counts
   const summary = `${task.count} histories from seed ${task.seed}: ${statements} statements, ${waits} waits, ${deadlocks} deadlocks, ${errors} errors`
   return { ...base, passed: true, summary, details: [] }
-}
-
-async function replay(
-  task: Extract<Task, { kind: 'replay' }>,
-  reportProgress: ReportProgress,
-): Promise<Verdict> {
-  const product = await loadProduct(REPOSITORY)
-  const base = { task: nameOfTask(task), states: 0, transitions: 0 }
-  try {
-    const { paths, transitions, steps, covered } = await replayPaths(
-      product,
-      findByName(replayedSpaces, task.name),
-      task,
-      (done, all) => reportProgress(`${done} of ${all} store steps covered`),
-    )
-    const summary = `${paths} paths, ${transitions} transitions, ${covered} of ${steps} store steps covered`
-    // With a lower `--paths` the replay is a sample, so incomplete coverage is not a failure.
-    const passed = covered === steps || paths === task.paths
-    return { ...base, passed, summary, details: [] }
-  } catch (error) {
-    return { ...base, passed: false, summary: 'stores differ', details: String(error).split('\n') }
-  }
 }

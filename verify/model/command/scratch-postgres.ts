@@ -24,19 +24,15 @@ export class ScratchPostgres {
     return new ScratchPostgres(await makeThrowawayFolder('model'))
   }
 
-  /** Creates and migrates a database for each name, and returns their URLs. */
-  async start(names: readonly string[]): Promise<string[]> {
+  /** Returns the URL of a migrated database. */
+  async start(): Promise<string> {
     const directory = join(this.#folder, 'postgres')
     // The server does not outlive the run, so it need not survive a power failure: no fsync.
     this.#postgres = startEmbeddedPostgres({ directory, durable: false, log: () => {} })
     const postgres = await this.#postgres
-    const urls: string[] = []
-    for (const name of names) {
-      const url = await ensureDatabase(postgres, name)
-      await migrateDatabase(url)
-      urls.push(url)
-    }
-    return urls
+    const url = await ensureDatabase(postgres, 'histories')
+    await migrateDatabase(url)
+    return url
   }
 
   async remove(): Promise<void> {

@@ -11,12 +11,6 @@ export type Task =
       readonly seed: number
       readonly count: number
     }
-  | {
-      readonly kind: 'replay'
-      readonly name: string
-      readonly url: string
-      readonly paths: number
-    }
 
 /** The result of a task, as text for the report. */
 export interface Verdict {
@@ -37,10 +31,7 @@ export type TaskMessage =
   | { readonly failure: string }
 
 export function nameOfTask(task: Task): string {
-  if (task.kind === 'space' || task.kind === 'mutant') return `${task.kind} ${task.name}`
-  return task.kind === 'histories'
-    ? 'histories on PostgreSQL'
-    : `paths of ${task.name} on PostgreSQL`
+  return task.kind === 'histories' ? 'histories on PostgreSQL' : `${task.kind} ${task.name}`
 }
 
 export function findByName<Named extends { readonly name: string }>(

@@ -12,6 +12,7 @@ import {
 import {
   closeProviderEventIfPending,
   findProviderEvent,
+  findProviderPaymentIds,
 } from '../../../src/db/events/provider-events.ts'
 import { writePaymentEvents } from '../../../src/db/events/write-events.ts'
 import {
@@ -21,6 +22,8 @@ import {
   keepIfPartlyExecuted,
   timeOutIfAbandoned,
 } from '../../../src/db/idempotency/key-expiry.ts'
+import { deleteOldTombstones } from '../../../src/db/idempotency/key-tombstones.ts'
+import { findSecondsUntilStart } from '../../../src/db/idempotency/retry-start.ts'
 import { reopenIfFailed } from '../../../src/db/idempotency/idempotency-keys.ts'
 import { reserveEach } from '../../../src/db/idempotency/intents.ts'
 import { reserveKeys } from '../../../src/db/idempotency/reserve-keys.ts'
@@ -67,7 +70,12 @@ import {
   closeFindingsOfIdle,
   openFindingsOfStuck,
 } from '../../../src/db/operations/unknown-outcome-findings.ts'
-import { claimDueChecks, claimIfUnknown } from '../../../src/db/operations/unknown-outcomes.ts'
+import {
+  claimDueChecks,
+  claimIfUnknown,
+  giveBackInDoubtIfOwner,
+} from '../../../src/db/operations/unknown-outcomes.ts'
+import { readLastError } from '../../../src/db/operators/lists/operation-overviews.ts'
 import { EARLY_FRAUD_WARNING } from '../../../src/domain/events/event-types.ts'
 import { CANCELLATION } from '../../../src/domain/events/provider-event.ts'
 import { entryOfCapture } from '../../../src/domain/ledger/ledger.ts'
@@ -151,6 +159,17 @@ const SWEEP_RULE = {
   attempts: 2,
 }
 const CHECK_DELAYS_SECONDS = [5, 60]
+/** The last check is not due in any history. */
+const LONG_CHECK_DELAYS_SECONDS = [5, 86_400]
+const STUCK = {
+  lastDelaySeconds: 60,
+  unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
+  limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
+  afterMs: 30_000,
+}
+/** A negative timeout, so that tombstones of this history are old enough to be found. */
+const TOMBSTONED = { limit: 50, statementTimeoutMs: -1_000 }
+const NO_ANSWER = { reason: 'no answer', retentionSeconds: 86_400 }
 const LEASE_MS = 3_600_000
 const RESPONSE = { status: 201, headers: {}, body: '{}' }
 
@@ -307,8 +326,9 @@ const calls: Readonly<Record<string, Call>> = {
         { status: 'pending', inDoubt: true },
         { status: 'unknown', inDoubt: true },
         { status: 'failed_retryable', inDoubt: false },
+        { status: 'failed_retryable', inDoubt: false, retentionSeconds: 86_400 },
       ] as const),
-      reason: 'no answer',
+      reason: NO_ANSWER.reason,
       checkDelaysSeconds: CHECK_DELAYS_SECONDS,
     }),
   'enqueue retry': (sql, random) => enqueueRetry(sql, anyOperation(random)),
@@ -433,21 +453,35 @@ const calls: Readonly<Record<string, Call>> = {
   'requeue jobless': (sql) => requeueIfJobless(sql),
   'dead-letter orphaned jobs': (sql) => deadLetterOrphanedJobs(sql),
   'drop dead letters': (sql) => deleteObsoleteDeadLetters(sql),
-  'claim checks': (sql) => claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16),
+  'claim checks': (sql, random) =>
+    claimDueChecks(sql, random.pick([CHECK_DELAYS_SECONDS, LONG_CHECK_DELAYS_SECONDS]), 16),
   'take back': (sql, random) => claimIfUnknown(sql, anyOperation(random), LEASE_MS),
-  'find stuck': (sql) =>
-    openFindingsOfStuck(sql, {
-      lastDelaySeconds: 60,
-      unprovable: [{ operation: 'refund.create', recoveryPoint: 'started' }],
-      limits: [{ provider: 'stripe', settleSeconds: 30, keyWindowSeconds: 3_600 }],
-      afterMs: 30_000,
-    }),
+  'find stuck': (sql) => openFindingsOfStuck(sql, STUCK),
   'close findings': (sql) => closeFindingsOfIdle(sql),
+  'end a doubt and its finding': async (sql, random) => {
+    const unknown = { ...anyOperation(random), leaseEpoch: 1 }
+    await claimDueChecks(sql, CHECK_DELAYS_SECONDS, 16)
+    await openFindingsOfStuck(sql, STUCK)
+    await claimIfUnknown(sql, unknown, LEASE_MS)
+    await giveBackInDoubtIfOwner(sql, { ...unknown, leaseEpoch: 2 }, NO_ANSWER)
+    await closeFindingsOfIdle(sql)
+  },
   'time out': (sql) => timeOutIfAbandoned(sql, { ...RESPONSE, status: 408 }, EXPIRY_BATCH),
   'complete overtaken': (sql) =>
     completeIfOvertaken(sql, { ...RESPONSE, status: 409 }, EXPIRY_BATCH),
   'keep halfway': (sql) => keepIfPartlyExecuted(sql, EXPIRY_BATCH),
   'insert tombstones': (sql) => insertTombstones(sql, { limit: 50 }),
-  // A negative timeout, so that tombstones of this history are old enough to be found.
-  'delete tombstoned': (sql) => deleteIfTombstoned(sql, { limit: 50, statementTimeoutMs: -1_000 }),
+  'delete tombstoned': (sql) => deleteIfTombstoned(sql, TOMBSTONED),
+  'use a deleted key again': async (sql, random) => {
+    await insertTombstones(sql, { limit: 50 })
+    await deleteIfTombstoned(sql, TOMBSTONED)
+    const key = nameOfKey(anyKey(random))
+    await reserveKeys(sql, TENANT_ID, [{ ...reservation(random, false), key }])
+  },
+  'delete old tombstones': (sql, random) =>
+    deleteOldTombstones(sql, { limit: 50, retentionSeconds: random.pick([-1_000, 1_000]) }),
+  'find the start of a retry': (sql, random) => findSecondsUntilStart(sql, anyRef(random)),
+  'read the last error': (sql, random) => readLastError(sql, anyRef(random)),
+  'find ids of the provider': (sql, random) =>
+    findProviderPaymentIds(sql, paymentOf(random.below(3))),
 }

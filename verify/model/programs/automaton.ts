@@ -52,10 +52,6 @@ export class Automaton {
     return this.#entry(id).node
   }
 
-  programOf({ program }: Node): Program {
-    return this.#programs[program] as Program
-  }
-
   nameOf({ program }: Node): string {
     return this.#names.valueOf(program)
   }

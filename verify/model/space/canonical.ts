@@ -12,6 +12,27 @@ import { OPERATIONS_QUEUE } from '../../../src/db/queue/queues.ts'
 /** Tables that the model's programs write but never read. */
 const UNREAD_TABLES = new Set(['events', 'webhook_deliveries'])
 
+/** What columns become that decide nothing. */
+export const CLEARED_COLUMNS: Readonly<Record<string, Row>> = {
+  idempotency_keys: { created_at: 0, last_error: null },
+  phase_runs: {
+    attempt: 0,
+    lease_epoch: 0,
+    outcome: null,
+    asked: null,
+    answered: null,
+    started_at: 0,
+    ended_at: 0,
+    recorded_at: 0,
+  },
+  ledger_postings: { created_at: 0 },
+  reconciliation_findings: { ours: null, theirs: null, note: null, opened_at: 0 },
+  provider_events: { occurred_at: 0, received_at: 0 },
+  key_tombstones: { expired_at: 0 },
+  payments: { created_at: 0, updated_at: 0 },
+  refunds: { created_at: 0, updated_at: 0 },
+}
+
 /** The canonical lease epoch of a claimed operation. Lower epochs are stale. */
 export const CURRENT_EPOCH = 1
 
@@ -25,8 +46,9 @@ export interface Canonical {
 }
 
 /** The row without irrelevant values; undefined if nothing relevant is left. */
-export function canonicalRow(table: string, row: Row): Row | undefined {
+export function canonicalRow(table: string, own: Row): Row | undefined {
   if (UNREAD_TABLES.has(table)) return undefined
+  const row = { ...own, ...CLEARED_COLUMNS[table] }
   switch (table) {
     case 'idempotency_keys':
       return {
@@ -35,22 +57,13 @@ export function canonicalRow(table: string, row: Row): Row | undefined {
         ...(row['status'] === 'completed' ? COMPLETED_COLUMNS : {}),
       }
     case 'phase_runs':
-      return row['reached'] === null ? undefined : { ...row, ...CANONICAL_RUN }
+      return row['reached'] === null ? undefined : row
     case 'atomic_jobs.job':
       return row['name'] === OPERATIONS_QUEUE ? canonicalJob(row) : undefined
     case 'ledger_postings':
-      return { ...row, transaction_id: row['operation_id'] ?? null, created_at: 0 }
-    case 'reconciliation_findings':
-      return { ...row, ours: null, theirs: null, note: null, opened_at: 0 }
+      return { ...row, transaction_id: row['operation_id'] ?? null }
     case 'provider_events':
-      return {
-        ...row,
-        occurred_at: 0,
-        received_at: 0,
-        settled_at: row['settled_at'] === null ? null : 0,
-      }
-    case 'key_tombstones':
-      return { ...row, expired_at: 0 }
+      return { ...row, settled_at: row['settled_at'] === null ? null : 0 }
     case 'payments':
     case 'refunds':
       return { ...row, ...canonicalResource(row) }
@@ -65,9 +78,7 @@ function canonicalKey(row: Row): Row {
   )
   const { earlier = null } = row
   return {
-    created_at: 0,
     finished_at: row['finished_at'] === null ? null : 0,
-    last_error: null,
     // Without a kept failure it says nothing.
     failure_certain: row['failure_kept'] === true && row['failure_certain'] === true,
     lease_expires_at: lease === null ? null : Number(lease) > 0 ? LEASE_SECONDS : -1,
@@ -81,7 +92,7 @@ function canonicalKey(row: Row): Row {
 /** `previous_status` matters only to the CHECK on a change, and a change sets both columns. */
 function canonicalResource({ status, previous_status = null }: Row): Row {
   const previous = status === 'processing' ? null : previous_status
-  return { previous_status: previous, created_at: 0, updated_at: 0 }
+  return { previous_status: previous }
 }
 
 /** Nothing reads these columns of a completed operation. */
@@ -90,17 +101,6 @@ const COMPLETED_COLUMNS: Row = {
   phase_began_at: null,
   unknown_at: null,
   in_doubt: false,
-}
-
-const CANONICAL_RUN: Row = {
-  attempt: 0,
-  lease_epoch: 0,
-  outcome: null,
-  asked: null,
-  answered: null,
-  started_at: 0,
-  ended_at: 0,
-  recorded_at: 0,
 }
 
 function canonicalJob({ id = null, name = null, data = null }: Row): Row {

@@ -77,7 +77,6 @@ export class Clock {
     const isFaultFree = (isExpiry && !isUnderLivingOwner) || step.isCheck
     return {
       describe: () => `${nameOfKey(key)}: ${label}`,
-      action: { kind: 'time', key },
       rank: isFaultFree ? (isExpiry ? RANK.expiry : RANK.time) : NEVER,
       violations: [],
       state: {

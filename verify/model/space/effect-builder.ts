@@ -50,16 +50,13 @@ export class EffectBuilder {
     const { database: databaseWithJob, provider } = shared
     const results = node.results.slice(before.results.length)
     const database = this.#deleteJobs(instance, databaseWithJob, results)
-    const callAnswer = answer.kind === 'outcome' ? answer : undefined
     const effect = {
       ...NO_CONSEQUENCES,
       database,
       ...(database === databaseWithJob ? {} : { databaseWithJob }),
       provider,
-      depth: node.depth,
       results,
       ...summary,
-      answer: callAnswer,
       violations,
     }
     if (node.pending === undefined) return { ...effect, after: undefined, ended: node }
@@ -131,7 +128,7 @@ export class EffectBuilder {
 }
 
 /** The members of a worker whose jobs pg-boss deletes. */
-export function endedJobs(
+function endedJobs(
   { kind, members }: Instance,
   results: readonly MemberResult[],
 ): readonly Member[] {

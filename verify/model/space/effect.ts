@@ -1,37 +1,26 @@
 // Defines the effect of one step of a program: what happened to its request, and the program
 // afterwards.
 import type { Node } from '../programs/automaton.ts'
-import type { Answer } from '../programs/requests.ts'
 import type { MemberResult } from '../programs/run.ts'
 import type { Work } from '../store/database.ts'
 import type { Instance } from './instance.ts'
 import type { Budget } from './space.ts'
 
-/** What happens to the request of a program. A replay does the same on PostgreSQL. */
+/** What happens to the request of a program. */
 type Act =
   /** It is executed and answered. */
   | 'executed'
-  /** It is executed, but the answer is lost. */
-  | 'executed_answer_lost'
-  /** It is not executed, and the connection is lost. */
-  | 'not_executed'
-  /** It is the first of a transaction, and the commit is executed, but its answer is lost. */
-  | 'end_executed_answer_lost'
-  /** The statement begins, and waits for a lock. */
-  | 'waits'
+  /** The connection is lost before or after its execution. */
+  | 'lost'
   /** The statement begins, and is executed later. */
-  | 'begins'
+  | 'waits'
   /** The program crashes. */
   | 'crash'
-  /** It is executed, but the worker crashes before pg-boss ends its job. */
-  | 'crash_before_job_end'
 
 /** The effect of one step. */
 export interface Effect {
   readonly label: string
   readonly act: Act
-  /** The answer to a provider call. */
-  readonly answer: Answer | undefined
   readonly database: number
   /** `UNCHANGED` if the provider's state stays the same. */
   readonly provider: number
@@ -39,8 +28,6 @@ export interface Effect {
   readonly after: Instance | undefined
   /** The node at which the program ended, unless it crashed. */
   readonly ended: Node | undefined
-  /** Number of answers that the program has received. */
-  readonly depth: number
   /** The members that ended, with their results. */
   readonly results: readonly MemberResult[]
   /** For jobs that ended: the store before pg-boss ended them. */
@@ -75,9 +62,7 @@ export const NO_CONSEQUENCES = {
   keysWithNewEpoch: [],
   keysWithNewJob: [],
   ended: undefined,
-  depth: 0,
   results: [],
-  answer: undefined,
   violations: [],
 } as const
 
@@ -87,7 +72,6 @@ export function joinEffects(first: Effect, second: Effect): Effect {
     ...second,
     label: `${first.label}, ${second.label}`,
     act: second.cost === undefined ? first.act : second.act,
-    answer: first.answer,
     results: [...first.results, ...second.results],
     keysWithNewEpoch: [...first.keysWithNewEpoch, ...second.keysWithNewEpoch],
     keysWithNewJob: [...first.keysWithNewJob, ...second.keysWithNewJob],

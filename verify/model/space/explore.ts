@@ -45,8 +45,6 @@ export interface ExploreOptions {
    * Whether to continue after this violation. By default the first violation ends the exploration.
    */
   readonly continueAfter?: (message: string) => boolean
-  /** Which transitions to keep for `graph`. */
-  readonly isCollected?: (transition: Transition) => boolean
 }
 
 const STATES_PER_REPORT = 20_000
@@ -68,7 +66,7 @@ export async function explore(
   }
 }
 
-export class Exploration {
+class Exploration {
   readonly system: TransitionSystem
   readonly #space: Space
   readonly #product: Product
@@ -79,9 +77,6 @@ export class Exploration {
   readonly #stateChecks = new PairMap<readonly string[]>()
   readonly #violations = new Map<string, Violation>()
   #transitions = 0
-  /** Source and target of each collected transition. */
-  readonly #from: number[] = []
-  readonly #to: number[] = []
 
   constructor(product: Product, space: Space) {
     this.system = new TransitionSystem(product, space)
@@ -95,14 +90,13 @@ export class Exploration {
     signal,
     onProgress,
     continueAfter = () => false,
-    isCollected,
   }: ExploreOptions): Promise<ExplorationResult> {
     const startedAt = performance.now()
     this.#add(this.system.initialState(), -1, () => '')
     for (let index = 0; index < this.#table.count; index += 1) {
       if (signal?.aborted === true) break
       if (index % STATES_PER_REPORT === 0) onProgress?.(this.#table.count, index)
-      await this.#expand(index, isCollected)
+      await this.#expand(index)
       const hasMaximum = this.#violations.size >= VIOLATIONS_MAX
       if (hasMaximum || [...this.#violations.keys()].some((message) => !continueAfter(message)))
         break
@@ -124,7 +118,7 @@ export class Exploration {
     }
   }
 
-  async #expand(index: number, isCollected: ExploreOptions['isCollected']): Promise<void> {
+  async #expand(index: number): Promise<void> {
     const state = decode(this.#table.row(index))
     const transitions = await this.system.transitions(state)
     let faultFreeNext = this.#isTerminal(state) ? TERMINAL : STUCK
@@ -133,10 +127,6 @@ export class Exploration {
       this.#transitions += 1
       const next = this.#add(transition.state, index, transition.describe)
       this.#check(index, state, transition)
-      if (isCollected?.(transition) === true) {
-        this.#from.push(index)
-        this.#to.push(next)
-      }
       if (faultFreeNext === TERMINAL || transition.rank >= lowestRank || next === index) continue
       lowestRank = transition.rank
       faultFreeNext = next
@@ -164,36 +154,6 @@ export class Exploration {
 
   #addViolation(message: string, path: () => readonly string[]): void {
     if (!this.#violations.has(message)) this.#violations.set(message, { message, trace: path() })
-  }
-
-  /** The graph of the collected transitions. */
-  get graph() {
-    const storeOf = (state: number) => this.#table.row(state)[0] as number
-    return { count: this.#table.count, from: this.#from, to: this.#to, storeOf }
-  }
-
-  /** One transition for each two consecutive states. */
-  async transitionsAlong(
-    states: readonly number[],
-    isWanted: (transition: Transition) => boolean,
-  ): Promise<Transition[]> {
-    const transitions: Transition[] = []
-    for (const [place, next] of states.slice(1).entries()) {
-      const before = decode(this.#table.row(states[place] as number))
-      const match = (await this.system.transitions(before)).find(
-        (transition) => this.#isSameState(next, transition.state) && isWanted(transition),
-      )
-      if (match === undefined)
-        throw new Error(`no transition leads from ${states[place]} to ${next}`)
-      transitions.push(match)
-    }
-    return transitions
-  }
-
-  #isSameState(index: number, state: State): boolean {
-    encode(state, this.#row)
-    const row = this.#table.row(index)
-    return this.#row.every((number, place) => number === row[place])
   }
 
   #checkStep(before: State, after: State): readonly string[] {

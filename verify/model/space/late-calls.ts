@@ -22,7 +22,6 @@ export class LateCalls {
   transitions(state: State): Transition[] {
     return this.#find(state.provider).map(({ label, provider, rank }) => ({
       describe: () => label,
-      action: { kind: 'arrival' },
       rank,
       violations: [],
       state: { ...state, provider },

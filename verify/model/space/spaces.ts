@@ -187,6 +187,13 @@ export const spaces: readonly Space[] = [
   },
   {
     ...ONE_KEY,
+    name: 'canceled-payments-and-lost-connections',
+    budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
+    provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
+    cancels: true,
+  },
+  {
+    ...ONE_KEY,
     name: 'canceled-refunds',
     operation: 'refund.create',
     budget: { ...NO_FAULTS, crashes: 1, losses: 1 },
@@ -404,30 +411,4 @@ export const slices: readonly Space[] = [
   ...slicesOfFallbacks,
   ...slicesOfOrders,
   ...slicesOfBatches,
-]
-
-/** The spaces whose paths are replayed on PostgreSQL. */
-export const replayedSpaces: readonly Space[] = [
-  {
-    ...ONE_KEY,
-    name: 'replayed',
-    budget: { ...NO_FAULTS, crashes: 1, expiries: 1, losses: 1 },
-    provider: { ...RELIABLE_PROVIDER, refuses: true, forgets: true },
-    cancels: true,
-  },
-  {
-    ...ONE_ORDER,
-    name: 'replayed-references',
-    provider: { ...RELIABLE_PROVIDER, refuses: true },
-  },
-  { ...BATCHES, name: 'replayed-batches', budget: NO_FAULTS },
-  {
-    ...ONE_KEY,
-    name: 'replayed-fallbacks',
-    workers: 1,
-    budget: NO_FAULTS,
-    tries: { calls: 1, retries: 0 },
-    provider: { ...RELIABLE_PROVIDER, refuses: true },
-    fallback: true,
-  },
 ]

@@ -72,7 +72,7 @@ export class StatementSteps {
     const afterStatement = { ...withWork(instance, AUTOCOMMIT, undefined), snapshot: -1 }
     const lost = {
       label: 'loses the answer',
-      act: 'executed_answer_lost',
+      act: 'lost',
       cost: 'losses',
       isFaultFree: false,
     } as const
@@ -142,7 +142,7 @@ export class StatementSteps {
     if (work.changes.length === 0) return effects
     const lost = {
       label: 'commit, answer lost',
-      act: 'end_executed_answer_lost',
+      act: 'lost',
       cost: 'losses',
       isFaultFree: false,
       ...changed,
@@ -214,7 +214,7 @@ export class StatementSteps {
     const after = { ...instance, snapshot: database }
     const summary = {
       label: 'begins its statement',
-      act: 'begins',
+      act: 'waits',
       cost: 'early',
       isFaultFree: false,
     } as const
@@ -308,7 +308,7 @@ const LOST = { kind: 'connection_lost' } as const
 
 const NOT_EXECUTED = {
   label: 'loses the connection',
-  act: 'not_executed',
+  act: 'lost',
   cost: 'losses',
   isFaultFree: false,
 } as const

@@ -174,7 +174,6 @@ function crashesBeforeJobEnd(effects: readonly Effect[]): Effect[] {
     const label = `${effect.label}, crashes`
     const crash = {
       label,
-      act: 'crash_before_job_end',
       cost: 'crashes',
       isFaultFree: false,
     } as const

@@ -1,6 +1,6 @@
 // Computes the transitions of a state: an instance takes its next step, a program starts, time
 // passes, or a late call reaches the provider.
-import { Automaton, type Node, type Program } from '../programs/automaton.ts'
+import { Automaton } from '../programs/automaton.ts'
 import type { Product } from '../programs/product.ts'
 import type { Database, Work } from '../store/database.ts'
 import { initialDatabase } from './initial-store.ts'
@@ -73,15 +73,6 @@ export class TransitionSystem {
     return this.stepper.databases.valueOf(database)
   }
 
-  node(instance: number): Node {
-    return this.#automaton.nodeOf(this.instances.valueOf(instance).node)
-  }
-
-  /** The program that an instance runs. */
-  program(instance: number): Program {
-    return this.#automaton.programOf(this.node(instance))
-  }
-
   /** Number of known nodes of all programs. */
   get programNodes(): number {
     return this.#automaton.size
@@ -143,7 +134,6 @@ export class TransitionSystem {
     const ending = this.#endingChecks.check(state.refusals, instance, effect)
     return {
       describe: () => `${start?.label ?? nameOfInstance(instance)}: ${effect.label}`,
-      action: { kind: 'step', isStart: start !== undefined, before: id, effect, after },
       rank: isFaultFree ? (start?.rank ?? RANK.step) : NEVER,
       violations:
         ending.violations.length === 0
@@ -161,11 +151,11 @@ export class TransitionSystem {
 
   #updateOthers(otherInstances: readonly number[], effect: Effect): readonly number[] {
     if (effect.keysWithNewEpoch.length + effect.keysWithNewJob.length === 0) return otherInstances
-    return sortNumbers(otherInstances.map((id) => this.afterEffectOnOther(id, effect)))
+    return sortNumbers(otherInstances.map((id) => this.#afterEffectOnOther(id, effect)))
   }
 
   /** Another instance after the effect, which may have made its lease epoch or its job stale. */
-  afterEffectOnOther(id: number, { keysWithNewEpoch, keysWithNewJob }: Effect): number {
+  #afterEffectOnOther(id: number, { keysWithNewEpoch, keysWithNewJob }: Effect): number {
     if (keysWithNewEpoch.length + keysWithNewJob.length === 0) return id
     const name = `${id} ${keysWithNewEpoch.join()} ${keysWithNewJob.join()}`
     const cached = this.#othersAfterEffect.get(name)

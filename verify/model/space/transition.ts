@@ -1,6 +1,5 @@
 // Defines a transition from one state to another.
 import type { State } from './state.ts'
-import type { Effect } from './effect.ts'
 
 export interface Transition {
   readonly state: State
@@ -11,23 +10,8 @@ export interface Transition {
   readonly rank: number
   /** Violations by the transition itself. */
   readonly violations: readonly string[]
-  readonly action: Action
   readonly describe: () => string
 }
-
-/** What a transition does, so that a replay can do the same on PostgreSQL. */
-type Action =
-  | {
-      readonly kind: 'step'
-      /** Whether the program starts with this step. */
-      readonly isStart: boolean
-      readonly before: number
-      readonly effect: Effect
-      /** The instance afterwards; undefined if it ended. */
-      readonly after: number | undefined
-    }
-  | { readonly kind: 'time'; readonly key: number }
-  | { readonly kind: 'arrival' }
 
 /** The order in which the fault-free run completes the remaining work. */
 export const RANK = {

@@ -21,7 +21,8 @@ export type ExecutionResult =
   | { readonly kind: 'blocked'; readonly blockedBy: number; readonly work: Work }
   | ErrorResult
 
-const parsedStatements = new Map<string, Statement>()
+/** By their texts, the statements that were executed so far. */
+export const parsedStatements = new Map<string, Statement>()
 
 function parse(text: string): Statement {
   const cached = parsedStatements.get(text)

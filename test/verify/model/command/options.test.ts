@@ -19,7 +19,6 @@ test('selects slices and a few mutants with --quick, and nothing that needs Post
 
   expect(quick).toMatchObject({
     spaces: slices.map(({ name }) => name),
-    paths: 0,
     histories: 0,
   })
   const known = mutants.map(({ name }) => name)
@@ -33,7 +32,7 @@ test('accepts a space, a mutant, numbers and "none"', () => {
     'none',
     '--mutant',
     'capture-posted-twice',
-    '--paths',
+    '--histories',
     '0',
     '--seed',
     '7',
@@ -42,7 +41,7 @@ test('accepts a space, a mutant, numbers and "none"', () => {
   expect(readOptions(args, 0)).toMatchObject({
     spaces: [],
     mutants: ['capture-posted-twice'],
-    paths: 0,
+    histories: 0,
     seed: 7,
   })
 })
