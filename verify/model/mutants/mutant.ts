@@ -1,7 +1,6 @@
 // Defines a mutant of the model: what it changes, and the smallest space that shows it.
 import type { Patch } from '../../faults/mutants/mutant.ts'
-import type { Budget, Space } from '../space/space.ts'
-import { NO_FAULTS, ONE_KEY, RELIABLE_PROVIDER } from '../space/spaces.ts'
+import { spaceOf, type Space, type SpaceChanges } from '../space/space.ts'
 
 export interface ModelMutant {
   readonly name: string
@@ -14,24 +13,9 @@ export interface ModelMutant {
   readonly foundBy: string
 }
 
-/** What a space changes of `PLAIN`, and the expected violation. */
-export type SpaceForMutant = Readonly<{ foundBy: string }> &
-  Partial<Omit<Space, 'name' | 'budget'>> & {
-    readonly budget?: Partial<Budget>
-  }
+/** What a space changes of the plain one, and the expected violation. */
+export type SpaceForMutant = SpaceChanges & Readonly<{ foundBy: string }>
 
 /** One key, one worker, and a provider that executes and answers every call. */
-export const PLAIN: Space = {
-  ...ONE_KEY,
-  name: 'plain',
-  workers: 1,
-  budget: NO_FAULTS,
-  provider: RELIABLE_PROVIDER,
-}
-
-export const providerThatMay = (
-  ...faults: readonly (keyof Space['provider'])[]
-): Space['provider'] => ({
-  ...PLAIN.provider,
-  ...Object.fromEntries(faults.map((fault) => [fault, true])),
-})
+export const plain = (name: string, ...changes: readonly SpaceChanges[]): Space =>
+  spaceOf(name, Object.assign({ workers: 1 }, ...changes) as SpaceChanges)

@@ -2,8 +2,7 @@
 // some of its own. Each mutant is checked in the smallest space that shows it, and must break the
 // invariant that is named here.
 import { mutants as faultSuiteMutants } from '../../faults/mutants/mutants.ts'
-import { NO_FAULTS } from '../space/spaces.ts'
-import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
+import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 import { mutantsOfBatches, spacesForBatches } from './of-batches.ts'
 import { mutantsOfCancellations, spacesForCancellations } from './of-cancellations.ts'
 import { mutantsOfFallbacks } from './of-fallbacks.ts'
@@ -26,51 +25,51 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
   'foreign-call-inside-a-transaction': {
     foundBy: '1',
     budget: { crashes: 1 },
-    provider: providerThatMay('forgets'),
+    provider: ['forgets'],
   },
   'repeated-past-the-key-window-without-a-look': {
     foundBy: '1',
     budget: { crashes: 1 },
-    provider: providerThatMay('forgets'),
+    provider: ['forgets'],
   },
   'repeated-in-doubt-within-the-lease': {
     foundBy: '1',
-    provider: providerThatMay('keyless'),
+    provider: ['keyless'],
     tries: { calls: 2, retries: 0 },
   },
   'sweeper-repeats-without-provider-keys': {
     foundBy: '1',
     budget: { crashes: 1 },
-    provider: providerThatMay('keyless'),
+    provider: ['keyless'],
   },
   'absence-believed-too-early': {
     foundBy: '5',
-    provider: providerThatMay('delays'),
+    provider: ['delays'],
     checks: [5, 60],
   },
   'failed-refund-believed-absent': {
     foundBy: '5',
     operation: 'refund.create',
-    provider: providerThatMay('fails'),
+    provider: ['fails'],
   },
   'next-phase-without-a-record': { foundBy: '8', budget: { losses: 1 } },
-  'no-finding-is-opened': { foundBy: '7', provider: providerThatMay('hides') },
+  'no-finding-is-opened': { foundBy: '7', provider: ['hides'] },
   'check-then-insert': { foundBy: '1', requests: 2, budget: { early: 1 } },
   'commit-error-taken-for-a-failure': { foundBy: '3', budget: { losses: 1 } },
   'fingerprint-not-compared': { foundBy: '3', misuses: true },
-  'server-error-stored-as-final': { foundBy: '7', provider: providerThatMay('refuses') },
-  'unknown-finished-by-the-clients-retry': { foundBy: '6', provider: providerThatMay('forgets') },
+  'server-error-stored-as-final': { foundBy: '7', provider: ['refuses'] },
+  'unknown-finished-by-the-clients-retry': { foundBy: '6', provider: ['forgets'] },
   'reaper-without-its-predicate': { foundBy: '1', expires: true },
   'reaper-not-guarded-by-what-it-found': {
     foundBy: '5',
-    provider: providerThatMay('refuses'),
+    provider: ['refuses'],
     isStepwise: true,
   },
   'told-but-not-recorded': { foundBy: '2' },
   'capture-not-posted': { foundBy: '5' },
   'capture-posted-twice': { foundBy: '5' },
   'wrong-amount-posted': { foundBy: '5' },
-  'void-forgotten': { foundBy: '5', provider: providerThatMay('declines') },
+  'void-forgotten': { foundBy: '5', provider: ['declines'] },
   ...spacesForBatches,
   ...spacesForReferences,
   ...spacesForCancellations,
@@ -78,12 +77,11 @@ const fromFaultSuite: Readonly<Record<string, SpaceForMutant>> = {
 }
 
 function buildFaultSuiteMutants(): ModelMutant[] {
-  return Object.entries(fromFaultSuite).map(([name, { foundBy, budget, ...space }]) => {
+  return Object.entries(fromFaultSuite).map(([name, { foundBy, ...changes }]) => {
     const mutant = faultSuiteMutants.find((other) => other.name === name)
     if (mutant === undefined) throw new Error(`the fault suite has no mutant ${name}`)
     const { breaks, patches, schema = [] } = mutant
-    const modelOnly = { ...PLAIN, ...space, name, budget: { ...NO_FAULTS, ...budget } }
-    return { name, breaks, patches, schema, space: modelOnly, foundBy }
+    return { name, breaks, patches, schema, space: plain(name, changes), foundBy }
   })
 }
 
@@ -110,13 +108,7 @@ const ownSpace: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: {
-      ...PLAIN,
-      name: 'a key is deleted',
-      budget: { ...NO_FAULTS, early: 1 },
-      expires: true,
-      lives: 2,
-    },
+    space: plain('a key is deleted', { budget: { early: 1 }, expires: true, lives: 2 }),
     foundBy: '1: a key was used again',
   },
   {
@@ -138,7 +130,7 @@ const ownSpace: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: { ...PLAIN, name: 'a phase is recorded' },
+    space: plain('a phase is recorded', {}),
     foundBy: '2',
   },
   {
@@ -152,7 +144,7 @@ const ownSpace: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: { ...PLAIN, name: 'a provider fails', provider: providerThatMay('fails') },
+    space: plain('a provider fails', { provider: ['fails'] }),
     foundBy: '6: the provider key',
   },
   {
@@ -167,12 +159,7 @@ const ownSpace: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: {
-      ...PLAIN,
-      name: 'a key is canceled after a crash',
-      budget: { ...NO_FAULTS, crashes: 1 },
-      cancels: true,
-    },
+    space: plain('a key is canceled after a crash', { budget: { crashes: 1 }, cancels: true }),
     foundBy: '5',
   },
   {
@@ -191,7 +178,7 @@ const ownSpace: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: { ...PLAIN, name: 'a key is canceled', cancels: true },
+    space: plain('a key is canceled', { cancels: true }),
     foundBy: '6: a program writes',
   },
   {
@@ -205,14 +192,12 @@ const ownSpace: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: {
-      ...PLAIN,
-      name: 'an owner crashes',
+    space: plain('an owner crashes', {
       workers: 2,
-      budget: { ...NO_FAULTS, crashes: 1 },
+      budget: { crashes: 1 },
       tries: { calls: 1, retries: 1 },
-      provider: providerThatMay('refuses'),
-    },
+      provider: ['refuses'],
+    }),
     foundBy: '5',
   },
 ]

@@ -1,16 +1,12 @@
 // Mutants of batches: each is harmless while a transaction has one member.
 import type { Patch } from '../../faults/mutants/mutant.ts'
-import type { Budget, Space } from '../space/space.ts'
-import { NO_FAULTS } from '../space/spaces.ts'
-import { PLAIN, type ModelMutant, type SpaceForMutant } from './mutant.ts'
+import type { Space, SpaceChanges } from '../space/space.ts'
+import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 
 /** Two keys, and processes that work on both at the same time. No operation is retried. */
 const TOGETHER = { keys: 2, members: 2, tries: { calls: 1, retries: 0 } } as const
 
-const together = (
-  name: string,
-  { budget, ...space }: Partial<Omit<Space, 'budget'>> & { readonly budget?: Partial<Budget> },
-): Space => ({ ...PLAIN, ...TOGETHER, ...space, name, budget: { ...NO_FAULTS, ...budget } })
+const together = (name: string, changes: SpaceChanges): Space => plain(name, TOGETHER, changes)
 
 /** The spaces for the mutants of the fault suite. */
 export const spacesForBatches: Readonly<Record<string, SpaceForMutant>> = {

@@ -1,5 +1,5 @@
 // Mutants of the event that undoes a canceled operation.
-import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
+import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 
 const UNDOING = { cancels: true, appliers: 1 } as const
 
@@ -9,7 +9,7 @@ export const spacesForCancellations: Readonly<Record<string, SpaceForMutant>> = 
   'refused-refund-counts-as-undone': {
     ...UNDOING,
     foundBy: '5',
-    provider: providerThatMay('declines'),
+    provider: ['declines'],
   },
 }
 
@@ -25,7 +25,7 @@ export const mutantsOfCancellations: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: { ...PLAIN, ...UNDOING, name: 'a payment is undone beside a refund', refundsPart: true },
+    space: plain('a payment is undone beside a refund', { ...UNDOING, refundsPart: true }),
     foundBy: '5: the cancellation is undone',
   },
 ]

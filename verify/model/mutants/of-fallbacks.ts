@@ -1,14 +1,9 @@
 // Mutants of the fallback: each moves a payment whose first provider may still execute it.
-import type { Space } from '../space/space.ts'
-import { NO_FAULTS } from '../space/spaces.ts'
-import { PLAIN, providerThatMay, type ModelMutant } from './mutant.ts'
+import type { Space, SpaceChanges } from '../space/space.ts'
+import { plain, type ModelMutant } from './mutant.ts'
 
-const withFallback = (name: string, space: Partial<Space>): Space => ({
-  ...PLAIN,
-  fallback: true,
-  ...space,
-  name,
-})
+const withFallback = (name: string, changes: SpaceChanges): Space =>
+  plain(name, { fallback: true }, changes)
 
 const BOTH = '1: key 0 was executed at two providers'
 
@@ -21,7 +16,7 @@ export const mutantsOfFallbacks: readonly ModelMutant[] = [
     patches: [{ file: ELSEWHERE, text: ' || call.inDoubt', replacement: '' }],
     schema: [],
     space: withFallback('a call with a lost answer is repeated', {
-      provider: providerThatMay('refuses'),
+      provider: ['refuses'],
       tries: { calls: 2, retries: 0 },
     }),
     foundBy: BOTH,
@@ -38,8 +33,8 @@ export const mutantsOfFallbacks: readonly ModelMutant[] = [
     ],
     schema: [],
     space: withFallback('an owner crashes', {
-      budget: { ...NO_FAULTS, crashes: 1 },
-      provider: providerThatMay('refuses'),
+      budget: { crashes: 1 },
+      provider: ['refuses'],
       tries: { calls: 1, retries: 1 },
     }),
     foundBy: '5: key 0 was executed at a provider that its payment does not name',
@@ -57,7 +52,7 @@ export const mutantsOfFallbacks: readonly ModelMutant[] = [
     ],
     schema: [],
     space: withFallback('a provider completes a failed call late', {
-      provider: providerThatMay('fails', 'refuses'),
+      provider: ['fails', 'refuses'],
       tries: { calls: 1, retries: 0 },
     }),
     foundBy: BOTH,
@@ -74,7 +69,7 @@ export const mutantsOfFallbacks: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: withFallback('a call is refused', { provider: providerThatMay('refuses') }),
+    space: withFallback('a call is refused', { provider: ['refuses'] }),
     foundBy: '8: authorize',
   },
   {
@@ -89,7 +84,7 @@ export const mutantsOfFallbacks: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: withFallback('a call is refused', { provider: providerThatMay('refuses') }),
+    space: withFallback('a call is refused', { provider: ['refuses'] }),
     foundBy: '1: key 0 was captured or canceled where nothing was authorized',
   },
 ]

@@ -1,7 +1,7 @@
 // Mutants of references, and of the fingerprint that tells whether two requests are the same.
 import type { Patch } from '../../faults/mutants/mutant.ts'
-import type { Space } from '../space/space.ts'
-import { PLAIN, providerThatMay, type ModelMutant, type SpaceForMutant } from './mutant.ts'
+import type { Space, SpaceChanges } from '../space/space.ts'
+import { plain, type ModelMutant, type SpaceForMutant } from './mutant.ts'
 
 /** Two requests with one reference. */
 const ONE_ORDER = { keys: 2, oneReference: true, tries: { calls: 1, retries: 0 } } as const
@@ -18,12 +18,8 @@ export const spacesForReferences: Readonly<Record<string, SpaceForMutant>> = {
 
 const PAYMENTS = 'src/db/payments/payments.ts'
 
-const ofOneOrder = (name: string, space: Partial<Space> = {}): Space => ({
-  ...PLAIN,
-  ...ONE_ORDER,
-  ...space,
-  name,
-})
+const ofOneOrder = (name: string, changes: SpaceChanges = {}): Space =>
+  plain(name, ONE_ORDER, changes)
 
 /** Which statuses leave a reference free. The index follows it. */
 const withoutEffect = (statuses: string): readonly Patch[] => [
@@ -64,7 +60,7 @@ export const mutantsOfReferences: readonly ModelMutant[] = [
     breaks: 'A payment that has failed, and charged nothing, blocks its order.',
     patches: withoutEffect("['declined', 'canceled']"),
     schema: [],
-    space: ofOneOrder('a payment of one order fails', { provider: providerThatMay('refuses') }),
+    space: ofOneOrder('a payment of one order fails', { provider: ['refuses'] }),
     foundBy: '3: a client received duplicate-reference',
   },
   {
@@ -86,7 +82,7 @@ export const mutantsOfReferences: readonly ModelMutant[] = [
       },
     ],
     schema: [],
-    space: { ...PLAIN, name: 'a retry spells a default out', respells: true },
+    space: plain('a retry spells a default out', { respells: true }),
     foundBy: '3: a client received 422',
   },
 ]

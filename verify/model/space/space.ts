@@ -94,3 +94,57 @@ export interface Space {
 export const AMOUNT_MINOR = 1_000
 /** Two refunds are the whole captured amount. */
 export const REFUND_MINOR = 500
+
+/** What a space changes of one key, two workers, no faults and a provider that answers every call. */
+export type SpaceChanges = Partial<Omit<Space, 'name' | 'budget' | 'provider'>> & {
+  readonly budget?: Partial<Budget>
+  /** What it may do. */
+  readonly provider?: readonly (keyof Space['provider'])[]
+}
+
+export function spaceOf(name: string, { budget, provider = [], ...changes }: SpaceChanges): Space {
+  const may = Object.fromEntries(provider.map((fault) => [fault, true]))
+  return {
+    ...ONE_KEY,
+    ...changes,
+    name,
+    budget: { ...NO_FAULTS, ...budget },
+    provider: { ...RELIABLE_PROVIDER, ...may },
+  }
+}
+
+export const NO_FAULTS = { crashes: 0, expiries: 0, losses: 0, early: 0 }
+
+/** It executes and answers every call. */
+export const RELIABLE_PROVIDER = {
+  declines: false,
+  refuses: false,
+  delays: false,
+  forgets: false,
+  hides: false,
+  fails: false,
+  keyless: false,
+}
+
+const ONE_KEY = {
+  operation: 'payment.create',
+  keys: 1,
+  workers: 2,
+  requests: 1,
+  maintenance: 1,
+  tries: { calls: 1, retries: 1 },
+  fallback: false,
+  checks: [60],
+  isStepwise: false,
+  expires: false,
+  lives: 1,
+  cancels: false,
+  appliers: 0,
+  refundsPart: false,
+  misuses: false,
+  respells: false,
+  oneReference: false,
+  members: 1,
+  repeats: false,
+  refusedKeys: [],
+} as const
