@@ -9,9 +9,9 @@ import {
   refundIdOf,
   TENANT_ID,
 } from '../programs/ids.ts'
-import { initialDatabase } from '../space/initial-store.ts'
+import { initialDatabase, paymentRow } from '../space/initial-store.ts'
 import { fullRow } from '../space/canonical.ts'
-import { REFUND_MINOR } from '../space/space.ts'
+import { AMOUNT_MINOR, REFUND_MINOR } from '../space/space.ts'
 import type { Database } from '../store/database.ts'
 import type { Row, Value } from '../store/rows.ts'
 import type { Schema } from '../store/schema.ts'
@@ -48,7 +48,7 @@ export function drawFixture(schema: Schema, random: Random): Database {
   return {
     ...empty,
     payments: [
-      ...states.map((state, key) => paymentRow(schema, key, state, references[key])),
+      ...states.map((state, key) => drawnPayment(schema, key, state, references[key])),
       {
         ...refunded,
         amount_refunding_minor: reserved * REFUND_MINOR,
@@ -82,50 +82,38 @@ function drawReferences(random: Random, states: readonly OperationState[]): Refe
 
 const RESERVES_AMOUNT = new Set<OperationState>(['pending', 'processing', 'expired', 'unknown'])
 
-const RESOURCE_STATUS: Readonly<Record<OperationState, string>> = {
+const RESOURCE_STATUS = {
   pending: 'processing',
   processing: 'processing',
   expired: 'processing',
   unknown: 'unknown',
   failed: 'failed',
   completed: 'succeeded',
-}
+} as const
 
-const PREVIOUS_STATUS: Readonly<Record<OperationState, string | null>> = {
+const PREVIOUS_STATUS = {
   pending: null,
   processing: 'processing',
   expired: null,
   unknown: 'processing',
   failed: 'processing',
   completed: 'processing',
-}
+} as const
 
-function paymentRow(
+function drawnPayment(
   schema: Schema,
   key: number,
   state: OperationState,
   reference: Reference = null,
 ): Row {
   const isDone = state === 'completed'
-  return fullRow(schema, 'payments', {
-    tenant_id: TENANT_ID,
+  return paymentRow(schema, {
     id: paymentIdOf(key, 1),
-    amount_minor: 1_000,
-    amount_captured_minor: isDone ? 1_000 : 0,
-    amount_refunded_minor: 0,
-    amount_refunding_minor: 0,
-    currency: 'usd',
+    amount_captured_minor: isDone ? AMOUNT_MINOR : 0,
     status: RESOURCE_STATUS[state],
     previous_status: PREVIOUS_STATUS[state],
-    capture_method: 'automatic',
-    payment_method: 'pm_card_visa',
-    off_session: false,
     reference,
-    metadata: {},
-    provider: 'stripe',
     provider_payment_id: isDone ? `pi_${key}` : null,
-    created_at: 0,
-    updated_at: 0,
   })
 }
 

@@ -83,6 +83,12 @@ import { paymentAfter, type Payment } from '../../../src/domain/payments/payment
 import type { DisputeStanding } from '../../../src/domain/payments/dispute.ts'
 import type { Refund } from '../../../src/domain/payments/refund.ts'
 import {
+  claim as exampleClaim,
+  dispute as exampleDispute,
+  payment as examplePayment,
+  refund as exampleRefund,
+} from '../../statements/example-values.ts'
+import {
   nameOfKey,
   operationIdOf,
   paymentIdOf,
@@ -96,7 +102,7 @@ import { KEY_WINDOW_SECONDS } from '../programs/settings.ts'
 import { REFUND_MINOR } from '../space/space.ts'
 import { REFERENCES, REFUND_KEYS } from './fixture.ts'
 
-/** Calls a function, in a transaction of its own or in that of the caller. */
+/** Calls a function in a transaction. */
 type Call = (sql: Sql & Transaction, random: Random) => Promise<unknown>
 
 export interface DrawnProgram {
@@ -111,23 +117,17 @@ useEncryption(createEncryption({ first: undefined, keys: [] }))
 const SEED_MAX = 2 ** 31
 const CALLS_MAX = 4
 
-/** Draws a program: a function alone, or several in one transaction. Each run of it does the same. */
+/** Draws a program: functions in one transaction, often one alone. Each run of it does the same. */
 export function drawProgram(random: Random): DrawnProgram {
-  const isAlone = random.percent(30)
-  const drawn = Array.from({ length: isAlone ? 1 : 1 + random.below(CALLS_MAX) }, () =>
-    random.pick(Object.entries(calls)),
-  )
+  const count = random.percent(30) ? 1 : 1 + random.below(CALLS_MAX)
+  const drawn = Array.from({ length: count }, () => random.pick(Object.entries(calls)))
   const seed = random.below(SEED_MAX)
   return {
     names: drawn.map(([name]) => name),
     async run({ sql }) {
       const own = seededRandom(seed)
-      const callEach = async (tx: Sql & Transaction) => {
-        for (const [, call] of drawn) await call(tx, own)
-      }
-      if (isAlone) return await callEach(sql as Sql & Transaction)
       await inService(sql, async (tx) => {
-        await callEach(joining(tx))
+        for (const [, call] of drawn) await call(joining(tx), own)
         if (own.percent(30)) throw new Error('rolls back')
       })
     },
@@ -135,7 +135,7 @@ export function drawProgram(random: Random): DrawnProgram {
 }
 
 /** Functions that begin a transaction join this one. */
-function joining(tx: Transaction): Sql & Transaction {
+export function joining(tx: Transaction): Sql & Transaction {
   const joined: Sql & Transaction = Object.assign(
     ((...template: Parameters<Transaction>) => tx(...template)) as never,
     {
@@ -186,69 +186,36 @@ const anyOperation = (random: Random) => operationOf(random, anyKey(random))
 function operationOf(random: Random, key: number): Claim {
   const isRefund = REFUND_KEYS.includes(key)
   return {
+    ...exampleClaim,
     ...refOf(key),
     operation: isRefund ? 'refund.create' : 'payment.create',
     key: nameOfKey(key),
-    parameters: {},
     paymentId: isRefund ? REFUNDED_PAYMENT_ID : paymentIdOf(key, 1),
     recoveryPoint: isRefund ? 'started' : random.pick(['started', 'authorized']),
     leaseEpoch: random.pick([1, 1, 1, 2]),
-    attempt: 1,
-    inDoubt: false,
-    phaseAgeMs: 0,
-    ageMs: 0,
-    keyGeneration: 0,
     payment: paymentOf(key),
     refund: null,
-    dispute: null,
-    fees: { basisPoints: 290, fixedMinor: 30 },
   }
 }
 
-function paymentOf(key: number): Payment {
-  return {
-    tenantId: TENANT_ID,
-    id: paymentIdOf(Math.min(key, 2), 1),
-    amountMinor: 1_000,
-    amountCapturedMinor: 0,
-    amountRefundedMinor: 0,
-    amountRefundingMinor: 0,
-    currency: 'usd',
-    status: 'processing',
-    previousStatus: 'processing',
-    captureMethod: 'automatic',
-    paymentMethod: 'pm_card_visa',
-    customer: null,
-    description: null,
-    reference: null,
-    metadata: {},
-    failure: null,
-    cancellationReason: null,
-    captureBefore: null,
-    provider: 'stripe',
-    providerPaymentId: null,
-    clientSecret: null,
-    createdAt: new Date(0),
-  }
-}
+const paymentOf = (key: number): Payment => ({
+  ...examplePayment,
+  tenantId: TENANT_ID,
+  id: paymentIdOf(Math.min(key, 2), 1),
+  amountMinor: 1_000,
+  amountCapturedMinor: 0,
+  previousStatus: 'processing',
+  providerPaymentId: null,
+})
 
-function refundOf(key: number, status: Refund['status']): Refund {
-  return {
-    tenantId: TENANT_ID,
-    id: refundIdOf(key, 1),
-    paymentId: REFUNDED_PAYMENT_ID,
-    amountMinor: REFUND_MINOR,
-    currency: 'usd',
-    status,
-    reason: null,
-    reference: null,
-    metadata: {},
-    failure: null,
-    providerRefundId: null,
-    moved: false,
-    createdAt: new Date(0),
-  }
-}
+const refundOf = (key: number, status: Refund['status']): Refund => ({
+  ...exampleRefund,
+  tenantId: TENANT_ID,
+  id: refundIdOf(key, 1),
+  paymentId: REFUNDED_PAYMENT_ID,
+  amountMinor: REFUND_MINOR,
+  status,
+})
 
 function reservation(random: Random, isRefund: boolean) {
   return {
@@ -267,15 +234,9 @@ function reservation(random: Random, isRefund: boolean) {
 const DISPUTE_ID = `${MODEL_ID_PREFIX}05-000000000001`
 
 const INQUIRY: DisputeStanding = {
-  amountMinor: 1_000,
-  currency: 'usd',
-  reason: 'fraudulent',
+  ...exampleDispute,
   status: 'warning_needs_response',
   evidenceDueAt: null,
-  withdrawnMinor: 0,
-  reinstatedMinor: 0,
-  feeMinor: 0,
-  feeCurrency: null,
 }
 
 /** An intent about the dispute of a payment, often of one with a refund. */

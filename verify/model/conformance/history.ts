@@ -142,7 +142,7 @@ class History {
 
   async #execute(sessionId: number, { memory, postgres }: TwinRequest): Promise<void> {
     if (memory.kind !== 'statement' || postgres.kind !== 'statement') return
-    if (memory.transaction !== null && !this.#memory.isOpen(sessionId)) {
+    if (!this.#memory.isOpen(sessionId)) {
       this.#memory.begin(sessionId)
       await this.#postgres.command(sessionId, 'begin')
     }

@@ -1,10 +1,9 @@
 // Runs one program twice: against the in-memory store and against PostgreSQL. Both runs must send the
 // same statements.
-import { RowIds } from '../programs/row-ids.ts'
 import type { Answer, Request } from '../programs/requests.ts'
 import { Run, type Environment } from '../programs/run.ts'
-import { GENERATED_ID_PREFIX } from '../programs/symbols.ts'
 import type { StatementResult } from './memory-sessions.ts'
+import { RowIds } from './row-ids.ts'
 
 /** The result of a request in each store. */
 export interface TwinResult {
@@ -60,8 +59,7 @@ class OneRun {
 
   constructor(program: (environment: Environment) => Promise<unknown>, serial: number) {
     this.run = new Run(program)
-    const prefix = GENERATED_ID_PREFIX + String(serial).padStart(9, '0')
-    this.#ids = new RowIds((symbol) => prefix + symbol.slice(-3))
+    this.#ids = new RowIds(serial)
   }
 
   get pending(): Request | undefined {

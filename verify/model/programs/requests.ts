@@ -18,8 +18,8 @@ export type ProviderCall =
 
 export interface StatementRequest {
   readonly kind: 'statement'
-  /** The program's transaction that the statement belongs to; null for autocommit. */
-  readonly transaction: number | null
+  /** The program's transaction that the statement belongs to. */
+  readonly transaction: number
   readonly text: string
   readonly parameters: readonly Value[]
 }

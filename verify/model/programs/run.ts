@@ -222,16 +222,16 @@ export class Run {
   }
 
   async #execute(template: Template, transaction?: OpenTransaction): Promise<unknown> {
-    if (transaction?.isOver === true) {
-      const error = new Error('a statement after the end of its transaction')
+    if (transaction === undefined || transaction.isOver) {
+      const error = new Error('a statement before or after its transaction')
       this.#reportUnexpected(error, 'a transaction')
       throw error
     }
-    if (transaction?.hasFailed === true) throw inFailedTransaction()
+    if (transaction.hasFailed) throw inFailedTransaction()
     const { text, parameters } = statementOf(template)
     const answer = await this.#ask({
       kind: 'statement',
-      transaction: transaction?.id ?? null,
+      transaction: transaction.id,
       text,
       parameters: parameters.map((value) => this.#symbols.toModel(value)),
     })
@@ -240,8 +240,8 @@ export class Run {
       const decoded = rows.map((row) => decodeRow(this.#symbols.fromModel(row) as Row))
       return Object.assign(decoded, { count })
     } catch (error) {
-      if (transaction !== undefined) transaction.hasFailed = true
-      if (answer.kind === 'connection_lost') transaction?.lost.reject(error)
+      transaction.hasFailed = true
+      if (answer.kind === 'connection_lost') transaction.lost.reject(error)
       throw error
     }
   }
@@ -264,9 +264,9 @@ async function setLocally(text: string): Promise<never[]> {
   return []
 }
 
-/** Undefined: the request belongs to no transaction. */
+/** Undefined for a call. */
 function transactionOf(request: Request): number | undefined {
-  return 'transaction' in request ? (request.transaction ?? undefined) : undefined
+  return request.kind === 'call' ? undefined : request.transaction
 }
 
 function belongsTo(request: Request, transaction: number | undefined): boolean {

@@ -38,7 +38,8 @@ export interface ExplorationResult {
 }
 
 export interface ExploreOptions {
-  readonly signal?: AbortSignal
+  /** How many states to expand at most. */
+  readonly statesMax?: number
   /** Receives the number of known states, and how many of them are expanded. */
   readonly onProgress?: (known: number, done: number) => void
   /**
@@ -87,21 +88,20 @@ class Exploration {
   }
 
   async run({
-    signal,
+    statesMax = Number.POSITIVE_INFINITY,
     onProgress,
     continueAfter = () => false,
   }: ExploreOptions): Promise<ExplorationResult> {
     const startedAt = performance.now()
     this.#add(this.system.initialState(), -1, () => '')
-    for (let index = 0; index < this.#table.count; index += 1) {
-      if (signal?.aborted === true) break
+    for (let index = 0; index < Math.min(this.#table.count, statesMax); index += 1) {
       if (index % STATES_PER_REPORT === 0) onProgress?.(this.#table.count, index)
       await this.#expand(index)
       const hasMaximum = this.#violations.size >= VIOLATIONS_MAX
       if (hasMaximum || [...this.#violations.keys()].some((message) => !continueAfter(message)))
         break
     }
-    const isWhole = this.#violations.size === 0 && signal?.aborted !== true
+    const isWhole = this.#violations.size === 0 && this.#table.count <= statesMax
     if (isWhole) this.#checkLiveness()
     const { databases, providers } = this.system.stepper
     return {

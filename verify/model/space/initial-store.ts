@@ -17,8 +17,6 @@ export const FEES = { basisPoints: 290, fixedMinor: 30 }
 
 const QUEUES = [OPERATIONS_QUEUE, OPERATIONS_DEAD_LETTERS, PROVIDER_EVENTS_QUEUE, WEBHOOKS_QUEUE]
 
-const PROVIDER_PAYMENT_ID = 'pi_refunded'
-
 export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'operation'>): Database {
   const tables: Record<string, readonly Row[]> = {}
   for (const name of schema.keys()) tables[name] = []
@@ -35,28 +33,33 @@ export function initialDatabase(schema: Schema, { operation }: Pick<Space, 'oper
   tables['atomic_jobs.queue'] = QUEUES.map((name) =>
     fullRow(schema, 'atomic_jobs.queue', { name, policy: 'standard', retention_seconds: 1 }),
   )
-  if (operation === 'refund.create') tables['payments'] = [refundedPayment(schema)]
+  const refunded = {
+    id: REFUNDED_PAYMENT_ID,
+    status: 'succeeded',
+    previous_status: 'processing',
+    amount_captured_minor: AMOUNT_MINOR,
+    provider_payment_id: 'pi_refunded',
+  }
+  if (operation === 'refund.create') tables['payments'] = [paymentRow(schema, refunded)]
   return tables
 }
 
-function refundedPayment(schema: Schema): Row {
+/** A payment with these values, of a size that all have. */
+export function paymentRow(schema: Schema, values: Row): Row {
   return fullRow(schema, 'payments', {
     tenant_id: TENANT_ID,
-    id: REFUNDED_PAYMENT_ID,
     amount_minor: AMOUNT_MINOR,
-    amount_captured_minor: AMOUNT_MINOR,
+    amount_captured_minor: 0,
     amount_refunded_minor: 0,
     amount_refunding_minor: 0,
     currency: 'usd',
-    status: 'succeeded',
-    previous_status: 'processing',
     capture_method: 'automatic',
     payment_method: 'pm_card_visa',
     off_session: false,
     metadata: {},
     provider: 'stripe',
-    provider_payment_id: PROVIDER_PAYMENT_ID,
     created_at: 0,
     updated_at: 0,
+    ...values,
   })
 }

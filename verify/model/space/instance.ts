@@ -27,10 +27,7 @@ export interface Instance {
   readonly node: number
   /** By key, the lease epoch that it received: stale, current, or one that is not committed yet. */
   readonly epochs: readonly (readonly [key: number, epoch: number])[]
-  /**
-   * The work of its open transactions. Under `AUTOCOMMIT`, the locks of a single statement that
-   * waits.
-   */
+  /** The work of its open transactions. */
   readonly works: readonly (readonly [transaction: number, work: Work])[]
   /** The snapshot of its current statement if it has begun; otherwise -1. */
   readonly snapshot: number
@@ -47,9 +44,6 @@ export const NEW_INSTANCE = {
   isLate: false,
   names: [],
 } as const
-
-/** Stands for the transaction of a single statement. */
-export const AUTOCOMMIT = -1
 
 /**
  * Added to the key, this is the token for the lease epoch that a program received. No other number

@@ -10,15 +10,9 @@ import { jsonOf, toText, type Row } from '../store/rows.ts'
 import { errorResultOf } from '../store/store-errors.ts'
 import { canonicalWork } from './canonical.ts'
 import type { EffectBuilder, StepContext } from './effect-builder.ts'
-import {
-  FAULT_FREE,
-  NO_CONSEQUENCES,
-  type Effect,
-  type SharedState,
-  type EffectSummary,
-} from './effect.ts'
+import { FAULT_FREE, NO_CONSEQUENCES, type Effect, type SharedState } from './effect.ts'
 import type { Frames } from './frames.ts'
-import { epochOf, AUTOCOMMIT, parametersOf, withWork, workOf, type Instance } from './instance.ts'
+import { epochOf, parametersOf, withWork, workOf, type Instance } from './instance.ts'
 
 export class StatementSteps {
   readonly #context: StepContext
@@ -38,11 +32,11 @@ export class StatementSteps {
   ): Promise<Effect[]> {
     const executed = this.execute(instance, shared, request)
     if (executed.kind === 'blocked') return this.#wait(instance, shared, request, executed)
-    const alone = await this.effectOfExecution(instance, shared, request, executed, false)
+    const alone = await this.effectOfExecution(instance, shared, request, executed)
     const beside = this.checkBesideOtherKeys(instance, shared, request, executed)
     const plain = { ...alone, violations: [...alone.violations, ...beside] }
-    const lost = await this.#loseConnection(instance, shared, request, executed)
-    return [plain, ...this.#beginEarly(instance, shared), ...lost]
+    const lost = await this.#loseConnection(instance, shared, request)
+    return [plain, ...this.#beginEarly(instance, shared), lost]
   }
 
   execute(
@@ -53,7 +47,7 @@ export class StatementSteps {
   ): ExecutionResult {
     const snapshot =
       instance.snapshot < 0 ? current : this.#context.databases.valueOf(instance.snapshot)
-    const own = workOf(instance, request.transaction ?? AUTOCOMMIT) ?? NO_WORK
+    const own = workOf(instance, request.transaction) ?? NO_WORK
     const parameters = parametersOf(instance, request.parameters)
     const view = { snapshot, current, own, others: others.map(withIdsOfItsOwn) }
     const { depth } = this.#context.automaton.nodeOf(instance.node)
@@ -66,49 +60,19 @@ export class StatementSteps {
     shared: SharedState,
     request: StatementRequest,
     executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
-    isLost: boolean,
   ): Promise<Effect> {
     const { transaction } = request
-    const afterStatement = { ...withWork(instance, AUTOCOMMIT, undefined), snapshot: -1 }
-    const lost = {
-      label: 'loses the answer',
-      act: 'lost',
-      cost: 'losses',
-      isFaultFree: false,
-    } as const
-    const summary: EffectSummary = isLost
-      ? lost
-      : { label: labelOf(request, executed), ...FAULT_FREE }
+    const after = { ...instance, snapshot: -1 }
+    const summary = { label: labelOf(request, executed), ...FAULT_FREE }
     if (executed.kind === 'error') {
-      const rolledBack = withWork(afterStatement, transaction ?? AUTOCOMMIT, undefined)
+      const rolledBack = withWork(after, transaction, undefined)
       return await this.#effects.afterAnswer(rolledBack, shared, executed, summary)
     }
     const work = canonicalWork(executed.work)
     const violations = this.#checkWrite(instance, shared, work)
-    if (transaction !== null) {
-      const own = addWork(workOf(afterStatement, transaction) ?? NO_WORK, work)
-      const after = withWork(afterStatement, transaction, own)
-      return await this.#effects.afterRows(after, shared, request, executed, {
-        ...summary,
-        violations,
-      })
-    }
-    const committed = this.#effects.commit(afterStatement, shared, executed.work)
-    if (!isLost) {
-      return await this.#effects.afterRows(
-        committed.instance,
-        committed.shared,
-        request,
-        executed,
-        {
-          ...summary,
-          ...committed.changed,
-          violations,
-        },
-      )
-    }
-    const more = { ...summary, ...committed.changed, violations }
-    return await this.#effects.afterAnswer(committed.instance, committed.shared, LOST, more)
+    const own = withWork(after, transaction, addWork(workOf(after, transaction) ?? NO_WORK, work))
+    const more = { ...summary, violations }
+    return await this.#effects.afterRows(own, shared, request, executed, more)
   }
 
   async end(
@@ -162,8 +126,7 @@ export class StatementSteps {
       if (pending === undefined || effect === undefined) return skipped
       if (effect.after === undefined) return undefined
       at = effect.after
-      const isWithin = pending.kind === 'statement' && pending.transaction !== null
-      if (!isWithin) skipped = at
+      if (pending.kind !== 'statement') skipped = at
     }
   }
 
@@ -181,12 +144,8 @@ export class StatementSteps {
     }
     const executed = this.execute(instance, shared, request)
     if (executed.kind !== 'result') return undefined
-    const { result, work } = executed
+    const { work } = executed
     if (work.changes.length + work.locks.length > 0) return undefined
-    const isFinding = result.rows.some((row) =>
-      Object.values(row).some((value) => value !== null && value !== 0),
-    )
-    if (isFinding && request.transaction === null) return undefined
     return await this.#effects.afterRows(instance, shared, request, executed, summary)
   }
 
@@ -199,7 +158,7 @@ export class StatementSteps {
     request: StatementRequest,
     { work }: Extract<ExecutionResult, { kind: 'blocked' }>,
   ): Effect[] {
-    const transaction = request.transaction ?? AUTOCOMMIT
+    const { transaction } = request
     const snapshot = instance.snapshot < 0 ? shared.database : instance.snapshot
     const locked = addWork(workOf(instance, transaction) ?? NO_WORK, canonicalWork(work))
     const after = { ...withWork(instance, transaction, locked), snapshot }
@@ -224,18 +183,10 @@ export class StatementSteps {
   async #loseConnection(
     instance: Instance,
     shared: SharedState,
-    request: StatementRequest,
-    executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
-  ): Promise<Effect[]> {
-    const afterStatement = { ...withWork(instance, AUTOCOMMIT, undefined), snapshot: -1 }
-    const disconnected =
-      request.transaction === null
-        ? afterStatement
-        : withWork(afterStatement, request.transaction, undefined)
-    const notSent = await this.#effects.afterAnswer(disconnected, shared, LOST, NOT_EXECUTED)
-    const isWrite = executed.kind === 'result' && executed.work.changes.length > 0
-    if (!isWrite || request.transaction !== null) return [notSent]
-    return [notSent, await this.effectOfExecution(instance, shared, request, executed, true)]
+    { transaction }: StatementRequest,
+  ): Promise<Effect> {
+    const disconnected = withWork({ ...instance, snapshot: -1 }, transaction, undefined)
+    return await this.#effects.afterAnswer(disconnected, shared, LOST, NOT_EXECUTED)
   }
 
   /** Invariant 6: only the owner of the lease writes to an operation. */
@@ -317,10 +268,6 @@ const NOT_EXECUTED = {
 const ONLY_TENANTS = /^select ([\w, ]+ from tenants where|next_id\()/
 
 const WAITS = { label: 'waits for a lock', act: 'waits' } as const
-
-/** Whether it neither changes nor locks a row. */
-export const isRead = ({ text }: StatementRequest): boolean =>
-  !/\b(insert into|update|delete from|for share)\b/.test(text)
 
 /** Label of a statement: verb, table, and whether it affected any row. */
 function labelOf({ text }: StatementRequest, executed: ExecutionResult): string {

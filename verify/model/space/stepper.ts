@@ -14,7 +14,7 @@ import { NotComputedYet } from './compute-on-demand.ts'
 import { pairKey, PairMap } from './pair-map.ts'
 import type { Provider } from './provider.ts'
 import type { Space } from './space.ts'
-import { isRead, StatementSteps } from './statement-steps.ts'
+import { StatementSteps } from './statement-steps.ts'
 
 export class Stepper {
   readonly databases = new Interner<Database>()
@@ -86,8 +86,7 @@ export class Stepper {
   /**
    * Runs a started transaction to its end in one transition: the rows that it works on are locked,
    * so no other program can interleave. What it reads before it locks may be older: that is explored
-   * with `early`, and statement by statement. The same applies to a read after which the program ends
-   * in any case.
+   * with `early`, and statement by statement.
    */
   async #continueTransaction(
     effect: Effect,
@@ -100,29 +99,13 @@ export class Stepper {
     if (after === undefined || pending === undefined || results.length > 0) return [effect]
     if (pending.kind === 'call') return [effect]
     const at = { ...shared, database, provider }
-    const isWithin = 'transaction' in before && before.transaction !== null && act === 'executed'
-    if (pending.kind === 'statement' && pending.transaction === null) {
-      return [await this.#continueRead(effect, at, pending)]
-    }
-    if (!isWithin || pending.transaction !== before.transaction) return [effect]
+    if (before.kind === 'call' || act !== 'executed') return [effect]
+    if (pending.transaction !== before.transaction) return [effect]
     if (pending.kind !== 'statement') return await this.#continueEnd(effect, at, pending)
     const executed = this.#statements.execute(after, at, pending)
     if (executed.kind === 'blocked') return [effect]
     const next = await this.#executed(after, at, pending, executed)
     return await this.#continueTransaction(joinEffects(effect, next), shared, before)
-  }
-
-  async #continueRead(
-    effect: Effect,
-    shared: SharedState,
-    request: StatementRequest,
-  ): Promise<Effect> {
-    const { after } = effect
-    if (after === undefined || !isRead(request)) return effect
-    const executed = this.#statements.execute(after, shared, request)
-    if (executed.kind === 'blocked') return effect
-    const next = await this.#executed(after, shared, request, executed)
-    return next.ended === undefined ? effect : joinEffects(effect, next)
   }
 
   async #executed(
@@ -131,13 +114,7 @@ export class Stepper {
     request: StatementRequest,
     executed: Exclude<ExecutionResult, { kind: 'blocked' }>,
   ): Promise<Effect> {
-    const effect = await this.#statements.effectOfExecution(
-      instance,
-      shared,
-      request,
-      executed,
-      false,
-    )
+    const effect = await this.#statements.effectOfExecution(instance, shared, request, executed)
     const beside = this.#statements.checkBesideOtherKeys(instance, shared, request, executed)
     return { ...effect, violations: [...effect.violations, ...beside] }
   }

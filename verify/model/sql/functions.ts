@@ -1,5 +1,4 @@
 // The SQL functions and operators that the product's statements use.
-import { hash } from 'node:crypto'
 import { toText, isObject, type Value } from '../store/rows.ts'
 import { DIVISION_BY_ZERO, postgresError } from '../store/store-errors.ts'
 import { compare } from './compare.ts'
@@ -13,11 +12,7 @@ const functions: Readonly<Record<string, Call>> = {
   greatest: (...parts) => Math.max(...parts.filter((part) => part !== null).map(Number)),
   least: (...parts) => Math.min(...parts.filter((part) => part !== null).map(Number)),
   num_nonnulls: (...parts) => parts.filter((part) => part !== null).length,
-  to_jsonb: (part = null) => part,
   length: (part = null) => (part === null ? null : lengthOf(part)),
-  convert_to: (text = null) => text,
-  sha256: (text = null) => (text === null ? null : `\\x${hash('sha256', toText(text))}`),
-  set_config: (_name = null, value = null) => value,
 }
 
 /** Functions that turn many rows into one value. */
@@ -63,7 +58,6 @@ const operators: Readonly<Record<string, (left: Value, right: Value) => Value>> 
   '||': (left, right) => `${toText(left)}${toText(right)}`,
   '->>': (left, right) => (isObject(left) ? textOf(left[toText(right)] ?? null) : null),
   '?': (left, right) => isObject(left) && Object.hasOwn(left, toText(right)),
-  '~': (left, right) => new RegExp(toText(right)).test(toText(left)),
 }
 
 /** @throws UnknownSqlError for an operator that is not implemented. */

@@ -51,8 +51,6 @@ export class Scope {
   #unqualified(name: string): Value {
     const binding = this.bindings.find(({ columns }) => columns.includes(name))
     if (binding !== undefined) return binding.row?.[name] ?? null
-    const whole = this.bindings.find(({ as }) => as === name)
-    if (whole !== undefined) return whole.row
     if (this.#outer === undefined) throw new UnknownSqlError(`unknown column ${name}`)
     return this.#outer.#unqualified(name)
   }

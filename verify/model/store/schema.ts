@@ -136,8 +136,8 @@ function expressionOf(value: SQL): Expression {
 /** Defaults of the pg-boss columns that statements compare. */
 const DEFAULTS: Row = { state: 'created', blocked: false, priority: 0 }
 
-function plainTable(name: string, primaryKey: readonly string[], others: readonly string[]): Table {
-  const columns = [...primaryKey, ...others].map((column) => {
+function plainTable(name: string, primaryKey: readonly string[], others: string): Table {
+  const columns = [...primaryKey, ...others.trim().split(/\s+/)].map((column) => {
     const value = DEFAULTS[column]
     const byDefault = value === undefined ? undefined : ({ kind: 'constant', value } as const)
     // A job for an unknown queue has no policy and violates this constraint, so nothing is written
@@ -149,45 +149,15 @@ function plainTable(name: string, primaryKey: readonly string[], others: readonl
   return { name, columns, primaryKey, primaryKeyName, uniques: [], checks: [], references: [] }
 }
 
+const OF_QUEUES_AND_JOBS = `retry_limit retry_delay retry_backoff retry_delay_max expire_seconds
+  heartbeat_seconds deletion_seconds policy dead_letter`
+
 const undeclared: readonly Table[] = [
-  plainTable(
-    'atomic_jobs.queue',
-    ['name'],
-    [
-      'retry_limit',
-      'retry_delay',
-      'retry_backoff',
-      'retry_delay_max',
-      'expire_seconds',
-      'heartbeat_seconds',
-      'deletion_seconds',
-      'retention_seconds',
-      'policy',
-      'dead_letter',
-    ],
-  ),
+  plainTable('atomic_jobs.queue', ['name'], `${OF_QUEUES_AND_JOBS} retention_seconds`),
   plainTable(
     'atomic_jobs.job',
     ['name', 'id'],
-    [
-      'data',
-      'state',
-      'blocked',
-      'priority',
-      'start_after',
-      'created_on',
-      'keep_until',
-      'retry_limit',
-      'retry_delay',
-      'retry_backoff',
-      'retry_delay_max',
-      'expire_seconds',
-      'heartbeat_seconds',
-      'deletion_seconds',
-      'policy',
-      'dead_letter',
-      'output',
-    ],
+    `${OF_QUEUES_AND_JOBS} data state blocked priority start_after created_on keep_until output`,
   ),
 ]
 

@@ -91,6 +91,6 @@ test('reports a statement after the end of its transaction', async () => {
   await run.answer({ kind: 'done' })
 
   expect(run.unexpectedErrors).toEqual([
-    'a transaction: a statement after the end of its transaction',
+    'a transaction: a statement before or after its transaction',
   ])
 })

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { seededRandom } from '../../../../verify/simulate/random.ts'
 import type { Sql, Transaction } from '../../../../src/db/connection/client.ts'
+import { inService } from '../../../../src/db/connection/transaction.ts'
 import { releaseKeys } from '../../../../src/db/idempotency/reserve-keys.ts'
 import {
   claimEachIfUnowned,
@@ -10,6 +11,7 @@ import {
 import type { OperationRef } from '../../../../src/domain/operations/operation.ts'
 import { REPOSITORY } from '../../../../verify/faults/service-process.ts'
 import { drawFixture } from '../../../../verify/model/conformance/fixture.ts'
+import { joining } from '../../../../verify/model/conformance/functions.ts'
 import { MemorySessions } from '../../../../verify/model/conformance/memory-sessions.ts'
 import {
   nameOfKey,
@@ -54,7 +56,7 @@ function nothing(): Row {
 async function firstStatement(
   send: (sql: Sql & Transaction) => Promise<unknown>,
 ): Promise<StatementRequest> {
-  const run = new Run(({ sql }) => send(sql as Sql & Transaction))
+  const run = new Run(({ sql }) => inService(sql, (tx) => send(joining(tx))))
   await run.runUntilPending()
   const { pending } = run
   run.abandon()
@@ -127,7 +129,7 @@ test('an insert waits for a row that was changed by a statement that waits for a
   sessions.execute(0, await claimOf(second))
   const text =
     'insert into idempotency_keys (tenant_id, key) select $1, $2 on conflict (tenant_id, key) do nothing'
-  const reserve = { kind: 'statement', transaction: null, text } as const
+  const reserve = { kind: 'statement', transaction: 0, text } as const
   const parameters = [TENANT_ID, nameOfKey(0)]
 
   expect(sessions.execute(1, await claimOf(ref, second))).toBeUndefined()
@@ -238,7 +240,7 @@ describe('a partial unique index whose condition names the status', () => {
   const text = 'update payments set status = $1, previous_status = $2 where id = $3'
   const change = (key: number, from: string, to: string): StatementRequest => {
     const parameters = [to, from, paymentIdOf(key, 1)]
-    return { kind: 'statement', transaction: null, text, parameters }
+    return { kind: 'statement', transaction: 0, text, parameters }
   }
 
   /** Two payments with one reference. */

@@ -8,7 +8,7 @@ import {
   NIL_ID,
   symbolOf,
   UUID,
-} from './symbols.ts'
+} from '../programs/symbols.ts'
 
 /** The symbols of ids that the store generates begin here; no program generates as many. */
 const STORE_IDS_FROM = 900_000_000_000
@@ -16,16 +16,11 @@ const STORE_IDS_FROM = 900_000_000_000
 export class RowIds {
   readonly #idOf = new Map<string, string>()
   readonly #symbolOf = new Map<string, string>()
-  readonly #makeId: (symbol: string) => string
+  readonly #prefix: string
 
-  /** @param makeId makes the id of a row for the symbol of an id that the program generated. */
-  constructor(makeId: (symbol: string) => string) {
-    this.#makeId = makeId
-  }
-
-  add(symbol: string, id: string): void {
-    this.#idOf.set(symbol, id)
-    this.#symbolOf.set(id, symbol)
+  /** @param serial unique within a history, so that no two programs generate the same ids. */
+  constructor(serial: number) {
+    this.#prefix = GENERATED_ID_PREFIX + String(serial).padStart(9, '0')
   }
 
   /** A parameter as the store gets it. */
@@ -56,9 +51,7 @@ export class RowIds {
   #id(symbol: string): string {
     const known = this.#idOf.get(symbol)
     if (known !== undefined || !symbol.startsWith(GENERATED_ID_PREFIX)) return known ?? symbol
-    const id = this.#makeId(symbol)
-    this.add(symbol, id)
-    return id
+    return this.#add(symbol, this.#prefix + symbol.slice(-3))
   }
 
   /** An id that the store generated gets a symbol, too: the program may send it again. */
@@ -69,8 +62,14 @@ export class RowIds {
     )
     if (known !== undefined || isOfModel) return known ?? id
     const symbol = symbolOf(STORE_IDS_FROM + this.#idOf.size)
-    this.add(symbol, id)
+    this.#add(symbol, id)
     return symbol
+  }
+
+  #add(symbol: string, id: string): string {
+    this.#idOf.set(symbol, id)
+    this.#symbolOf.set(id, symbol)
+    return id
   }
 }
 
